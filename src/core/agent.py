@@ -1,0 +1,35 @@
+"""What plays a game: anything that turns a view of a position into a decision."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from src.core.game import Game, Trait
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Decision(NamedTuple):
+    action: int | None  # None: the player stops here, which counts as a loss
+    why: Mapping[str, Any] = NOTHING  # what the player can tell about its choice, in a few named values
+
+
+class Agent(ABC):
+    """Agents hold no state of a game in progress: everything they may use is in the view.
+
+    That is why one agent can play a thousand games in step, and both seats of each.
+    """
+
+    needs: ClassVar[frozenset[Trait]] = frozenset()
+    tallies: ClassVar[tuple[str, ...]] = ()  # keys of `why` that evaluation sums up over a game
+
+    @abstractmethod
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        """Choose for the player to move; `rng` is this game's own generator for this player."""
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        """One decision a view. Players that gain from batching (networks) override this."""
+        return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
