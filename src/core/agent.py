@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from src.core.game import Game, Trait
+from src.core.seeding import draw
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -24,7 +25,9 @@ class Agent(ABC):
     """
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
+    deterministic: ClassVar[bool] = False  # the same view always gets the same decision
     tallies: ClassVar[tuple[str, ...]] = ()  # keys of `why` that evaluation sums up over a game
+    games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
 
     @abstractmethod
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
@@ -33,3 +36,26 @@ class Agent(ABC):
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """One decision a view. Players that gain from batching (networks) override this."""
         return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
+
+
+class RandomAgent(Agent):
+    """Uniform over the legal actions."""
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return Decision(draw(rng, game.legal_actions(view)))
+
+
+class SelfPlay(Agent):
+    """The learner on the other side of the board: it plays like the agent it was last handed, at random before that."""
+
+    def __init__(self) -> None:
+        self.current: Agent = RandomAgent()
+
+    def become(self, agent: Agent) -> None:
+        self.current = agent
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self.current.decide(game, view, rng)
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        return self.current.decide_batch(game, views, rngs)

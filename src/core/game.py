@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -45,8 +45,8 @@ class Game(ABC, Generic[State]):
         """The seat whose turn it is."""
 
     @abstractmethod
-    def legal_actions(self, state: State) -> list[int]:
-        """Ascending; empty once the game is over."""
+    def legal_actions(self, view: Any) -> list[int]:
+        """What the player to move may do, ascending; empty once the game is over."""
 
     @abstractmethod
     def play(self, state: State, action: int) -> State:
@@ -77,6 +77,14 @@ class Game(ABC, Generic[State]):
         raise LabError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")
 
 
+class Canonical(NamedTuple):
+    """A position turned into the one that stands for all its mirror images."""
+
+    key: str
+    transform: str  # the name of the symmetry used, for people
+    moves: tuple[int, ...]  # moves[action] is that action in the canonical position
+
+
 class TwoPlayerGame(Game[State]):
     """Adds what a line protocol and a search need: states are hashable values, moves have names."""
 
@@ -86,3 +94,10 @@ class TwoPlayerGame(Game[State]):
     @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
         """The legal action a text names; anything else raises `LabError`."""
+
+
+class TabularGame(TwoPlayerGame[State]):
+    """A game small enough for a table, which therefore says under which key a position is filed."""
+
+    @abstractmethod
+    def canonical(self, state: State) -> Canonical: ...

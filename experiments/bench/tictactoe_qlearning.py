@@ -1,0 +1,77 @@
+"""Episodes and seconds until tabular Q-learning first never loses, walked over every reply of the opponent.
+
+python -m experiments.bench.tictactoe_qlearning --seeds 10
+python -m experiments.bench.tictactoe_qlearning --set env.game.symmetric=false
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.table import Table
+
+from src.algos.qlearning import QLearning, RankingStore
+from src.algos.qlearning.learning import lost_lines
+from src.compose import CONF, build
+from src.core.console import progress_bar
+from src.core.seeding import generator
+
+
+class Result(NamedTuple):
+    first_perfect: int | None  # episodes
+    seconds: float | None  # of learning up to there, evaluation not counted
+    lost_at_end: int
+    lost_again: int  # evaluations after the first perfect one that found a lost line
+
+
+def study(cfg: DictConfig, seed: int, episodes: int, every: int) -> Result:
+    env, algo, store, rng = build(cfg.env), build(cfg.algo), RankingStore(), generator(seed, "training")
+    assert isinstance(algo, QLearning)
+    first, seconds, learning, lost_again, lost = None, None, 0.0, 0, -1
+    for episode in range(1, episodes + 1):
+        began = time.perf_counter()
+        turns, outcome = algo.play_episode(env, store, rng)
+        algo.learn_from(turns, outcome, env, store)
+        learning += time.perf_counter() - began
+        if episode % every == 0:
+            lost = int(lost_lines(env.game, store)["eval/lost_lines"])
+            if first is None and lost == 0:
+                first, seconds = episode, learning
+            lost_again += first is not None and lost > 0
+    return Result(first, seconds, lost, lost_again)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10, help="how many seeds, counted from 0")
+    parser.add_argument("--episodes", type=int, default=30_000, help="budget of each")
+    parser.add_argument("--every", type=int, default=100, help="episodes between looks at the table")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="overrides of the training config")
+    arguments = parser.parse_args()
+    with initialize_config_dir(str(Path(CONF).resolve()), version_base="1.3"):
+        cfg = compose("train", [*arguments.set, "logger=csv"])
+
+    table = Table(title=f"Q-learning, {arguments.episodes} episodes, lost lines over every reply", title_justify="left")
+    for heading in ("seed", "perfect after episodes", "seconds", "lost at the end", "lost again after"):
+        table.add_column(heading, justify="right")
+    results = []
+    with progress_bar("seeds", arguments.seeds) as advance:
+        for seed in range(arguments.seeds):
+            results.append(result := study(cfg, seed, arguments.episodes, arguments.every))
+            seconds = "-" if result.seconds is None else f"{result.seconds:.2f}"
+            table.add_row(
+                str(seed), str(result.first_perfect), seconds, str(result.lost_at_end), str(result.lost_again)
+            )
+            advance(seed + 1)
+    console = Console()
+    console.print(table)
+    perfect = sum(result.lost_at_end == 0 for result in results)
+    console.print(f"never losing at the end: {perfect} of {len(results)} seeds, table alone and with shortcuts")
+
+
+if __name__ == "__main__":
+    main()

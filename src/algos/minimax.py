@@ -1,0 +1,37 @@
+"""Perfect play by looking at every continuation, for games small enough to allow it."""
+
+from typing import Any
+
+import numpy as np
+
+from src.core.agent import Agent, Decision
+from src.core.game import Game, Trait
+from src.core.seeding import draw
+
+
+class MinimaxAgent(Agent):
+    """Plays one of the moves of best value, drawn at random, so that meeting it shows every side of perfect play."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
+
+    def __init__(self) -> None:
+        self._values: dict[Any, int] = {}
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return Decision(draw(rng, self.best_actions(game, view)), {"value": self.value(game, view)})
+
+    def best_actions(self, game: Game, state: Any) -> list[int]:
+        best = self.value(game, state)
+        return [action for action in game.legal_actions(state) if -self.value(game, game.play(state, action)) == best]
+
+    def value(self, game: Game, state: Any) -> int:
+        """+1, 0 or -1 for the player to move, with best play on both sides."""
+        if state not in self._values:
+            outcome = game.outcome(state)
+            if outcome is not None:
+                self._values[state] = outcome if game.to_move(state) == 0 else -outcome
+            else:
+                self._values[state] = max(
+                    -self.value(game, game.play(state, action)) for action in game.legal_actions(state)
+                )
+        return self._values[state]

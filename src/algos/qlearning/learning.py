@@ -1,0 +1,167 @@
+"""Tabular Q-learning for two-player games, over positions that stand for all their mirror images."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from src.algos.qlearning.policy import QTableAgent, action_values
+from src.algos.qlearning.ranking import RankingStore
+from src.core.agent import Agent, SelfPlay
+from src.core.curriculum import Curriculum
+from src.core.errors import require
+from src.core.exhaustive import walk_replies
+from src.core.game import TabularGame
+from src.core.run import Run
+from src.core.seeding import draw
+
+
+class TableEnv(Protocol):
+    """What is used of an environment: its rules and opponent. Games are played on the rules themselves."""
+
+    game: TabularGame
+    opponent: Agent
+    reward: Callable[[int], float]  # of +1, 0 or -1, how a game ended for the learner
+    seats: Sequence[int]  # the learner's seat is drawn from these
+
+
+class Turn(NamedTuple):
+    state: Any
+    seat: int
+    move: int
+
+
+def update_q(
+    store: RankingStore, game: TabularGame, state: Any, move: int, target: float, learning_rate: float
+) -> float:
+    """Move the value of `move` in `state` towards `target`; takes both as they lie on the board. Returns the error."""
+    canonical = game.canonical(state)
+    canonical_move = canonical.moves[move]
+    value = store.get(canonical.key, canonical_move) or 0.0
+    error = target - value
+    store.set(canonical.key, canonical_move, value + learning_rate * error)
+    return error
+
+
+class QLearning:
+    """Plays against itself or the environment's opponent and learns from each finished game, last move first."""
+
+    needs = QTableAgent.needs
+
+    def __init__(
+        self,
+        episodes: int,
+        learning_rate: float,
+        discount: float,
+        epsilon: float,
+        untried_first: bool,
+        shortcuts: bool,
+        eval_every: int,
+    ) -> None:
+        require(episodes >= 1, f"algo.episodes={episodes}: learning takes at least one game")
+        require(0 < learning_rate <= 1, f"algo.learning_rate={learning_rate} is outside (0, 1]")
+        require(0 <= discount <= 1, f"algo.discount={discount} is outside [0, 1]")
+        require(0 <= epsilon <= 1, f"algo.epsilon={epsilon} is outside [0, 1]")
+        require(eval_every >= 1, f"algo.eval_every={eval_every}: at least one game lies between evaluations")
+        self.episodes = episodes
+        self.learning_rate, self.discount, self.epsilon = learning_rate, discount, epsilon
+        self.untried_first, self.shortcuts, self.eval_every = untried_first, shortcuts, eval_every
+
+    def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:
+        store, episode, rng = RankingStore(), 0, run.generator("training")
+        if (saved := run.restore()) is not None:
+            store, episode, curriculum.stage = _store_from(saved["table"]), saved["episode"], saved["stage"]
+            rng.bit_generator.state = saved["rng"]
+
+        def state() -> dict[str, Any]:
+            return {
+                "table": list(store),
+                "episode": episode,
+                "stage": curriculum.stage,
+                "rng": rng.bit_generator.state,
+            }
+
+        with run.progress("episodes", self.episodes, episode) as advance:
+            while episode < self.episodes:
+                stage_env = curriculum.env(env)
+                turns, outcome = self.play_episode(stage_env, store, rng)
+                error = self.learn_from(turns, outcome, stage_env, store)
+                episode += 1
+                advance(episode)
+                if episode % self.eval_every == 0 or episode == self.episodes:
+                    lost = lost_lines(env.game, store)
+                    score = -lost["eval/lost_lines"]
+                    train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
+                    run.log(episode, lost | {f"train/{name}": value for name, value in train.items()})
+                    curriculum.record(score)
+                    run.save_best(score, state())
+                run.save_when_due(state)
+        run.save(state())
+        agent = self.load_agent(run.best())
+        agent.store.export_json(run.directory / "qtable.json")
+        return agent
+
+    def load_agent(self, saved: dict[str, Any]) -> QTableAgent:
+        return QTableAgent(_store_from(saved["table"]), self.shortcuts)
+
+    def play_episode(self, env: TableEnv, store: RankingStore, rng: np.random.Generator) -> tuple[list[Turn], int]:
+        """The learner's turns of one game, and how it ended for seat 0."""
+        game, self_play = env.game, isinstance(env.opponent, SelfPlay)
+        own_seat = draw(rng, env.seats)
+        state = game.initial(rng)
+        turns: list[Turn] = []
+        while (outcome := game.outcome(state)) is None:
+            seat = game.to_move(state)
+            if self_play or seat == own_seat:
+                move = self.explore(game, store, state, rng)
+                turns.append(Turn(state, seat, move))
+            else:
+                decision = env.opponent.decide(game, state, rng)
+                assert decision.action is not None, "an opponent in training plays to the end"
+                move = decision.action
+            state = game.play(state, move)
+        return turns, outcome
+
+    def explore(self, game: TabularGame, store: RankingStore, state: Any, rng: np.random.Generator) -> int:
+        legal = game.legal_actions(state)
+        if self.untried_first:
+            canonical = game.canonical(state)
+            untried = [action for action in legal if store.get(canonical.key, canonical.moves[action]) is None]
+            if untried:
+                return draw(rng, untried)
+        if rng.random() < self.epsilon:
+            return draw(rng, legal)
+        values = action_values(store, game, state)
+        best = max(values.values())
+        return draw(rng, [action for action in legal if values[action] == best])
+
+    def learn_from(self, turns: list[Turn], outcome: int, env: TableEnv, store: RankingStore) -> float:
+        """Update every turn, the last one first, so that a result reaches the opening in one sweep. Mean |error|."""
+        errors = []
+        for number in reversed(range(len(turns))):
+            turn = turns[number]
+            if number + 1 < len(turns):
+                following = turns[number + 1]
+                reach = max(action_values(store, env.game, following.state).values())
+                target = self.discount * (reach if following.seat == turn.seat else -reach)
+            else:
+                target = env.reward(outcome if turn.seat == 0 else -outcome)
+            errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.learning_rate)))
+        return float(np.mean(errors))
+
+
+def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
+    """Lines lost over every reply of the opponent, by the table alone and with the shortcuts before it."""
+    lost = {
+        f"eval/lost_lines_{name}_{seat_name}": walk_replies(game, QTableAgent(store, shortcuts), seat).losses
+        for name, shortcuts in (("table", False), ("shortcuts", True))
+        for seat, seat_name in enumerate(("first", "second"))
+    }
+    return {"eval/lost_lines": sum(lost.values()), **lost}
+
+
+def _store_from(rows: list[tuple[str, int, float]]) -> RankingStore:
+    store = RankingStore()
+    for state_key, move, value in rows:
+        store.set(state_key, move, value)
+    return store

@@ -1,0 +1,60 @@
+"""How a learned table is played: shortcuts first, then the greedy move, always the same one."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from src.algos.qlearning.ranking import RankingStore
+from src.core.agent import Agent, Decision
+from src.core.game import TabularGame, Trait
+
+
+class QTableAgent(Agent):
+    """Deterministic: ties go to the lowest move of the position as it lies on the board."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
+    deterministic = True
+
+    def __init__(self, store: RankingStore, shortcuts: bool) -> None:
+        self.store, self.shortcuts = store, shortcuts
+
+    @classmethod
+    def load(cls, path: str, shortcuts: bool) -> "QTableAgent":
+        return cls(RankingStore.import_json(Path(path)), shortcuts)
+
+    def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
+        """`why` tells which rule fired, the symmetry the table was read through, and the best value found there."""
+        values = action_values(self.store, game, view)
+        best = max(values.values())
+        rule, move = "greedy", min(action for action, value in values.items() if value == best)
+        if self.shortcuts:
+            if (win := winning_move(game, view)) is not None:
+                rule, move = "win_in_1", win
+            elif (block := blocking_move(game, view)) is not None:
+                rule, move = "block_in_1", block
+        return Decision(move, {"rule": rule, "transform": game.canonical(view).transform, "move": move, "best_q": best})
+
+
+def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:
+    """The value of each legal move, 0 for one that was never tried."""
+    canonical = game.canonical(state)
+    values = {action: store.get(canonical.key, canonical.moves[action]) for action in game.legal_actions(state)}
+    return {action: 0.0 if value is None else value for action, value in values.items()}
+
+
+def winning_move(game: TabularGame, state: Any) -> int | None:
+    """The lowest move that wins at once."""
+    winner = 1 if game.to_move(state) == 0 else -1
+    wins = (action for action in game.legal_actions(state) if game.outcome(game.play(state, action)) == winner)
+    return next(wins, None)
+
+
+def blocking_move(game: TabularGame, state: Any) -> int | None:
+    """The lowest move that leaves the opponent without a win in one, where it would have one otherwise.
+
+    A quiet position needs no block, and one with two threats has none: in both the table decides.
+    """
+    replies = {action: game.play(state, action) for action in game.legal_actions(state)}
+    safe = [action for action, after in replies.items() if winning_move(game, after) is None]
+    return safe[0] if 0 < len(safe) < len(replies) else None

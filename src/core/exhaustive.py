@@ -1,0 +1,35 @@
+"""What a deterministic agent does against every possible play of its opponent, walked instead of sampled."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from src.core.agent import Agent
+from src.core.arena import Tally
+from src.core.game import Game
+
+
+def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
+    """Lines won, drawn and lost by the agent in `seat` when its opponent tries each of its moves everywhere."""
+    rng = np.random.default_rng(0)  # handed on because agents take one; a deterministic agent never draws from it
+    own_sign = 1 if seat == 0 else -1
+    choices: dict[Any, int | None] = {}
+    lines: Counter[int] = Counter()
+    open_states = [game.initial(rng)]
+    while open_states:
+        state = open_states.pop()
+        outcome = game.outcome(state)
+        if outcome is not None:
+            lines[outcome * own_sign] += 1
+        elif game.to_move(state) != seat:
+            open_states += [game.play(state, action) for action in game.legal_actions(state)]
+        else:
+            if state not in choices:
+                choices[state] = agent.decide(game, game.view(state), rng).action
+            action = choices[state]
+            if action is None:
+                lines[-1] += 1
+            else:
+                open_states.append(game.play(state, action))
+    return Tally(lines[1], lines[0], lines[-1])

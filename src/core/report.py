@@ -1,0 +1,124 @@
+"""Results as tables for people and as plain values for files."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from src.core.agent import Agent, RandomAgent
+from src.core.algorithm import Environment
+from src.core.arena import Score, Tally, evaluate, wilson_interval
+from src.core.console import progress_bar
+from src.core.errors import require
+from src.core.exhaustive import walk_replies
+from src.core.game import Game, Trait
+
+SEATS = ("first", "second")
+
+
+def as_percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{100 * share:.1f}%"
+
+
+def as_interval(tally: Tally) -> str:
+    low, high = wilson_interval(tally.wins, tally.games)
+    return f"{100 * low:.1f}-{100 * high:.1f}%"
+
+
+def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
+    """One row for each score, its key in the first column."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("against" if players == 2 else "agent")
+    for heading in ("games", "won/drawn/lost", "win rate", "95% range"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for seat in SEATS[:players] if players == 2 else ():
+        table.add_column(f"as {seat}", justify="right")
+    for name, score in scores.items():
+        total = score.total
+        cells = [str(total.games), f"{total.wins}/{total.draws}/{total.losses}"]
+        cells += [as_percent(total.win_rate), as_interval(total)]
+        cells += [as_percent(score.of_seat(seat).win_rate) for seat in range(players) if players == 2]
+        table.add_row(name, *cells)
+    return table
+
+
+def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
+    result: dict[str, Any] = score.total.as_dict() | {"seconds": score.seconds}
+    if game.players == 2:
+        result["seats"] = {name: score.of_seat(seat).as_dict() for seat, name in enumerate(SEATS)}
+    if score.figures:
+        result["figures"] = score.figures
+    return result
+
+
+def pairings(env: Environment, agent: Agent) -> dict[str, tuple[Agent, Agent | None]]:
+    """The agent against each baseline; where there is nobody to play against, each baseline by itself beside it."""
+    if env.game.players == 2:
+        return {name: (agent, opponent) for name, opponent in env.baselines.items()}
+    return {name: (player, None) for name, player in {"trained": agent, **env.baselines}.items()}
+
+
+def score_against_baselines(env: Environment, agent: Agent, episodes: int, seed: int) -> dict[str, Score]:
+    scores = {}
+    for name, (player, opponent) in pairings(env, agent).items():
+        with progress_bar(f"games, {name}", episodes) as advance:
+            scores[name] = evaluate(env.game, player, opponent, episodes, seed, on_progress=advance)
+    return scores
+
+
+def require_measured(metric: str, env: Environment) -> None:
+    """Refuse to optimise what the evaluation in this environment will not give."""
+    nothing = Score(outcomes=[1], seats=[0], seconds=0.0, figures={})
+    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), nothing))
+    require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")
+
+
+def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
+    """The figures of an evaluation by their documented names."""
+    headline = next(iter(scores.values())).total
+    low, high = wilson_interval(headline.wins, headline.games)
+    metrics = {"eval/win_rate": headline.win_rate, "eval/win_rate_low": low, "eval/win_rate_high": high}
+    metrics["eval/episodes"] = headline.games
+    for name, score in scores.items():
+        total = score.total
+        metrics[f"eval/{name}/win_rate"] = total.win_rate
+        metrics[f"eval/{name}/draw_rate"] = total.draws / total.games
+        metrics[f"eval/{name}/loss_rate"] = total.losses / total.games
+    return metrics
+
+
+def scores_as_dict(game: Game, agent: Agent, scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {"scores": {name: score_as_dict(game, score) for name, score in scores.items()}} | every_reply_as_dict(
+        game, agent
+    )
+
+
+def show(title: str, game: Game, agent: Agent, scores: Mapping[str, Score]) -> None:
+    console = Console()
+    console.print(score_table(title, scores, game.players))
+    if (lines := every_reply(game, agent)) is not None:
+        console.print(every_reply_table(lines))
+
+
+def every_reply(game: Game, agent: Agent) -> dict[str, Tally] | None:
+    """Lines over every play of the opponent by seat, where the game is small and the agent always decides alike."""
+    if not agent.deterministic or Trait.ENUMERABLE not in game.traits:
+        return None
+    return {name: walk_replies(game, agent, seat) for seat, name in enumerate(SEATS)}
+
+
+def every_reply_table(lines: Mapping[str, Tally]) -> Table:
+    table = Table(title="Every possible play of the opponent", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("moving", "lines", "won", "drawn", "lost"):
+        table.add_column(heading, justify="left" if heading == "moving" else "right")
+    for seat, tally in lines.items():
+        table.add_row(seat, str(tally.games), str(tally.wins), str(tally.draws), str(tally.losses))
+    return table
+
+
+def every_reply_as_dict(game: Game, agent: Agent) -> dict[str, Any]:
+    lines = every_reply(game, agent)
+    return {} if lines is None else {"every_reply": {seat: vars(tally) for seat, tally in lines.items()}}

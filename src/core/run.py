@@ -1,0 +1,120 @@
+"""One training run on disk: its log and its checkpoints, from which it goes on after being killed at any instant."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from filelock import FileLock, Timeout
+
+from src.core import checkpoint
+from src.core.console import progress_bar
+from src.core.errors import LabError
+from src.core.files import write_atomic
+from src.core.runlog import RunLog, Tracker
+from src.core.seeding import generator
+
+
+class Run:
+    """Entered, it holds the directory for itself; left, it has told the tracker that it is over."""
+
+    def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
+        """`config` is the composed configuration in plain values; it is kept as config.yaml."""
+        self.directory, self.seed = directory, config["seed"]
+        self._config, self._tracker = config, tracker
+        self._checkpoint_seconds = config["checkpoint_seconds"]
+        self._lock = FileLock(directory / ".lock")
+        self._log = RunLog(directory, tracker)
+        self._best_score: float | None = None
+        self._began = self._saved = self._logged = time.monotonic()
+        self._logged_step = 0
+
+    def __enter__(self) -> "Run":
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
+        write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
+        if self._tracker is not None:
+            self._tracker.start(self.directory, self._config)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._tracker is not None:
+            self._tracker.finish()
+        self._lock.release()
+
+    def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
+        """Record what the finished agent achieved."""
+        self.log(self._logged_step, metrics)
+        write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
+
+    def generator(self, *names: str | int) -> np.random.Generator:
+        return generator(self.seed, *names)
+
+    def progress(self, unit: str, total: int, done: int) -> AbstractContextManager[Callable[[int], None]]:
+        return progress_bar(unit, total, done)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training, those before a resumption included."""
+        return time.monotonic() - self._began
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        now = time.monotonic()
+        speed = (step - self._logged_step) / max(now - self._logged, 1e-9)
+        self._logged, self._logged_step = now, step
+        times = {"time/seconds": self.seconds, "time/steps_per_second": speed}
+        self._log.write(step, {**metrics, **times})
+
+    def restore(self) -> dict[str, Any] | None:
+        """What was last saved, or None where the run has to begin; the log goes back to that moment too."""
+        if not self._path("last").exists():
+            self._log.keep(0)
+            return None
+        saved = checkpoint.load(self._path("last"))
+        self._log.keep(saved["rows"])
+        self._best_score, self._logged_step = saved["best_score"], saved["logged_step"]
+        self._began = time.monotonic() - saved["seconds"]
+        return saved["learner"]
+
+    def save(self, learner: dict[str, Any]) -> None:
+        checkpoint.save(
+            self._path("last"),
+            {
+                "learner": learner,
+                "rows": self._log.rows,
+                "best_score": self._best_score,
+                "logged_step": self._logged_step,
+                "seconds": self.seconds,
+            },
+        )
+        self._saved = time.monotonic()
+
+    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
+        if time.monotonic() - self._saved >= self._checkpoint_seconds:
+            self.save(learner())
+
+    def save_best(self, score: float, learner: dict[str, Any]) -> None:
+        """Keep the learner where it scored higher than ever before."""
+        if self._best_score is None or score > self._best_score:
+            self._best_score = score
+            checkpoint.save(self._path("best"), {"learner": learner, "score": score})
+
+    def best(self) -> dict[str, Any]:
+        return load_learner(self.directory, "best")
+
+    def _path(self, name: str) -> Path:
+        return checkpoint_path(self.directory, name)
+
+
+def checkpoint_path(directory: Path, name: str) -> Path:
+    return directory / "checkpoints" / f"{name}.safetensors"
+
+
+def load_learner(directory: Path, name: str) -> dict[str, Any]:
+    return checkpoint.load(checkpoint_path(directory, name))["learner"]

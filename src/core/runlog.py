@@ -1,0 +1,62 @@
+"""Where the figures of a run go: always a CSV file, and a tracker such as wandb beside it."""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from src.core.files import write_atomic
+from src.core.metrics import is_documented
+
+
+class Tracker(Protocol):
+    """A second place for the figures. It may fail at any time; that never ends a run."""
+
+    def start(self, directory: Path, config: dict[str, Any]) -> None: ...
+    def log(self, row: Mapping[str, float]) -> None: ...
+    def finish(self) -> None: ...
+
+
+class RunLog:
+    """One row a call, one column a metric; a metric seen for the first time widens the file."""
+
+    def __init__(self, directory: Path, tracker: Tracker | None) -> None:
+        self.path, self.tracker = directory / "metrics.csv", tracker
+        rows = self._read()
+        self.rows = len(rows)
+        self._columns = list(rows[0]) if rows else ["step"]
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        undocumented = [name for name in metrics if not is_documented(name)]
+        if undocumented:
+            raise ValueError(f"describe these in src/core/metrics.py before logging them: {', '.join(undocumented)}")
+        row = {"step": step, **metrics}
+        if self.rows == 0 or not row.keys() <= set(self._columns):
+            self._columns += [name for name in row if name not in self._columns]
+            self._rewrite(self._read())
+        with self.path.open("a", newline="") as file:
+            csv.DictWriter(file, self._columns).writerow(row)
+        self.rows += 1
+        if self.tracker is not None:
+            self.tracker.log(row)
+
+    def keep(self, rows: int) -> None:
+        """Forget the rows after the first `rows`: a resumed run writes them again."""
+        kept = self._read()[:rows]
+        self._columns = [name for name in self._columns if any(row[name] for row in kept)] or ["step"]
+        self._rewrite(kept)
+        self.rows = len(kept)
+
+    def _read(self) -> list[dict[str, str]]:
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    def _rewrite(self, rows: list[dict[str, str]]) -> None:
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self._columns, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomic(self.path, text.getvalue())

@@ -1,0 +1,99 @@
+"""Tic-tac-toe. A position is its own key: nine characters, "X", "O" or "." for an empty cell.
+
+ 0 | 1 | 2
+---+---+---
+ 3 | 4 | 5      X moves first, in seat 0
+---+---+---
+ 6 | 7 | 8
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from src.core.errors import LabError
+from src.core.game import Canonical, TabularGame, Trait
+from src.envs.tictactoe import symmetry
+
+EMPTY, STONES = ".", "XO"
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+class BoardEncoding:
+    """Boards as sequences of nine strings, "X", "O" and "" (or ".") for an empty cell: the form others hand us."""
+
+    @staticmethod
+    def to_state_key(board: Sequence[str]) -> str:
+        cells = [cell or EMPTY for cell in board]
+        if len(cells) != 9 or not set(cells) <= {*STONES, EMPTY}:
+            raise LabError(f'a board is nine cells of "X", "O" or "", not {list(board)}')
+        if cells.count("X") - cells.count("O") not in (0, 1):
+            raise LabError(f"X moves first and turns alternate, which {''.join(cells)} contradicts")
+        return "".join(cells)
+
+    @staticmethod
+    def get_legal_moves(board: Sequence[str]) -> list[int]:
+        """The empty cells, lowest first; none once somebody has won."""
+        state = BoardEncoding.to_state_key(board)
+        return [] if _outcome(state) is not None else [cell for cell in range(9) if state[cell] == EMPTY]
+
+
+class TicTacToe(TabularGame[str]):
+    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
+    num_actions = 9
+
+    def __init__(self, symmetric: bool = True) -> None:
+        """`symmetric`: file a position under the same key as its mirror images."""
+        self.symmetric = symmetric
+
+    def initial(self, rng: np.random.Generator) -> str:
+        return EMPTY * 9
+
+    def to_move(self, state: str) -> int:
+        return (9 - state.count(EMPTY)) % 2
+
+    def legal_actions(self, view: str) -> list[int]:
+        return list(_legal(view))
+
+    def play(self, state: str, action: int) -> str:
+        if action not in _legal(state):
+            raise LabError(f"{action} is not a legal move in {state}: legal are {list(_legal(state))}")
+        return state[:action] + STONES[self.to_move(state)] + state[action + 1 :]
+
+    def outcome(self, state: str) -> int | None:
+        return _outcome(state)
+
+    def canonical(self, state: str) -> Canonical:
+        return symmetry.canonical(state) if self.symmetric else symmetry.as_is(state)
+
+    def observe(self, view: str) -> np.ndarray:
+        """(2, 3, 3): the stones of the player to move, then the other's."""
+        mine = STONES[self.to_move(view)]
+        cells = np.array(list(view)).reshape(3, 3)
+        return np.stack([cells == mine, (cells != mine) & (cells != EMPTY)]).astype(np.float32)
+
+    def render(self, state: str) -> str:
+        return "\n".join(" ".join(state[row : row + 3]) for row in (0, 3, 6))
+
+    def move_name(self, state: str, action: int) -> str:
+        return str(action)
+
+    def parse_move(self, state: str, text: str) -> int:
+        if text not in map(str, _legal(state)):
+            raise LabError(f"{text} is not a legal move here: legal are {' '.join(map(str, _legal(state))) or 'none'}")
+        return int(text)
+
+
+# The 5,478 positions are few enough to decide each of these once.
+@cache
+def _outcome(state: str) -> int | None:
+    for a, b, c in LINES:
+        if state[a] != EMPTY and state[a] == state[b] == state[c]:
+            return 1 if state[a] == STONES[0] else -1
+    return None if EMPTY in state else 0
+
+
+@cache
+def _legal(state: str) -> tuple[int, ...]:
+    return () if _outcome(state) is not None else tuple(cell for cell in range(9) if state[cell] == EMPTY)
