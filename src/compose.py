@@ -1,5 +1,6 @@
 """From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
 
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,14 +8,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
+from hydra.types import RunMode
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from src.core.agent import Agent
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 from src.core.game import Game, Trait
 from src.core.run import load_learner
+
+log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
 
@@ -41,7 +46,13 @@ def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
     if not needs <= game.traits:
         options = {path.stem: OmegaConf.load(path) for path in sorted((CONF / "algo").glob("*.yaml"))}
         fitting = [name for name, algo in options.items() if get_object(algo._target_).needs <= game.traits]
-        refuse(f"algo={names.algo}", needs, f"env={names.env}", game, f"algorithms that fit: {', '.join(fitting)}")
+        refuse(
+            f"algo={names.algo}",
+            needs,
+            f"env={names.env}",
+            game,
+            f"algorithms that fit: {', '.join(fitting) or 'none yet'}",
+        )
 
 
 def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
@@ -68,11 +79,16 @@ def resolved(cfg: DictConfig) -> dict[str, Any]:
 
 @contextmanager
 def discard_if_refused(directory: Path) -> Iterator[None]:
-    """Hydra makes the run directory before it asks us: where nothing but its own notes are in it, take it back."""
+    """Hydra makes the run directory before it asks us: where nothing but its own notes are in it, take it back.
+
+    The jobs of a sweep keep theirs, with the reason in the log.
+    """
     try:
         yield
-    except Exception:
-        if {path.name for path in directory.iterdir()} <= {".hydra"}:
+    except Exception as error:
+        if HydraConfig.get().mode == RunMode.MULTIRUN:
+            log.error("refused: %s", error)
+        elif {path.name for path in directory.iterdir()} <= {".hydra"}:
             shutil.rmtree(directory)
         raise
 
@@ -86,6 +102,7 @@ def load_config(directory: Path) -> DictConfig:
         config = yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
         raise LabError(f"{path} is not readable as YAML: {error}") from error
+    require(isinstance(config, dict), f"{path} is not the configuration of a run")
     for value in _strings(config):
         if "${" in value:
             raise LabError(f"{path} holds an interpolation, {value}, which a saved configuration never does")

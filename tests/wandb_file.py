@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from wandb.proto import wandb_internal_pb2
 
@@ -9,7 +10,7 @@ BLOCK, HEADER, FILE_HEADER = 32768, 7, 7
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 
 
-def records(path: Path) -> Iterator[wandb_internal_pb2.Record]:
+def records(path: Path) -> Iterator[Any]:
     data, position, parts = path.read_bytes(), FILE_HEADER, b""
     while position + HEADER <= len(data):
         if BLOCK - position % BLOCK < HEADER:
@@ -21,7 +22,7 @@ def records(path: Path) -> Iterator[wandb_internal_pb2.Record]:
         parts = (b"" if kind in (FULL, FIRST) else parts) + data[position + HEADER : position + HEADER + length]
         position += HEADER + length
         if kind in (FULL, LAST):
-            record = wandb_internal_pb2.Record()
+            record = wandb_internal_pb2.Record()  # type: ignore[attr-defined]
             record.ParseFromString(parts)
             yield record
 
@@ -40,5 +41,5 @@ def history(path: Path) -> list[dict[str, str]]:
     ]
 
 
-def run_record(path: Path) -> wandb_internal_pb2.RunRecord:
+def run_record(path: Path) -> Any:
     return next(record.run for record in records(path) if record.WhichOneof("record_type") == "run")

@@ -1,10 +1,11 @@
 """The table of what is known about moves, kept under canonical positions and exchanged as JSON."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 from src.core.files import write_atomic
 
 FORMAT_VERSION = 1
@@ -45,11 +46,12 @@ class RankingStore:
             raise LabError(f"{path} is not a table in JSON: {error}") from error
         if not isinstance(document, dict) or document.get("version") != FORMAT_VERSION:
             raise LabError(f'{path} is not a table of version {FORMAT_VERSION}: its "version" says otherwise')
+        require(isinstance(document.get("rankings"), list), f'{path} has no list of "rankings"')
         store = RankingStore()
-        for number, row in enumerate(document.get("rankings", [])):
+        for number, row in enumerate(document["rankings"]):
             match row:
-                case {"state": str(state), "move": int(move), "value": int() | float() as value}:
-                    store.set(state, move, float(value))
+                case {"state": str(state), "move": int(move), "value": int() | float() as q} if math.isfinite(q):
+                    store.set(state, move, float(q))
                 case _:
                     raise LabError(f"{path}: rankings[{number}] needs a state, a move and a value, but is {row}")
         return store

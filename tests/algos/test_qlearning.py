@@ -1,0 +1,180 @@
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from src.algos.qlearning import QLearning, QTableAgent, RankingStore, update_q
+from src.algos.qlearning.learning import Turn, lost_lines
+from src.algos.qlearning.policy import action_values, blocking_move, winning_move
+from src.core.agent import RandomAgent, SelfPlay
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError
+from src.core.run import Run
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward
+from tests.envs.tictactoe.test_rules import STATES
+
+GAME = TicTacToe()
+RNG = np.random.default_rng(0)
+OPEN_STATES = [state for state in STATES if GAME.outcome(state) is None]
+SETTINGS: dict[str, Any] = {
+    "episodes": 6000,
+    "learning_rate": 1.0,
+    "discount": 1.0,
+    "epsilon": 0.3,
+    "untried_first": True,
+    "shortcuts": True,
+    "eval_every": 1000,
+}
+
+
+def environment(opponent):
+    return SimpleNamespace(game=GAME, opponent=opponent, reward=OutcomeReward(1, 0, -1), seats=(0, 1))
+
+
+def fit(directory, seed, opponent=None, **changes):
+    config = {"seed": seed, "checkpoint_seconds": 1e9, "composition": {}}
+    with Run(directory, config, None) as run:
+        return QLearning(**(SETTINGS | changes)).fit(environment(opponent or SelfPlay()), Curriculum({}, None), run)
+
+
+def decide(state, rows=(), shortcuts=True):
+    store = RankingStore()
+    for row in rows:
+        store.set(*row)
+    return QTableAgent(store, shortcuts).decide(GAME, state, RNG)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_line_is_lost_in_either_seat(tmp_path, seed):
+    agent = fit(tmp_path, seed)
+    assert lost_lines(GAME, agent.store)["eval/lost_lines"] == 0
+
+
+def test_an_untrained_table_does_lose_lines():
+    lost = lost_lines(GAME, RankingStore())
+    assert lost["eval/lost_lines_table_first"] > 0
+    assert lost["eval/lost_lines_table_second"] > lost["eval/lost_lines_shortcuts_second"] > 0
+
+
+def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
+    untrained = lost_lines(GAME, RankingStore())["eval/lost_lines"]
+    agent = fit(tmp_path, 0, RandomAgent(), episodes=3000, learning_rate=0.2)
+    assert lost_lines(GAME, agent.store)["eval/lost_lines"] < untrained / 2
+
+
+@given(st.sampled_from(OPEN_STATES), st.data())
+def test_update_q_files_mirror_images_together(state, data):
+    move = data.draw(st.sampled_from(GAME.legal_actions(state)))
+    store = RankingStore()
+    canonical = GAME.canonical(state)
+    assert update_q(store, GAME, state, move, target=1.0, learning_rate=0.5) == 1.0
+    assert list(store) == [(canonical.key, canonical.moves[move], 0.5)]
+    assert update_q(store, GAME, canonical.key, canonical.moves[move], target=1.0, learning_rate=0.5) == 0.5
+    assert action_values(store, GAME, state)[move] == 0.75
+
+
+def test_a_missing_value_is_none_in_the_store_and_zero_at_run_time():
+    store = RankingStore()
+    assert store.get(".........", 0) is None
+    assert set(action_values(store, GAME, "." * 9).values()) == {0.0}
+    assert decide("." * 9, shortcuts=False).action == 0
+
+
+def test_targets_change_sign_between_the_players():
+    learner, store, env = QLearning(**SETTINGS), RankingStore(), environment(SelfPlay())
+    # X: 0 1 2, O: 3 4. X wins with the last move, so the move of O before it lost.
+    state, turns = "." * 9, []
+    for move in (0, 3, 1, 4, 2):
+        turns.append(Turn(state, GAME.to_move(state), move))
+        state = GAME.play(state, move)
+    assert GAME.outcome(state) == 1
+    learner.learn_from(turns, 1, env, store)
+    assert action_values(store, GAME, turns[4].state)[2] == 1.0
+    assert action_values(store, GAME, turns[3].state)[4] == -1.0
+    # Other replies of O count as 0 while unknown, so the one known loss reaches no further back.
+    assert action_values(store, GAME, turns[2].state)[1] == 0.0
+
+
+def test_win_in_one_takes_the_lowest_winning_move():
+    two_ways = ".OXO..XOX"  # X wins at 4 and at 5
+    assert winning_move(GAME, two_ways) == 4
+    assert (decide(two_ways).action, decide(two_ways).why["rule"]) == (4, "win_in_1")
+    assert winning_move(GAME, "X...O....") is None
+
+
+def test_block_in_one_fires_only_against_a_threat():
+    assert blocking_move(GAME, "X...O....") is None
+    assert decide("X...O....").why["rule"] == "greedy"
+    threatened = "XX..O...."  # O to move, X threatens 2
+    assert blocking_move(GAME, threatened) == 2
+    assert (decide(threatened).action, decide(threatened).why["rule"]) == (2, "block_in_1")
+
+
+def test_against_two_threats_the_table_decides():
+    fork = "XO...OX.X"  # O to move; X threatens 3, 4 and 7
+    assert blocking_move(GAME, fork) is None
+    canonical = GAME.canonical(fork)
+    decision = decide(fork, [(canonical.key, canonical.moves[7], 0.5)])
+    assert (decision.action, decision.why["rule"], decision.why["best_q"]) == (7, "greedy", 0.5)
+
+
+def test_winning_comes_before_blocking():
+    assert decide("XX.OO....").action == 2
+    assert decide("XX.OO..X.").why["rule"] == "win_in_1"  # O to move wins at 5 instead of blocking 2
+    assert decide("XX.OO..X.").action == 5
+
+
+@given(st.sampled_from(OPEN_STATES))
+def test_ties_go_to_the_lowest_move_on_the_board(state):
+    canonical = GAME.canonical(state)
+    rows = [(canonical.key, canonical.moves[action], 0.5) for action in GAME.legal_actions(state)]
+    assert decide(state, rows, shortcuts=False).action == GAME.legal_actions(state)[0]
+
+
+@given(st.sampled_from(OPEN_STATES))
+def test_telemetry_tells_how_the_table_was_read(state):
+    why = decide(state).why
+    assert why["transform"] == GAME.canonical(state).transform
+    assert why["move"] == decide(state).action
+    assert why["rule"] in {"win_in_1", "block_in_1", "greedy"}
+    assert why["best_q"] == 0.0
+
+
+def test_json_round_trip(tmp_path):
+    agent = fit(tmp_path, 0, episodes=300)
+    exported = tmp_path / "qtable.json"
+    assert list(RankingStore.import_json(exported)) == list(agent.store)
+    for row in json.loads(exported.read_text())["rankings"]:
+        assert GAME.canonical(row["state"]).key == row["state"], "exported states are canonical"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not a table in JSON"),
+        ("[]", "version"),
+        ('{"version": 2, "rankings": []}', "version"),
+        ('{"version": 1}', "rankings"),
+        ('{"version": 1, "rankings": [{"state": "...", "move": 1}]}', r"rankings\[0\]"),
+        ('{"version": 1, "rankings": [{"state": "...", "move": "1", "value": 0}]}', r"rankings\[0\]"),
+        ('{"version": 1, "rankings": [{"state": "...", "move": 1, "value": NaN}]}', r"rankings\[0\]"),
+    ],
+)
+def test_a_malformed_table_is_refused(tmp_path, content, message):
+    path = tmp_path / "table.json"
+    path.write_text(content)
+    with pytest.raises(LabError, match=message):
+        RankingStore.import_json(path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"episodes": 0}, {"learning_rate": 0}, {"discount": 2}, {"epsilon": -0.1}, {"eval_every": 0}]
+)
+def test_impossible_settings_are_refused_by_name(change):
+    with pytest.raises(LabError, match=next(iter(change))):
+        QLearning(**(SETTINGS | change))

@@ -1,0 +1,99 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from src.core import checkpoint
+from src.core.checkpoint import CheckpointError
+
+
+@pytest.fixture
+def tree():
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    return {
+        "weights": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "rng": np.random.default_rng(5).bit_generator.state,
+        "torch_rng": torch.get_rng_state(),
+        "counter": np.int64(12),
+        "nothing": None,
+        "names": ["a", ("b", 2.5, True)],
+        "empty": {},
+    }
+
+
+def test_everything_comes_back(tmp_path, tree):
+    checkpoint.save(tmp_path / "a.safetensors", tree)
+    back = checkpoint.load(tmp_path / "a.safetensors")
+    assert back["names"] == ["a", ["b", 2.5, True]]
+    assert (back["counter"], back["nothing"], back["empty"]) == (12, None, {})
+    assert back["rng"] == tree["rng"]
+    assert torch.equal(back["torch_rng"], tree["torch_rng"])
+    model = torch.nn.Linear(3, 2)
+    model.load_state_dict(back["weights"])
+    optimizer = torch.optim.AdamW(model.parameters())
+    optimizer.load_state_dict(back["optimizer"])
+    assert torch.equal(optimizer.state[model.weight]["exp_avg"], tree["optimizer"]["state"][0]["exp_avg"])
+
+
+def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path, tree):
+    whole = tmp_path / "a.safetensors"
+    checkpoint.save(whole, tree)
+    data = whole.read_bytes()
+    for length in (0, 1, 7, 8, 100, len(data) // 2, len(data) - 1):
+        whole.write_bytes(data[:length])
+        with pytest.raises(CheckpointError, match="damaged"):
+            checkpoint.load(whole)
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    path = tmp_path / "a.safetensors"
+    safetensors.numpy.save_file({"x": np.zeros(3)}, path)
+    with pytest.raises(CheckpointError, match="another program"):
+        checkpoint.load(path)
+
+
+def test_a_pickle_is_refused_without_being_run(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "exploded"), "w"))
+
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(CheckpointError):
+        checkpoint.load(path)
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_a_newer_version_is_refused(tmp_path):
+    path = tmp_path / "a.safetensors"
+    metadata = {"format": checkpoint.FORMAT, "version": str(checkpoint.VERSION + 1), "tree": json.dumps({"dict": []})}
+    safetensors.numpy.save_file({}, path, metadata)
+    with pytest.raises(CheckpointError, match="newer version"):
+        checkpoint.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(CheckpointError, match=r"no checkpoint at .*nowhere"):
+        checkpoint.load(tmp_path / "nowhere")
+
+
+def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(TypeError, match="set"):
+        checkpoint.save(tmp_path / "a.safetensors", {"a": {1, 2}})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"a": 1})
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.save(path, {"a": 2})
+    assert checkpoint.load(path) == {"a": 1}

@@ -1,0 +1,59 @@
+import pytest
+
+from src.core.errors import LabError
+from src.core.run import Run
+
+CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
+
+
+def test_a_run_goes_back_to_what_was_saved_last(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        assert run.restore() is None
+        run.log(1, {"train/td_error": 1.0})
+        run.save_best(0.5, {"weights": 1})
+        run.save({"weights": 2})
+        run.log(2, {"train/td_error": 2.0})
+    with Run(tmp_path, CONFIG, None) as again:
+        assert again.restore() == {"weights": 2}
+        assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
+        again.save_best(0.5, {"weights": 3})
+        assert again.best() == {"weights": 1}, "an equal score is no improvement"
+        again.save_best(0.6, {"weights": 4})
+        assert again.best() == {"weights": 4}
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run.log(1, {"train/td_error": 1.0})
+    with Run(tmp_path, CONFIG, None) as again:
+        assert again.restore() is None
+        again.log(1, {"train/td_error": 1.5})
+    assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
+
+
+def test_seconds_go_on_where_they_were(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run._began -= 100
+        run.save({})
+    with Run(tmp_path, CONFIG, None) as again:
+        again.restore()
+        assert again.seconds >= 100
+
+
+def test_saving_is_due_by_time(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run.save_when_due(lambda: {"step": 1})
+        assert run.restore() is None
+        run._saved -= 2e9
+        run.save_when_due(lambda: {"step": 2})
+        assert run.restore() == {"step": 2}
+
+
+def test_two_processes_cannot_share_a_directory(tmp_path):
+    with Run(tmp_path, CONFIG, None), pytest.raises(LabError, match="another process"), Run(tmp_path, CONFIG, None):
+        pass
+
+
+def test_named_generators_come_from_the_seed(tmp_path):
+    run = Run(tmp_path, CONFIG, None)
+    assert run.generator("a").random() == run.generator("a").random() != run.generator("b").random()

@@ -1,0 +1,72 @@
+import csv
+
+import pytest
+
+from src.core.metrics import METRICS, is_documented
+from src.core.runlog import RunLog
+
+
+class Recorder:
+    def __init__(self):
+        self.rows = []
+
+    def start(self, directory, config):
+        pass
+
+    def log(self, row):
+        self.rows.append(dict(row))
+
+    def finish(self):
+        pass
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_new_metric_widens_the_file(tmp_path):
+    tracker = Recorder()
+    log = RunLog(tmp_path, tracker)
+    log.write(1, {"train/td_error": 0.5})
+    log.write(2, {"eval/win_rate": 0.25})
+    assert read(log.path) == [
+        {"step": "1", "train/td_error": "0.5", "eval/win_rate": ""},
+        {"step": "2", "train/td_error": "", "eval/win_rate": "0.25"},
+    ]
+    assert tracker.rows == [{"step": 1, "train/td_error": 0.5}, {"step": 2, "eval/win_rate": 0.25}]
+
+
+def test_going_back_forgets_rows_and_the_columns_they_brought(tmp_path):
+    log = RunLog(tmp_path, None)
+    log.write(1, {"train/td_error": 0.5})
+    before = log.path.read_bytes()
+    log.write(2, {"eval/win_rate": 0.25})
+    log.keep(1)
+    assert log.path.read_bytes() == before
+
+
+def test_a_line_cut_short_by_a_kill_is_overwritten(tmp_path):
+    log = RunLog(tmp_path, None)
+    log.write(1, {"train/td_error": 0.5})
+    whole = log.path.read_bytes()
+    log.write(2, {"train/td_error": 0.75})
+    log.path.write_bytes(log.path.read_bytes()[:-3])
+    again = RunLog(tmp_path, None)
+    again.keep(1)
+    assert log.path.read_bytes() == whole
+    again.write(2, {"train/td_error": 0.75})
+    assert [row["train/td_error"] for row in read(log.path)] == ["0.5", "0.75"]
+
+
+def test_an_undocumented_metric_is_refused_and_nothing_is_written(tmp_path):
+    log = RunLog(tmp_path, None)
+    with pytest.raises(ValueError, match="train/mystery"):
+        log.write(1, {"train/td_error": 1.0, "train/mystery": 2.0})
+    assert not log.path.exists()
+
+
+def test_patterns_document_names_that_depend_on_the_composition():
+    assert is_documented("eval/random/win_rate")
+    assert not is_documented("eval/random/charm")
+    assert all(METRICS.values())

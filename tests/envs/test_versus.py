@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from src.algos.minimax import MinimaxAgent
+from src.core.agent import RandomAgent, SelfPlay
+from src.core.errors import LabError
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+
+REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
+
+
+def make(opponent=None, seat="random"):
+    return VersusEnv(TicTacToe(), opponent or RandomAgent(), REWARD, seat, {})
+
+
+def test_it_is_a_gymnasium_environment():
+    check_env(make(seat="first"), skip_render_check=True)
+
+
+@pytest.mark.parametrize("opponent", [RandomAgent, MinimaxAgent, SelfPlay])
+def test_masks_are_exact_and_rewards_tell_the_outcome(opponent):
+    env = make(opponent())
+    rng = np.random.default_rng(0)
+    outcomes, seats = set(), set()
+    for episode in range(60):
+        _, info = env.reset(seed=episode)
+        seats.add(info["seat"])
+        over = False
+        while not over:
+            legal = env.action_masks().nonzero()[0]
+            board = env.render()
+            for action in set(range(9)) - set(legal.tolist()):
+                with pytest.raises(LabError):
+                    env.step(action)
+            assert env.render() == board, "a refused action changes nothing"
+            observation, reward, over, truncated, info = env.step(int(rng.choice(legal)))
+            assert env.observation_space.contains(observation)
+            assert not truncated
+            assert reward == (REWARD(info["outcome"]) if over else 0.0)
+        outcomes.add(info["outcome"])
+    assert seats == {0, 1}
+    assert outcomes == ({-1, 0} if opponent is MinimaxAgent else {-1, 0, 1})
+
+
+def test_the_same_seed_gives_the_same_episode():
+    def episode():
+        env = make()
+        boards = [env.reset(seed=7)[0]]
+        over = False
+        while not over:
+            observation, _, over, _, _ = env.step(int(env.action_masks().argmax()))
+            boards.append(observation)
+        return np.stack(boards)
+
+    assert np.array_equal(episode(), episode())
+
+
+def test_seats():
+    first, second = make(seat="first"), make(seat="second")
+    for seed in range(10):
+        assert first.reset(seed=seed)[0].sum() == 0
+        assert second.reset(seed=seed)[0].sum() == 1
+    with pytest.raises(LabError, match=r"env\.seat=middle"):
+        make(seat="middle")
+
+
+def test_self_play_answers_with_the_learner():
+    class AlwaysLowest(RandomAgent):
+        def decide(self, game, view, rng):
+            return super().decide(game, view, rng)._replace(action=game.legal_actions(view)[0])
+
+    opponent = SelfPlay()
+    env = make(opponent, seat="first")
+    opponent.become(AlwaysLowest())
+    env.reset(seed=0)
+    env.step(4)
+    assert env.render() == "O . .\n. X .\n. . ."

@@ -1,0 +1,41 @@
+"""Golden playthroughs: a readable transcript of a game is its regression test. `make golden` writes them anew."""
+
+from pathlib import Path
+
+import numpy as np
+
+from src.algos.minimax import MinimaxAgent
+from src.core.agent import Agent, RandomAgent
+from src.core.game import TwoPlayerGame
+from src.envs.tictactoe.rules import TicTacToe
+
+FOLDER = Path(__file__).parent
+
+
+def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:
+    rng = np.random.default_rng(seed)
+    state = game.initial(rng)
+    lines = [game.render(state)]
+    while (outcome := game.outcome(state)) is None:
+        seat = game.to_move(state)
+        legal = " ".join(game.move_name(state, action) for action in game.legal_actions(state))
+        action = agents[seat].decide(game, game.view(state), rng).action
+        assert action is not None
+        lines += ["", f"seat {seat}, legal: {legal}", f"plays {game.move_name(state, action)}"]
+        state = game.play(state, action)
+        lines.append(game.render(state))
+    return "\n".join([*lines, "", f"outcome for seat 0: {outcome:+d}", ""])
+
+
+def playthroughs() -> dict[str, str]:
+    """File name to text."""
+    tictactoe = TicTacToe()
+    return {
+        "tictactoe_random.txt": transcript(tictactoe, [RandomAgent(), RandomAgent()], seed=1),
+        "tictactoe_minimax.txt": transcript(tictactoe, [RandomAgent(), MinimaxAgent()], seed=2),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in playthroughs().items():
+        (FOLDER / name).write_text(text)

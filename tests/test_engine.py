@@ -1,0 +1,90 @@
+import io
+
+import pytest
+
+from src.algos.minimax import MinimaxAgent
+from src.core.agent import RandomAgent
+from src.engine import Engine, serve
+from src.envs.tictactoe.rules import TicTacToe
+from tests.lab import Lab
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine(TicTacToe(), MinimaxAgent(), seed=0)
+
+
+def test_a_conversation_over_pipes(lab: Lab):
+    lines = "position startpos moves 0 4 8\nlegal\nperft 2\n\nbogus\ngo\nquit\nlegal\n"
+    done = lab.run("engine", "env=tictactoe", "agent=minimax", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    assert answers[:3] == ["ok", "legal 1 2 3 5 6 7", "nodes 30"]
+    assert answers[3].startswith("error bogus is not a command")
+    assert answers[4].split()[0] == "bestmove"
+    assert answers[4].split()[1] in {"1", "3", "5", "7"}, "a corner would lose"
+    assert len(answers) == 5, "nothing is answered after quit"
+    assert list(lab.folder.iterdir()) == []
+
+
+def test_end_of_input_ends_the_engine(lab: Lab):
+    done = lab.run("engine", stdin="legal\n")
+    assert (done.returncode, done.stdout) == (0, "legal 0 1 2 3 4 5 6 7 8\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "position",
+        "position endpos",
+        "position startpos 0 4",
+        "position startpos moves 0 0",
+        "position startpos moves 9",
+        "position startpos moves -1",
+        "position startpos moves 0 x",
+        "position startpos moves 0 3 1 4 2 5",
+        "perft",
+        "perft -1",
+        "perft 1.5",
+        "perft \u00b2",
+        "perft 1 2",
+        "legal 1",
+        "go fast",
+        "eval now",
+        "show me",
+        "GO",
+        "\x00",
+    ],
+)
+def test_bad_lines_get_one_error_line_and_change_nothing(engine: Engine, line: str):
+    engine.answer("position startpos moves 4")
+    answer = engine.answer(line)
+    assert answer.startswith("error ")
+    assert "\n" not in answer
+    assert engine.answer("legal") == "legal 0 1 2 3 5 6 7 8"
+
+
+def test_after_the_end_there_is_nothing_to_play(engine: Engine):
+    engine.answer("position startpos moves 0 3 1 4 2")
+    assert engine.answer("legal") == "legal"
+    assert engine.answer("go") == "error the game is over"
+    assert engine.answer("eval") == "error the game is over"
+    assert engine.answer("perft 1") == "nodes 0"
+
+
+def test_show_and_eval(engine: Engine):
+    engine.answer("position startpos moves 0 4")
+    assert engine.answer("show") == "X . .\n. O .\n. . .\nok"
+    assert engine.answer("eval") == "eval value=0"
+    assert Engine(TicTacToe(), RandomAgent(), 0).answer("eval").startswith("error ")
+
+
+def test_perft_counts_from_the_position(engine: Engine):
+    assert engine.answer("perft 0") == "nodes 1"
+    assert engine.answer("perft 5") == "nodes 15120"
+
+
+def test_blank_lines_are_passed_over(engine: Engine):
+    out = io.StringIO()
+    serve(engine, io.StringIO("\n   \nlegal\nquit\n"), out)
+    assert out.getvalue() == "legal 0 1 2 3 4 5 6 7 8\n"

@@ -1,0 +1,60 @@
+import pytest
+
+from tests.lab import Lab, read_json
+
+QUICK = ("algo.episodes=3000", "evaluation.episodes=40", "logger=csv")
+
+
+def test_a_table_and_the_run_it_came_from_score_alike(lab: Lab):
+    run = lab.train(*QUICK)
+    common = ("env=tictactoe", "opponent=random", "episodes=101", "seed=3")
+    for agent in (("agent=qtable", f"agent.path={run}/qtable.json"), ("agent=trained", f"agent.run={run}")):
+        done = lab.run("evaluate", *common, *agent, f"json={agent[0].split('=')[1]}.json")
+        assert done.returncode == 0, done.stderr
+    table, trained = (read_json(lab.folder / name) for name in ("qtable.json", "trained.json"))
+    for result in (table, trained):
+        assert result.pop("seconds") > 0
+        assert result.pop("agent") in ("qtable", "trained")
+    assert table == trained
+    assert table["episodes"] == table["wins"] + table["draws"] + table["losses"] == 101
+    assert table["win_rate"] == table["wins"] / 101
+    low, high = table["win_rate_ci95"]
+    assert 0 <= low < table["win_rate"] < high <= 1
+    assert (table["seats"]["first"]["episodes"], table["seats"]["second"]["episodes"]) == (51, 50)
+    assert table["every_reply"]["second"]["losses"] >= 0
+
+
+def test_the_result_is_a_table_on_the_screen(lab: Lab):
+    done = lab.run("evaluate", "agent=minimax", "opponent=minimax", "episodes=20")
+    assert done.returncode == 0
+    assert "minimax on tictactoe" in done.stdout
+    assert "0/20/0" in done.stdout
+    assert list(lab.folder.iterdir()) == [], "scoring leaves nothing behind"
+
+
+def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
+    done = lab.run("evaluate", "agent=minimax", "agent@opponent=self", "episodes=10")
+    assert done.returncode == 0, done.stderr
+    assert "0/10/0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("agent=qtable",), "required and not set: agent.path"),
+        (("opponent=qtable",), "required and not set: opponent.path"),
+        (("agent=qtable", "agent.path=nowhere.json"), "no table at nowhere.json"),
+        (("agent=trained", "agent.run=."), "not a run directory"),
+        (("opponent=nobody",), "minimax"),
+        (("episodes=0",), "episodes=0"),
+        (("boards=some.json",), "no fixed starting positions"),
+        (("seed=-1",), "seed=-1"),
+        (("shortcuts=true",), "shortcuts"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message: str):
+    done = lab.run("evaluate", *overrides, "json=out.json")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (lab.folder / "out.json").exists()

@@ -1,0 +1,257 @@
+"""The training command as a user meets it: what it leaves behind, and that nothing can make it lose that."""
+
+import csv
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from src.core import checkpoint
+from src.core.metrics import is_documented
+from tests.lab import Lab, read_json
+from tests.wandb_file import history, offline_file, run_record
+
+QUICK = ("algo.episodes=600", "algo.eval_every=200", "evaluation.episodes=40")
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Lab(tmp_path_factory.mktemp("finished")).train(*QUICK, "logger=csv")
+
+
+def rows_without_times(run: Path) -> list[dict[str, str]]:
+    with (run / "metrics.csv").open(newline="") as file:
+        return [{name: value for name, value in row.items() if "time/" not in name} for row in csv.DictReader(file)]
+
+
+def results_without_times(run: Path) -> dict:
+    result = read_json(run / "eval.json")
+    for score in result["scores"].values():
+        del score["seconds"]
+    return result
+
+
+def assert_same_end(run: Path, other: Path) -> None:
+    assert rows_without_times(run) == rows_without_times(other)
+    assert results_without_times(run) == results_without_times(other)
+    assert (run / "qtable.json").read_bytes() == (other / "qtable.json").read_bytes()
+
+
+def test_a_run_leaves_everything_in_its_directory(lab: Lab):
+    done = lab.run("train", *QUICK)
+    assert done.returncode == 0, done.stderr
+    (run,) = lab.run_directories()
+    assert run.parent == lab.folder / "outputs/runs/tictactoe/qlearning"
+    assert {path.name for path in run.iterdir()} >= {
+        ".hydra", "train.log", "metrics.csv", "eval.json", "checkpoints", "wandb", "config.yaml", "qtable.json",
+    }  # fmt: skip
+    assert {path.name for path in (run / "checkpoints").iterdir()} == {"last.safetensors", "best.safetensors"}
+    assert "qlearning on tictactoe" in done.stdout
+    assert "95% range" in done.stdout
+    assert [row["step"] for row in rows_without_times(run)] == ["200", "400", "600", "600"]
+    assert yaml.safe_load((run / "config.yaml").read_text())["composition"]["algo"] == "qlearning"
+
+
+def test_the_offline_wandb_file_holds_the_required_metrics(lab: Lab):
+    run = lab.train(*QUICK, "seed=5")
+    logged = history(offline_file(run))
+    assert len(logged) == len(rows_without_times(run))
+    names = {name for row in logged for name in row if not name.startswith("_")}
+    assert {"step", "eval/win_rate", "eval/win_rate_low", "eval/win_rate_high", "eval/random/win_rate"} <= names
+    assert all(is_documented(name) for name in names)
+    with (run / "metrics.csv").open(newline="") as file:
+        last = list(csv.DictReader(file))[-1]
+    assert float(logged[-1]["eval/win_rate"]) == float(last["eval/win_rate"])
+    record = run_record(offline_file(run))
+    assert record.display_name == "tictactoe-qlearning-seed5"
+    assert list(record.tags) == ["tictactoe", "qlearning", "outcome", "none"]
+    config = {item.key: item.value_json for item in record.config.update}
+    assert '"episodes":600' in config["algo"].replace(" ", "")
+
+
+def test_the_same_command_gives_the_same_metrics(lab: Lab):
+    assert_same_end(lab.train(*QUICK, "logger=csv"), lab.train(*QUICK, "logger=csv"))
+    other_seed = lab.train(*QUICK, "logger=csv", "seed=1")
+    assert rows_without_times(other_seed) != rows_without_times(lab.run_directories()[0])
+
+
+def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
+    overrides = ["logger=csv", "algo.episodes=6000", "algo.eval_every=250", "evaluation.episodes=40", "seed=2"]
+    overrides += ["curriculum=random_first", "checkpoint_seconds=0.02"]
+    uninterrupted = lab.train(*overrides)
+    process, moments = lab.start("train", *overrides), random.Random(0)
+    while len(lab.run_directories()) < 2:  # before its configuration is written a run has not begun
+        time.sleep(0.01)
+    (killed,) = set(lab.run_directories()) - {uninterrupted}
+    for _ in range(5):
+        time.sleep(moments.uniform(0.0, 2.0))
+        process.kill()
+        process.communicate()
+        process = lab.start("train", f"resume={killed}")
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert_same_end(killed, uninterrupted)
+
+
+def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab):
+    run = lab.train(*QUICK, "logger=csv")
+    before = rows_without_times(run), results_without_times(run)
+    assert lab.run("train", f"resume={run}").returncode == 0
+    assert (rows_without_times(run), results_without_times(run)) == before
+    assert lab.run_directories() == [run]
+
+
+def test_a_resumed_run_is_one_run_in_wandb(lab: Lab):
+    run = lab.train(*QUICK)
+    assert lab.run("train", f"resume={run}").returncode == 0
+    files = sorted(run.glob("wandb/offline-run-*/run-*.wandb"))
+    assert len(files) == 2
+    assert len({run_record(path).run_id for path in files}) == 1
+
+
+def write(name: str, content: bytes) -> Callable[[Path], object]:
+    return lambda run: (run / name).write_bytes(content)
+
+
+LAST = "checkpoints/last.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda run: (run / LAST).write_bytes((run / LAST).read_bytes()[:200]), "damaged"),
+        (write(LAST, b"\x80\x04stranger"), "damaged"),
+        (write("config.yaml", b"algo: {_target_: os.system}"), "os.system"),
+        (write("config.yaml", b"algo: {_target_: src.core.files.os.remove}"), "os.remove"),
+        (write("config.yaml", b"algo: {_target_: src.core.files.write_atomic}"), "write_atomic"),
+        (write("config.yaml", b"seed: '${oc.env:HOME}'"), "interpolation"),
+        (write("config.yaml", b"a: [1"), "YAML"),
+        (write("config.yaml", b"just words"), "not the configuration of a run"),
+        (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
+    ],
+)
+def test_a_spoiled_run_is_refused_with_the_reason_and_left_alone(lab: Lab, finished_run: Path, spoil, message: str):
+    run = Path(shutil.copytree(finished_run, lab.folder / "run"))
+    spoil(run)
+    kept = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "train.log"}
+    done = lab.run("train", f"resume={run}")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
+    done = lab.run("train", f"resume={finished_run}", "algo.episodes=9000")
+    assert done.returncode != 0
+    assert "leave out algo.episodes=9000" in done.stderr
+
+
+def test_a_run_that_is_still_going_cannot_be_resumed(lab: Lab):
+    process = lab.start("train", "logger=csv", "algo.episodes=1000000")
+    while not lab.run_directories():
+        time.sleep(0.1)
+    (run,) = lab.run_directories()
+    done = lab.run("train", f"resume={run}")
+    process.kill()
+    process.communicate()
+    assert "another process is training" in done.stderr
+
+
+def wandb_service_of(pid: int) -> int | None:
+    """The process id of the wandb service that serves the process `pid`."""
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = command.read_bytes().split(b"\0")
+        except OSError:  # it ended meanwhile
+            continue
+        if any(word.endswith(b"wandb-core") for word in words) and str(pid).encode() in words:
+            return int(command.parent.name)
+    return None
+
+
+def test_killing_wandb_does_not_end_a_run(lab: Lab):
+    process = lab.start("train", "algo.episodes=20000", "evaluation.episodes=40")
+    while process.poll() is None and not list(lab.folder.rglob("metrics.csv")):
+        time.sleep(0.05)
+    service = wandb_service_of(process.pid)
+    assert service is not None
+    os.kill(service, signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert "wandb could not log" in err
+    assert "Traceback" not in err
+    assert rows_without_times(lab.run_directories()[0])[-1]["step"] == "20000"
+
+
+def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
+    unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "a" * 40}
+    done = lab.run("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)
+    assert done.returncode == 0, done.stderr
+    assert "wandb could not start" in done.stderr
+    assert history(offline_file(lab.run_directories()[0]))
+
+
+def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
+    done = lab.run("train", "-m", "seed=1,2,3", *QUICK)
+    assert done.returncode == 0, done.stderr
+    runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
+    assert [run.name for run in runs] == ["0", "1", "2"]
+    assert all((run / "eval.json").exists() and (run / "metrics.csv").exists() for run in runs)
+    records = [run_record(offline_file(run)) for run in runs]
+    assert {record.run_group for record in records} == {runs[0].parent.name}
+    assert [record.display_name[-5:] for record in records] == ["seed1", "seed2", "seed3"]
+    assert len({record.run_id for record in records}) == 3
+
+
+def test_a_failing_job_leaves_the_others_whole(lab: Lab):
+    done = lab.run("train", "-m", "algo.epsilon=0.1,7,0.2", *QUICK, "logger=csv")
+    assert done.returncode != 0
+    assert "algo.epsilon=7" in done.stderr
+    runs = sorted(path.parent.name for path in lab.folder.glob("outputs/sweeps/*/*/eval.json"))
+    assert runs == ["0", "2"]
+    (refused,) = lab.folder.glob("outputs/sweeps/*/1/train.log")
+    assert "algo.epsilon=7" in refused.read_text()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("algo.epsilom=0.5",), "algo.epsilom"),
+        (("no_such_key=1",), "no_such_key"),
+        (("env=chess",), "tictactoe"),
+        (("algo.episodes=???",), "required and not set: algo.episodes"),
+        (("seed=-3",), "seed=-3"),
+        (("algo.episodes=0",), "algo.episodes=0"),
+        (("optimized_metric=eval/luck",), "eval/win_rate"),
+        (("evaluation.episodes=0",), "at least one game"),
+        (("+algo.surprise=1",), "surprise"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):
+    done = lab.run("train", *overrides)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
+
+
+def test_a_checkpoint_can_be_read_without_the_trainer(finished_run: Path):
+    assert checkpoint.load(finished_run / LAST)["learner"]["episode"] == 600
+
+
+def test_help_lists_every_choice_and_imports_nothing_heavy(lab: Lab):
+    done = lab.run("train", "--help")
+    assert done.returncode == 0
+    for line in ("env: ", "algo: ", "reward: ", "curriculum: ", "agent: ", "logger: ", "experiment: "):
+        assert line in done.stdout
+    loaded = lab.run("train", "--help", environment={"PYTHONPROFILEIMPORTTIME": "1"}).stderr
+    modules = {line.split("|")[-1].strip() for line in loaded.splitlines() if line.startswith("import time:")}
+    assert "hydra" in modules
+    assert not modules & {"torch", "wandb", "gymnasium", "numba", "matplotlib", "stable_baselines3", "rich", "numpy"}
