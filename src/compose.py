@@ -1,73 +1,119 @@
 """From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
 
+import inspect
 import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, get_args, get_type_hints
 
+import hydra
 import yaml
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from hydra.utils import get_object, instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from src.core.agent import Agent
+from src.core import checkpoint
+from src.core.agent import Agent, require_traits
 from src.core.errors import LabError, require
-from src.core.game import Game, Trait
-from src.core.run import load_learner
+from src.core.game import Game
+from src.core.run import checkpoint_path
 
 log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
 
 
-def refuse_missing_keys(cfg: DictConfig, besides: str = "") -> None:
-    """Refuse `???` anywhere but below the key `besides`, whose part of the configuration is not used."""
-    missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] != besides)
-    if missing:
-        raise LabError(f"required and not set: {', '.join(missing)}; give each a value, such as {missing[0]}=...")
-
-
-def build(node: DictConfig) -> Any:
+def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
+    """The configuration, once every key is known, set and of its type; what lies below `unused` keys may be missing."""
+    absent = [item.name for item in fields(schema) if item.name not in cfg]
+    missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] not in unused)
+    if absent or missing:
+        keys = [*absent, *missing]
+        raise LabError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
     try:
-        return instantiate(node)
-    except InstantiationException as error:
-        if isinstance(error.__cause__, TypeError) and "keyword argument" in str(error.__cause__):
-            raise LabError(f"{node._target_} does not take that: {error.__cause__}") from error
-        raise
+        merged = OmegaConf.merge(OmegaConf.structured(schema), cfg)
+    except OmegaConfBaseException as error:
+        raise LabError(" ".join(str(error).split())) from error
+    assert isinstance(merged, DictConfig)
+    require(merged.seed >= 0, f"seed={merged.seed}: a seed is a whole number from 0 upwards")
+    return merged
+
+
+def build(node: Any, path: str) -> Any:
+    """The object a node describes; `path` is the key it stands under."""
+    _check_arguments(node, path)
+    return instantiate(node)
+
+
+def _check_arguments(node: Any, path: str) -> None:
+    """Compare what a node gives with what its target takes, so that a mistake is told by its key, before any work."""
+    if isinstance(node, ListConfig):
+        for number, child in enumerate(node):
+            _check_arguments(child, f"{path}[{number}]")
+    if not isinstance(node, DictConfig):
+        return
+    arguments = {str(key): node[key] for key in node if key != "_target_"}
+    for key, value in arguments.items():
+        _check_arguments(value, f"{path}.{key}")
+    if "_target_" in node:
+        target = get_object(node._target_)
+        try:
+            inspect.signature(target).bind(**arguments)
+        except TypeError as error:
+            raise LabError(f"{path} does not fit {node._target_}: {error}") from error
+        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
+        for key, value in arguments.items():
+            _check_type(value, hints.get(key), f"{path}.{key}")
+
+
+def _check_type(value: Any, hint: Any, path: str) -> None:
+    """Numbers, switches and words are checked; what is built of other types is their constructor's business."""
+    allowed = set(get_args(hint)) or {hint}
+    if not allowed <= {int, float, bool, str, type(None)}:
+        return
+    if float in allowed:
+        allowed.add(int)
+    wanted = " or ".join(sorted("null" if kind is type(None) else kind.__name__ for kind in allowed))
+    require(type(value) in allowed, f"{path}={value!r} is a {type(value).__name__}, but has to be {wanted}")
 
 
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
-    names = cfg.composition
-    needs = get_object(cfg.algo._target_).needs
-    if not needs <= game.traits:
-        options = {path.stem: OmegaConf.load(path) for path in sorted((CONF / "algo").glob("*.yaml"))}
-        fitting = [name for name, algo in options.items() if get_object(algo._target_).needs <= game.traits]
-        refuse(
-            f"algo={names.algo}",
-            needs,
-            f"env={names.env}",
-            game,
-            f"algorithms that fit: {', '.join(fitting) or 'none yet'}",
-        )
+    try:
+        require_traits(get_object(cfg.algo._target_).needs, game)
+    except LabError as error:
+        names = cfg.composition
+        raise LabError(
+            f"algo={names.algo} cannot play env={names.env}: {error}; "
+            f"algorithms that fit: {', '.join(_fitting_algorithms(game)) or 'none yet'}"
+        ) from error
+
+
+def _fitting_algorithms(game: Game) -> Iterator[str]:
+    for name in sorted(path.stem for path in (CONF / "algo").glob("*.yaml")):
+        target = hydra.compose("train", [f"algo={name}"]).algo._target_
+        try:
+            if get_object(target).needs <= game.traits:
+                yield name
+        except ImportError:  # an optional package is not installed, so it is no advice to give
+            continue
 
 
 def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
     """The agent of that role, which has to be able to play the game."""
-    agent = build(cfg[role])
-    if not agent.needs <= game.traits:
-        refuse(
-            f"{role}={cfg.composition[role]}", agent.needs, f"env={cfg.composition.env}", game, f"{role}=random fits"
-        )
+    agent = build(cfg[role], role)
+    try:
+        agent.check(game)
+    except LabError as error:
+        names = cfg.composition
+        raise LabError(
+            f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
+        ) from error
     return agent
-
-
-def refuse(player: str, needs: frozenset[Trait], env: str, game: Game, advice: str) -> NoReturn:
-    missing = " and ".join(trait for trait in Trait if trait in needs - game.traits)
-    raise LabError(f"{player} cannot play {env}: it needs a game {missing}; {advice}")
 
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:
@@ -79,44 +125,53 @@ def resolved(cfg: DictConfig) -> dict[str, Any]:
 
 @contextmanager
 def discard_if_refused(directory: Path) -> Iterator[None]:
-    """Hydra makes the run directory before it asks us: where nothing but its own notes are in it, take it back.
+    """Hydra writes its notes into the run directory before it asks us: take them back when the run is refused.
 
     The jobs of a sweep keep theirs, with the reason in the log.
     """
     try:
         yield
     except Exception as error:
-        if HydraConfig.get().mode == RunMode.MULTIRUN:
+        hydra_config = HydraConfig.get()
+        if hydra_config.mode == RunMode.MULTIRUN:
             log.error("refused: %s", error)
-        elif {path.name for path in directory.iterdir()} <= {".hydra"}:
-            shutil.rmtree(directory)
+        elif hydra_config.output_subdir is not None:
+            shutil.rmtree(directory / hydra_config.output_subdir)
+            chosen_by_user = any(override.startswith("hydra.run.dir=") for override in hydra_config.overrides.hydra)
+            if not chosen_by_user and not any(directory.iterdir()):
+                directory.rmdir()
         raise
 
 
 def load_config(directory: Path) -> DictConfig:
     """The configuration of an earlier run. It may come from a stranger, so it can only name classes of ours."""
     path = directory / "config.yaml"
-    if not path.is_file():
-        raise LabError(f"{directory} is not a run directory: it has no config.yaml")
+    require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
     try:
-        config = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
+        text = path.read_text()
+        config = yaml.safe_load(text)
+        values, targets = list(_strings(config)), list(_targets(config))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise LabError(f"{path} is not readable as YAML: {error}") from error
     require(isinstance(config, dict), f"{path} is not the configuration of a run")
-    for value in _strings(config):
-        if "${" in value:
-            raise LabError(f"{path} holds an interpolation, {value}, which a saved configuration never does")
-    for target in _targets(config):
-        if not _is_ours(target):
-            raise LabError(f"{path} wants to build {target}, which is not a class of the laboratory: refused")
+    for value in values:
+        require("${" not in value, f"{path} holds an interpolation, {value}, which a saved configuration never does")
+    for target in targets:
+        require(_is_ours(target), f"{path} wants to build {target}, which is not a class of the laboratory: refused")
     return DictConfig(config)
 
 
-def load_agent(run: str, checkpoint: str) -> Agent:
+def load_agent(run: str, checkpoint_name: str) -> Agent:
     """The agent of a finished run."""
     directory = Path(run)
-    algo = build(load_config(directory).algo)
-    return algo.load_agent(load_learner(directory, checkpoint))
+    config = load_config(directory)
+    require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
+    path = checkpoint_path(directory, checkpoint_name)
+    saved = checkpoint.load(path)
+    try:
+        return build(config.algo, "algo").load_agent(saved["learner"])
+    except KeyError as error:
+        raise checkpoint.CheckpointError(f"{path} is not of {config.algo._target_}: it lacks {error}") from error
 
 
 def _is_ours(target: str) -> bool:

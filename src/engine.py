@@ -7,7 +7,7 @@ import hydra
 from omegaconf import DictConfig
 
 from src.core.agent import Agent
-from src.core.cli import launch
+from src.core.cli import launch, refuse_multirun
 from src.core.errors import LabError
 from src.core.game import TwoPlayerGame
 from src.core.seeding import generator
@@ -59,8 +59,8 @@ class Engine:
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
-        if len(arguments) != 1 or not (arguments[0].isascii() and arguments[0].isdigit()):
-            raise LabError("expected: perft N, with N a whole number from 0 upwards")
+        if len(arguments) != 1 or not (arguments[0].isascii() and arguments[0].isdigit() and len(arguments[0]) < 4):
+            raise LabError("expected: perft N, with N a whole number from 0 to 999")
         return f"nodes {perft(self.game, self.state, int(arguments[0]))}"
 
     def eval(self, arguments: list[str]) -> str:
@@ -76,7 +76,9 @@ class Engine:
         return f"{self.game.render(self.state)}\nok"
 
     def _legal_names(self) -> list[str]:
-        return sorted(self.game.move_name(self.state, action) for action in self.game.legal_actions(self.state))
+        return sorted(
+            self.game.move_name(self.state, action) for action in self.game.legal_actions(self.game.view(self.state))
+        )
 
     def _refuse_finished(self) -> None:
         if self.game.outcome(self.state) is not None:
@@ -87,7 +89,7 @@ def perft(game: TwoPlayerGame, state: Any, depth: int) -> int:
     """Positions reached by playing `depth` plies in every possible way."""
     if depth == 0:
         return 1
-    actions = game.legal_actions(state)
+    actions = game.legal_actions(game.view(state))
     return len(actions) if depth == 1 else sum(perft(game, game.play(state, action), depth - 1) for action in actions)
 
 
@@ -106,10 +108,10 @@ def _expect_none(command: str, arguments: list[str]) -> None:
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="engine")
 def main(cfg: DictConfig) -> None:
-    from src import compose
+    from src import compose, schema
 
-    compose.refuse_missing_keys(cfg)
-    game = compose.build(cfg.env).game
+    cfg = compose.checked(cfg, schema.Engine)
+    game = compose.build(cfg.env, "env").game
     if not isinstance(game, TwoPlayerGame):
         raise LabError(f"the line protocol is for two-player games, which env={cfg.composition.env} is not")
     agent = compose.build_agent("agent", cfg, game)
@@ -119,4 +121,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch(main, refuse_multirun)

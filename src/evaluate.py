@@ -4,35 +4,40 @@ import json
 from pathlib import Path
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.core.cli import launch
+from src.core.cli import launch, refuse_multirun
 from src.core.errors import require
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate")
-def main(cfg: DictConfig) -> float:
-    from src import compose
+def main(cfg: DictConfig) -> None:
+    from src import compose, schema
     from src.core import arena, report
     from src.core.agent import SelfPlay
     from src.core.console import progress_bar
     from src.core.files import write_atomic
 
-    compose.refuse_missing_keys(cfg, besides="opponent")
-    game = compose.build(cfg.env).game
-    agent = compose.build_agent("agent", cfg, game)
-    opponent = None
+    cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))
+    game = compose.build(cfg.env, "env").game
+    agent, opponent = compose.build_agent("agent", cfg, game), None
     if game.players == 2:
-        compose.refuse_missing_keys(cfg)
+        cfg = compose.checked(cfg, schema.Evaluate)
         opponent = compose.build_agent("opponent", cfg, game)
+    else:
+        given = [override for override in HydraConfig.get().overrides.task if override.startswith("agent@opponent")]
+        require(not given, f"env={cfg.composition.env} is played alone: leave out opponent=...")
     if isinstance(opponent, SelfPlay):
         opponent.become(agent)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
-    episodes = cfg.episodes if starts is None else len(starts)
+    episodes = cfg.episodes if starts is None else len(starts) * game.players
     require(episodes >= 1, f"episodes={episodes}: a score needs at least one game")
-    require(cfg.seed >= 0, f"seed={cfg.seed}: a seed is a whole number from 0 upwards")
+    arena.require_varied(agent, opponent, cfg.opening_plies, episodes)
     with progress_bar("games", episodes) as advance:
-        score = arena.evaluate(game, agent, opponent, episodes, cfg.seed, starts, advance)
+        score = arena.evaluate(
+            game, agent, opponent, episodes, cfg.seed, starts, cfg.opening_plies, on_progress=advance
+        )
 
     rival = cfg.composition.opponent if game.players == 2 else cfg.composition.agent
     report.show(f"{cfg.composition.agent} on {cfg.composition.env}", game, agent, {rival: score})
@@ -43,11 +48,11 @@ def main(cfg: DictConfig) -> float:
         if starts is not None:
             result["per_board"] = [int(outcome == 1) for outcome in score.outcomes]
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
-    return score.total.win_rate
 
 
 def spell_out_opponent(arguments: list[str]) -> list[str]:
     """Agent and opponent are options of one group; `opponent=x` is short for Hydra's `agent@opponent=x`."""
+    refuse_multirun(arguments)
     return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
 
 

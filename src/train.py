@@ -18,27 +18,30 @@ log = logging.getLogger(__name__)
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
 def main(cfg: DictConfig) -> float:
     # Imported here, so that --help answers without them.
-    from src import compose
+    from src import compose, schema
     from src.core import report
     from src.core.run import Run
 
     directory = Path(os.path.relpath(HydraConfig.get().runtime.output_dir))
     with compose.discard_if_refused(directory):
-        if cfg.resume is not None:
-            cfg = compose.load_config(directory)
+        if cfg.resume is None:
+            require(not (directory / "config.yaml").exists(), f"{directory} holds a run already: resume={directory}")
+        else:  # a run brings its configuration along, but where to report is decided here and now
+            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
+        cfg = compose.checked(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.sweep or sweep_name()
-        compose.refuse_missing_keys(cfg)
-        require(cfg.seed >= 0, f"seed={cfg.seed}: a seed is a whole number from 0 upwards")
         require(cfg.evaluation.episodes >= 1, "evaluation.episodes: a score needs at least one game")
-        env = compose.build(cfg.env)
+        env = compose.build(cfg.env, "env")
         compose.require_algorithm_fits(cfg, env.game)
         report.require_measured(cfg.optimized_metric, env)
-        algo, curriculum, tracker = (compose.build(node) for node in (cfg.algo, cfg.curriculum, cfg.logger.tracker))
+        algo, curriculum = compose.build(cfg.algo, "algo"), compose.build(cfg.curriculum, "curriculum")
+        algo.check(env, curriculum)
+        tracker = compose.build(cfg.logger.tracker, "logger.tracker")
 
     with Run(directory, compose.resolved(cfg), tracker) as run:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
-        scores = report.score_against_baselines(env, agent, cfg.evaluation.episodes, cfg.seed)
+        scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
         metrics = report.score_metrics(scores)
         run.finish(metrics, report.scores_as_dict(env.game, agent, scores))
     report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, agent, scores)
@@ -53,14 +56,16 @@ def sweep_name() -> str | None:
 
 def continue_run(arguments: list[str]) -> list[str]:
     """Point Hydra at the directory of the run to resume, which brings its own configuration along."""
-    resumed = [argument for argument in arguments if argument.startswith("resume=") and argument != "resume=null"]
-    if not resumed:
+    resumed = [argument for argument in arguments if argument.lstrip("+").startswith("resume=")]
+    if not resumed or resumed == ["resume=null"]:
         return arguments
-    others = [argument for argument in arguments if argument not in resumed]
-    require(not others, f"resume goes on with a run just as it was composed: leave out {' '.join(others)}")
-    directory = resumed[0].removeprefix("resume=").strip("'\"")
+    loggers = [argument for argument in arguments if argument.startswith(("logger=", "logger."))]
+    others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
+    require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
+    directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    return [f"resume='{directory}'", f"hydra.run.dir='{directory}'", "hydra.output_subdir=null"]
+    quoted = "'" + directory.replace("'", "\\'") + "'"
+    return [*loggers, f"resume={quoted}", f"hydra.run.dir={quoted}", "hydra.output_subdir=null"]
 
 
 if __name__ == "__main__":

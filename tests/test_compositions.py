@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 
-from src.compose import CONF, build, refuse_missing_keys, require_algorithm_fits
+from src import schema
+from src.compose import CONF, build, build_agent, checked, require_algorithm_fits
 from src.core.agent import Agent
 from src.core.errors import LabError
 from src.core.game import Trait
@@ -32,26 +34,24 @@ REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"]}
 
 @pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
 def test_every_option_composes_into_objects(group: str, option: str):
-    cfg = composed(f"{group}={option}")
-    refuse_missing_keys(cfg)
-    for node in (cfg.env, cfg.algo, cfg.reward, cfg.curriculum, cfg.logger.tracker):
-        build(node)
+    cfg = checked(composed(f"{group}={option}"), schema.Train)
+    for name in ("env", "algo", "reward", "curriculum", "logger.tracker"):
+        build(OmegaConf.select(cfg, name), name)
 
 
 @pytest.mark.parametrize("option", options("agent"))
 def test_every_agent_composes(option: str):
-    cfg = composed(f"agent={option}", *REQUIRED_VALUES.get(option, []), config="evaluate")
-    refuse_missing_keys(cfg)
+    cfg = checked(composed(f"agent={option}", *REQUIRED_VALUES.get(option, []), config="evaluate"), schema.Evaluate)
     if option not in REQUIRED_VALUES:
-        assert isinstance(build(cfg.agent), Agent)
+        assert isinstance(build(cfg.agent, "agent"), Agent)
 
 
 @pytest.mark.parametrize("algo", options("algo"))
 @pytest.mark.parametrize("env", options("env"))
 def test_every_pair_trains_or_is_refused(lab: Lab, env: str, algo: str):
     cfg = composed(f"env={env}", f"algo={algo}")
-    budget = next(key for key in ("episodes", "total_steps") if key in cfg.algo)
-    done = lab.run("train", f"env={env}", f"algo={algo}", f"algo.{budget}=20", "evaluation.episodes=2", "logger=csv")
+    budget = [f"algo.{key}=20" for key in ("episodes", "total_steps") if key in cfg.algo]
+    done = lab.run("train", f"env={env}", f"algo={algo}", *budget, "evaluation.episodes=2", "logger=csv")
     if done.returncode == 0:
         assert len(lab.run_directories()) == 1
     else:
@@ -64,11 +64,24 @@ def test_a_game_that_lacks_what_is_needed_is_refused_in_one_sentence():
     class Hidden(TicTacToe):
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
 
-    with pytest.raises(LabError) as refusal:
-        require_algorithm_fits(composed(), Hidden())
+    cfg = composed()
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"), pytest.raises(LabError) as refusal:
+        require_algorithm_fits(cfg, Hidden(symmetric=True))
     assert str(refusal.value) == (
         "algo=qlearning cannot play env=tictactoe: it needs a game with perfect information and small enough to visit "
         "every position; algorithms that fit: none yet"
+    )
+
+
+def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
+    class Hidden(TicTacToe):
+        traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC, Trait.ENUMERABLE})
+
+    cfg = composed("agent=minimax", config="evaluate")
+    with pytest.raises(LabError) as refusal:
+        build_agent("agent", cfg, Hidden(symmetric=True))
+    assert str(refusal.value) == (
+        "agent=minimax cannot play env=tictactoe: it needs a game with perfect information; agent=random always fits"
     )
 
 

@@ -11,7 +11,7 @@ from tests.lab import Lab
 
 @pytest.fixture
 def engine() -> Engine:
-    return Engine(TicTacToe(), MinimaxAgent(), seed=0)
+    return Engine(TicTacToe(symmetric=True), MinimaxAgent(), seed=0)
 
 
 def test_a_conversation_over_pipes(lab: Lab):
@@ -48,6 +48,7 @@ def test_end_of_input_ends_the_engine(lab: Lab):
         "perft 1.5",
         "perft \u00b2",
         "perft 1 2",
+        "perft " + "9" * 5000,
         "legal 1",
         "go fast",
         "eval now",
@@ -76,7 +77,7 @@ def test_show_and_eval(engine: Engine):
     engine.answer("position startpos moves 0 4")
     assert engine.answer("show") == "X . .\n. O .\n. . .\nok"
     assert engine.answer("eval") == "eval value=0"
-    assert Engine(TicTacToe(), RandomAgent(), 0).answer("eval").startswith("error ")
+    assert Engine(TicTacToe(symmetric=True), RandomAgent(), 0).answer("eval").startswith("error ")
 
 
 def test_perft_counts_from_the_position(engine: Engine):
@@ -88,3 +89,10 @@ def test_blank_lines_are_passed_over(engine: Engine):
     out = io.StringIO()
     serve(engine, io.StringIO("\n   \nlegal\nquit\n"), out)
     assert out.getvalue() == "legal 0 1 2 3 4 5 6 7 8\n"
+
+
+def test_who_cannot_play_is_refused(lab: Lab):
+    done = lab.run("engine", "agent=self", stdin="go\nlegal\n")
+    assert done.stdout.splitlines()[0].startswith("error agent=self plays like a learner")
+    assert done.stdout.splitlines()[1] == "legal 0 1 2 3 4 5 6 7 8"
+    assert "one thing at a time" in lab.run("engine", "-m").stderr

@@ -1,7 +1,8 @@
 import pytest
 
-from tests.lab import Lab, read_json
+from tests.lab import ROOT, Lab, read_json
 
+SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
 QUICK = ("algo.episodes=3000", "evaluation.episodes=40", "logger=csv")
 
 
@@ -50,6 +51,12 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
         (("boards=some.json",), "no fixed starting positions"),
         (("seed=-1",), "seed=-1"),
         (("shortcuts=true",), "shortcuts"),
+        (("+shortcuts=true",), "shortcuts"),
+        (("episodes=1.5",), "episodes"),
+        (("agent=self",), "there is none here"),
+        (("-m", "seed=1,2"), "one thing at a time"),
+        (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),
+        (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message: str):
@@ -58,3 +65,19 @@ def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message: str):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (lab.folder / "out.json").exists()
+
+
+def test_the_shipped_table_never_loses(lab: Lab):
+    done = lab.run("evaluate", "agent=trained", f"agent.run={SHIPPED}", "opponent=minimax", "json=out.json")
+    assert done.returncode == 0, done.stderr
+    result = read_json(lab.folder / "out.json")
+    assert result["losses"] == 0
+    assert [result["every_reply"][seat]["losses"] for seat in ("first", "second")] == [0, 0]
+
+
+def test_players_that_always_decide_alike_meet_after_random_openings(lab: Lab):
+    players = ("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}")
+    done = lab.run("evaluate", *players, "opening_plies=2", "episodes=20", "json=out.json")
+    assert done.returncode == 0, done.stderr
+    result = read_json(lab.folder / "out.json")
+    assert result["wins"] == result["losses"], "each opening was played from both seats"

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,10 @@ import yaml
 
 from src.core import checkpoint
 from src.core.metrics import is_documented
-from tests.lab import Lab, read_json
+from tests.lab import ROOT, Lab, read_json
 from tests.wandb_file import history, offline_file, run_record
 
+LAST = "checkpoints/last.safetensors"
 QUICK = ("algo.episodes=600", "algo.eval_every=200", "evaluation.episodes=40")
 
 
@@ -81,19 +83,36 @@ def test_the_same_command_gives_the_same_metrics(lab: Lab):
     assert rows_without_times(other_seed) != rows_without_times(lab.run_directories()[0])
 
 
+def rows_written(run: Path) -> int:
+    return (run / "metrics.csv").read_text().count("\n") - 1 if (run / "metrics.csv").exists() else 0
+
+
+def wait_for(process: subprocess.Popen, condition: Callable[[], bool]) -> None:
+    while not condition():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.005)
+
+
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
     overrides = ["logger=csv", "algo.episodes=6000", "algo.eval_every=250", "evaluation.episodes=40", "seed=2"]
-    overrides += ["curriculum=random_first", "checkpoint_seconds=0.02"]
+    overrides += ["curriculum=random_first", "curriculum.promote_at=0.93"]
+    overrides += ["algo.learning_rate=0.5", "checkpoint_seconds=0.02"]
     uninterrupted = lab.train(*overrides)
+    stages = [row["train/stage"] for row in rows_without_times(uninterrupted)]
+    promoted_after = stages.index("1")
+    assert 2 < promoted_after < 15, "some kills have to fall on either side of the promotion"
+
     process, moments = lab.start("train", *overrides), random.Random(0)
-    while len(lab.run_directories()) < 2:  # before its configuration is written a run has not begun
-        time.sleep(0.01)
+    wait_for(process, lambda: len(lab.run_directories()) == 2)
     (killed,) = set(lab.run_directories()) - {uninterrupted}
-    for _ in range(5):
-        time.sleep(moments.uniform(0.0, 2.0))
+    for rows in (0, 1, promoted_after, promoted_after + 2, 20):
+        wait_for(process, lambda rows=rows: rows_written(killed) >= rows)  # type: ignore[misc]
+        time.sleep(moments.uniform(0.0, 0.1))
         process.kill()
         process.communicate()
-        process = lab.start("train", f"resume={killed}")
+        if rows > 1:
+            assert checkpoint.load(killed / LAST)["learner"]["episode"] > 0
+        process = lab.start("train", f"resume={killed}", "logger=csv")
     _, err = process.communicate()
     assert process.returncode == 0, err
     assert_same_end(killed, uninterrupted)
@@ -102,7 +121,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
 def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab):
     run = lab.train(*QUICK, "logger=csv")
     before = rows_without_times(run), results_without_times(run)
-    assert lab.run("train", f"resume={run}").returncode == 0
+    assert lab.run("train", f"resume={run}", "logger=csv").returncode == 0
     assert (rows_without_times(run), results_without_times(run)) == before
     assert lab.run_directories() == [run]
 
@@ -117,9 +136,6 @@ def test_a_resumed_run_is_one_run_in_wandb(lab: Lab):
 
 def write(name: str, content: bytes) -> Callable[[Path], object]:
     return lambda run: (run / name).write_bytes(content)
-
-
-LAST = "checkpoints/last.safetensors"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +156,7 @@ def test_a_spoiled_run_is_refused_with_the_reason_and_left_alone(lab: Lab, finis
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
     spoil(run)
     kept = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "train.log"}
-    done = lab.run("train", f"resume={run}")
+    done = lab.run("train", f"resume={run}", "logger=csv")
     assert done.returncode != 0
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -151,12 +167,44 @@ def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
     done = lab.run("train", f"resume={finished_run}", "algo.episodes=9000")
     assert done.returncode != 0
     assert "leave out algo.episodes=9000" in done.stderr
+    done = lab.run("train", f"resume={finished_run}", "resume=elsewhere")
+    assert "leave out resume=elsewhere" in done.stderr
+
+
+def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path):
+    before = (finished_run / "config.yaml").read_bytes()
+    done = lab.run("train", *QUICK, "logger=csv", "seed=9", f"hydra.run.dir={finished_run}")
+    assert "holds a run already" in done.stderr
+    assert (finished_run / "config.yaml").read_bytes() == before
+
+
+def test_a_refused_run_leaves_the_directory_that_was_named(lab: Lab):
+    (lab.folder / "mine").mkdir()
+    assert lab.run("train", "algo.epsilon=7", "hydra.run.dir=mine").returncode != 0
+    assert list(lab.folder.iterdir()) == [lab.folder / "mine"]
+
+
+def test_a_run_with_a_quote_and_a_space_in_its_path_can_be_resumed(lab: Lab, finished_run: Path):
+    run = Path(shutil.copytree(finished_run, lab.folder / "it's mine"))
+    done = lab.run("train", f"resume={run}", "logger=csv")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_strangers_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
+    run = Path(shutil.copytree(finished_run, lab.folder / "run"))
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    target = {"_target_": "src.core.wandb_tracker.WandbTracker", "mode": "online", "project": "theirs"}
+    config["logger"] = {"tracker": target | {"entity": "stranger", "init_timeout": 1}}
+    (run / "config.yaml").write_text(yaml.safe_dump(config))
+    done = lab.run("train", f"resume={run}")
+    assert done.returncode == 0, done.stderr
+    assert "wandb could not" not in done.stderr
+    assert run_record(offline_file(run)).project == "tactical-board-games"
 
 
 def test_a_run_that_is_still_going_cannot_be_resumed(lab: Lab):
     process = lab.start("train", "logger=csv", "algo.episodes=1000000")
-    while not lab.run_directories():
-        time.sleep(0.1)
+    wait_for(process, lambda: bool(lab.run_directories()))
     (run,) = lab.run_directories()
     done = lab.run("train", f"resume={run}")
     process.kill()
@@ -178,8 +226,7 @@ def wandb_service_of(pid: int) -> int | None:
 
 def test_killing_wandb_does_not_end_a_run(lab: Lab):
     process = lab.start("train", "algo.episodes=20000", "evaluation.episodes=40")
-    while process.poll() is None and not list(lab.folder.rglob("metrics.csv")):
-        time.sleep(0.05)
+    wait_for(process, lambda: bool(list(lab.folder.rglob("metrics.csv"))))
     service = wandb_service_of(process.pid)
     assert service is not None
     os.kill(service, signal.SIGKILL)
@@ -232,6 +279,18 @@ def test_a_failing_job_leaves_the_others_whole(lab: Lab):
         (("optimized_metric=eval/luck",), "eval/win_rate"),
         (("evaluation.episodes=0",), "at least one game"),
         (("+algo.surprise=1",), "surprise"),
+        (("+surprise=1",), "surprise"),
+        (("+evaluation.surprise=1",), "surprise"),
+        (("~checkpoint_seconds",), "required and not set: checkpoint_seconds"),
+        (("~env.game.symmetric",), "symmetric"),
+        (("~env.baselines.random", "~env.baselines.minimax"), "env.baselines is empty"),
+        (("algo.untried_first=no",), "algo.untried_first='no' is a str, but has to be bool"),
+        (("algo.episodes=150.5",), "algo.episodes=150.5"),
+        (("evaluation.episodes=1.5",), "1.5"),
+        (("seed=abc",), "abc"),
+        (("checkpoint_seconds=soon",), "soon"),
+        (("reward.loss=3",), "reward.win = -reward.loss"),
+        (("agent@env.baselines.minimax=self",), "nobody to be measured against"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):
@@ -240,6 +299,15 @@ def test_mistakes_are_told_in_a_sentence_and_leave_nothing_behind(lab: Lab, over
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
+
+
+def test_an_experiment_with_a_misspelt_key_is_refused(lab: Lab):
+    conf = Path(shutil.copytree(ROOT / "conf", lab.folder / "conf"))
+    (conf / "experiment" / "typo.yaml").write_text("# @package _global_\nchekpoint_seconds: 5\n")
+    done = lab.run("train", f"--config-path={conf}", "experiment=typo")
+    assert done.returncode != 0
+    assert "chekpoint_seconds" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_checkpoint_can_be_read_without_the_trainer(finished_run: Path):

@@ -29,8 +29,9 @@ class Result(NamedTuple):
 
 
 def study(cfg: DictConfig, seed: int, episodes: int, every: int) -> Result:
-    env, algo, store, rng = build(cfg.env), build(cfg.algo), RankingStore(), generator(seed, "training")
+    env, algo, rng = build(cfg.env, "env"), build(cfg.algo, "algo"), generator(seed, "training")
     assert isinstance(algo, QLearning)
+    store = RankingStore(env.game.table_format)
     first, seconds, learning, lost_again, lost = None, None, 0.0, 0, -1
     for episode in range(1, episodes + 1):
         began = time.perf_counter()

@@ -22,7 +22,7 @@ class MinimaxAgent(Agent):
 
     def best_actions(self, game: Game, state: Any) -> list[int]:
         best = self.value(game, state)
-        return [action for action in game.legal_actions(state) if -self.value(game, game.play(state, action)) == best]
+        return [action for action in game.legal_actions(state) if self._value_of(game, state, action) == best]
 
     def value(self, game: Game, state: Any) -> int:
         """+1, 0 or -1 for the player to move, with best play on both sides."""
@@ -31,7 +31,11 @@ class MinimaxAgent(Agent):
             if outcome is not None:
                 self._values[state] = outcome if game.to_move(state) == 0 else -outcome
             else:
-                self._values[state] = max(
-                    -self.value(game, game.play(state, action)) for action in game.legal_actions(state)
-                )
+                values = (self._value_of(game, state, action) for action in game.legal_actions(state))
+                self._values[state] = max(values)
         return self._values[state]
+
+    def _value_of(self, game: Game, state: Any, action: int) -> int:
+        after = game.play(state, action)
+        value = self.value(game, after)
+        return value if game.to_move(after) == game.to_move(state) else -value

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from src.core.errors import LabError, require
 from src.core.game import Game, Trait
 from src.core.seeding import draw
 
@@ -29,6 +30,10 @@ class Agent(ABC):
     tallies: ClassVar[tuple[str, ...]] = ()  # keys of `why` that evaluation sums up over a game
     games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
 
+    def check(self, game: Game) -> None:
+        """Raise `LabError` where this agent cannot play `game`."""
+        require_traits(self.needs, game)
+
     @abstractmethod
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         """Choose for the player to move; `rng` is this game's own generator for this player."""
@@ -36,6 +41,11 @@ class Agent(ABC):
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """One decision a view. Players that gain from batching (networks) override this."""
         return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
+
+
+def require_traits(needs: frozenset[Trait], game: Game) -> None:
+    missing = " and ".join(trait for trait in Trait if trait in needs - game.traits)
+    require(not missing, f"it needs a game {missing}")
 
 
 class RandomAgent(Agent):
@@ -46,16 +56,15 @@ class RandomAgent(Agent):
 
 
 class SelfPlay(Agent):
-    """The learner on the other side of the board: it plays like the agent it was last handed, at random before that."""
+    """The learner on the other side of the board: it plays like the agent it was last handed."""
 
     def __init__(self) -> None:
-        self.current: Agent = RandomAgent()
+        self._current: Agent | None = None
 
     def become(self, agent: Agent) -> None:
-        self.current = agent
+        self._current = agent
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        return self.current.decide(game, view, rng)
-
-    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        return self.current.decide_batch(game, views, rngs)
+        if self._current is None:
+            raise LabError("agent=self plays like a learner that it was given, and there is none here")
+        return self._current.decide(game, view, rng)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from src.core.agent import Agent
+from src.core.errors import LabError, require
 from src.core.game import Game
-from src.core.seeding import generator
+from src.core.seeding import draw, generator
 
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:
@@ -93,17 +94,28 @@ def evaluate(
     episodes: int,
     seed: int,
     starts: Sequence[Any] | None = None,
+    opening_plies: int = 0,
+    stream: str = "evaluation",
     on_progress: Callable[[int], None] = lambda finished: None,
 ) -> Score:
-    """Play `episodes` games; in two-player games the agent holds the first seat in every other one.
+    """Play `episodes` games. In two-player games the agent changes seats after each, and two games in a row share
+    their start: one of `starts`, or `opening_plies` random moves.
 
-    Game i depends on the seed and i alone, never on how many games are played or how many in step.
+    Game i depends on the seed and i alone, never on how many games are played or how many in step. A learner that
+    selects by its evaluations draws them from a `stream` of its own, or the final figure would be of games it was
+    selected for.
     """
     began = time.perf_counter()
     finished: list[_Match] = []
     for first in range(0, episodes, agent.games_in_step):
         numbers = range(first, min(first + agent.games_in_step, episodes))
-        matches = [_new_match(game, agent, opponent, number, seed, starts) for number in numbers]
+        matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
+        for number, match in zip(numbers, matches, strict=True):
+            pair = number // game.players
+            if starts is not None:
+                match.state = starts[pair]
+            elif opening_plies:
+                match.state = _random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
         _play_out(game, matches)
         finished += matches
         on_progress(len(finished))
@@ -115,15 +127,34 @@ def evaluate(
     )
 
 
-def _new_match(
-    game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, starts: Sequence[Any] | None
-) -> _Match:
-    rng = generator(seed, "evaluation", number)
+def require_varied(agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
+    """Refuse to play the same two games again and again and call the repetitions a sample."""
+    alike = opponent is not None and agent.deterministic and opponent.deterministic and opening_plies == 0
+    require(
+        not (alike and episodes > 2),
+        "both players always decide alike, so there are only two different games, one for each seat: "
+        "set opening_plies to begin with random moves, or episodes=2",
+    )
+
+
+def _random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
+    """A position after random moves in which the game still goes on."""
+    for _ in range(1000):
+        state = game.initial(rng)
+        for _ in range(plies):
+            if game.outcome(state) is None:
+                state = game.play(state, draw(rng, game.legal_actions(game.view(state))))
+        if game.outcome(state) is None:
+            return state
+    raise LabError(f"opening_plies={plies}: no game was still going on after that many random moves in 1,000 tries")
+
+
+def _new_match(game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str) -> _Match:
+    rng = generator(seed, stream, number)
     seat = number % game.players
     agents = [agent] if opponent is None else [opponent, opponent]
     agents[seat] = agent
-    state = game.initial(rng) if starts is None else starts[number]
-    return _Match(state, agents, rng.spawn(game.players), seat)
+    return _Match(game.initial(rng), agents, rng.spawn(game.players), seat)
 
 
 def _play_out(game: Game, matches: list[_Match]) -> None:

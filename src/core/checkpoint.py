@@ -40,21 +40,29 @@ def load(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or start anew") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this laboratory")
-    if int(metadata["version"]) > VERSION:
-        raise CheckpointError(
-            f"{path} was written by a newer version of the laboratory (format {metadata['version']}, this one reads "
-            f"up to {VERSION}): update the code to use it"
-        )
-    return _attach_arrays(json.loads(metadata["tree"]), arrays)
+    try:
+        version, skeleton = int(metadata["version"]), json.loads(metadata["tree"])
+        if version <= VERSION:
+            return _attach_arrays(skeleton, arrays)
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged: its contents do not fit together ({error!r})") from error
+    raise CheckpointError(
+        f"{path} was written by a newer version of the laboratory (format {version}, this one reads up to {VERSION}): "
+        "update the code to use it"
+    )
 
 
 def _detach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The tree as JSON, each array replaced by its name in `arrays`."""
-    if isinstance(node, np.ndarray) or hasattr(node, "detach"):
-        name = str(len(arrays))
-        kind = "numpy" if isinstance(node, np.ndarray) else "torch"
-        arrays[name] = np.ascontiguousarray(node if kind == "numpy" else node.detach().cpu().numpy())
-        return {"array": name, "kind": kind}
+    if isinstance(node, np.ndarray):
+        return _detach(node, "numpy", arrays)
+    if hasattr(node, "detach"):  # a tensor; torch is not imported for runs that have none
+        import torch
+
+        tensor = node.detach().cpu()
+        if tensor.dtype == torch.bfloat16:  # which numpy lacks
+            return _detach(tensor.view(torch.int16).numpy(), "bfloat16", arrays)
+        return _detach(tensor.numpy(), "torch", arrays)
     if isinstance(node, dict):  # as pairs, because the keys of optimizer states are numbers
         return {"dict": [[key, _detach_arrays(value, arrays)] for key, value in node.items()]}
     if isinstance(node, list | tuple):
@@ -64,6 +72,12 @@ def _detach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:
     if node is None or isinstance(node, bool | int | float | str):
         return node
     raise TypeError(f"a checkpoint cannot hold a {type(node).__name__}")
+
+
+def _detach(array: np.ndarray, kind: str, arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    name = str(len(arrays))
+    arrays[name] = np.array(array, order="C")
+    return {"array": name, "kind": kind}
 
 
 def _attach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -78,4 +92,5 @@ def _attach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:
         return array
     import torch
 
-    return torch.from_numpy(array)
+    tensor = torch.from_numpy(array)
+    return tensor.view(torch.bfloat16) if node["kind"] == "bfloat16" else tensor

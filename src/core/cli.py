@@ -17,15 +17,22 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     except KeyboardInterrupt:
         sys.exit("stopped")
     except Exception as error:
-        mistake = next((str(cause) for cause in _causes(error) if isinstance(cause, LabError)), None)
-        if mistake is None and type(error).__module__.startswith(("hydra.", "omegaconf.")):
-            mistake = "\n".join(dict.fromkeys(str(cause).strip() for cause in _causes(error)))
+        causes = list(_causes(error))
+        mistake = next((str(cause) for cause in causes if isinstance(cause, LabError)), None)
+        if mistake is None and type(causes[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
+            mistake = "\n".join(dict.fromkeys(str(cause).strip() for cause in causes))
         if mistake is None or wants_traceback:
             raise
         sys.exit(f"error: {mistake}")
 
 
+def refuse_multirun(arguments: list[str]) -> list[str]:
+    if {"-m", "--multirun"} & set(arguments):
+        raise LabError("this command does one thing at a time: leave out -m and call it once for each")
+    return arguments
+
+
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        error = error.__cause__ or error.__context__
+        error = error.__cause__

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 
 
 class Curriculum:
     """A ladder: training climbs from one environment to the next once an evaluation scores `promote_at` or more.
 
-    Learners keep `stage` in their checkpoints and log it as `train/stage`.
+    Scores are logged as `eval/score` and lie in [0, 1] for every learner. Learners keep `stage` in their checkpoints
+    and log it as `train/stage`.
     """
 
     def __init__(self, warm_up: Mapping[str, Any], promote_at: float | None) -> None:
         if warm_up and promote_at is None:
             raise LabError("curriculum.promote_at is required once there are environments to climb from")
+        require(promote_at is None or 0 < promote_at <= 1, f"curriculum.promote_at={promote_at} is outside (0, 1]")
         self.warm_up, self.promote_at = dict(warm_up), promote_at
         self.stage = 0
 
@@ -23,6 +25,6 @@ class Curriculum:
         return [*self.warm_up.values(), target][self.stage]
 
     def record(self, score: float) -> None:
-        """Take note of an evaluation; higher is better, whatever the learner measures."""
+        """Take note of an evaluation."""
         if self.promote_at is not None and score >= self.promote_at:
             self.stage = min(self.stage + 1, len(self.warm_up))

@@ -23,7 +23,7 @@ def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
         if outcome is not None:
             lines[outcome * own_sign] += 1
         elif game.to_move(state) != seat:
-            open_states += [game.play(state, action) for action in game.legal_actions(state)]
+            open_states += [game.play(state, action) for action in game.legal_actions(game.view(state))]
         else:
             if state not in choices:
                 choices[state] = agent.decide(game, game.view(state), rng).action

@@ -99,5 +99,7 @@ class TwoPlayerGame(Game[State]):
 class TabularGame(TwoPlayerGame[State]):
     """A game small enough for a table, which therefore says under which key a position is filed."""
 
+    table_format: str  # names the game and how it files positions; a table of another format says nothing here
+
     @abstractmethod
     def canonical(self, state: State) -> Canonical: ...

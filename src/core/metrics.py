@@ -22,6 +22,7 @@ METRICS: dict[str, str] = {
     # tabular learning
     "train/td_error": "mean absolute correction of the table in the latest game",
     "train/table_size": "entries in the table",
+    "eval/score": "what best checkpoints and the curriculum go by, from 0 to 1; for tables the share of lines not lost",
     "eval/lost_lines": "lines lost over every play of the opponent: both seats, with shortcuts and without, added up",
     "eval/lost_lines_table_*": "lines lost by the table alone in the seat named (first or second)",
     "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",

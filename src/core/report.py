@@ -1,5 +1,6 @@
 """Results as tables for people and as plain values for files."""
 
+import logging
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +11,13 @@ from rich.table import Table
 
 from src.core.agent import Agent, RandomAgent
 from src.core.algorithm import Environment
-from src.core.arena import Score, Tally, evaluate, wilson_interval
+from src.core.arena import Score, Tally, evaluate, require_varied, wilson_interval
 from src.core.console import progress_bar
-from src.core.errors import require
+from src.core.errors import LabError, require
 from src.core.exhaustive import walk_replies
 from src.core.game import Game, Trait
+
+log = logging.getLogger(__name__)
 
 SEATS = ("first", "second")
 
@@ -61,16 +64,25 @@ def pairings(env: Environment, agent: Agent) -> dict[str, tuple[Agent, Agent | N
     return {name: (player, None) for name, player in {"trained": agent, **env.baselines}.items()}
 
 
-def score_against_baselines(env: Environment, agent: Agent, episodes: int, seed: int) -> dict[str, Score]:
+def score_against_baselines(
+    env: Environment, agent: Agent, seed: int, episodes: int, opening_plies: int
+) -> dict[str, Score]:
     scores = {}
     for name, (player, opponent) in pairings(env, agent).items():
+        try:
+            require_varied(player, opponent, opening_plies, episodes)
+        except LabError as error:  # after a long training a figure with a warning is worth more than none
+            log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:
-            scores[name] = evaluate(env.game, player, opponent, episodes, seed, on_progress=advance)
+            scores[name] = evaluate(
+                env.game, player, opponent, episodes, seed, opening_plies=opening_plies, on_progress=advance
+            )
     return scores
 
 
 def require_measured(metric: str, env: Environment) -> None:
     """Refuse to optimise what the evaluation in this environment will not give."""
+    require(bool(env.baselines), "env.baselines is empty: there is nobody to measure against")
     nothing = Score(outcomes=[1], seats=[0], seconds=0.0, figures={})
     names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), nothing))
     require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")

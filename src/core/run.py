@@ -1,5 +1,6 @@
 """One training run on disk: its log and its checkpoints, from which it goes on after being killed at any instant."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ class Run:
         self._checkpoint_seconds = config["checkpoint_seconds"]
         self._lock = FileLock(directory / ".lock")
         self._log = RunLog(directory, tracker)
+        self._restored: dict[str, Any] | None = None
         self._best_score: float | None = None
         self._began = self._saved = self._logged = time.monotonic()
         self._logged_step = 0
@@ -38,14 +40,19 @@ class Run:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
-        write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
-        if self._tracker is not None:
-            self._tracker.start(self.directory, self._config)
+        try:
+            self._restored = self._load_last()
+            write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
+            if self._tracker is not None:
+                self._tracker.start(self.directory, self._config)
+        except BaseException:
+            self._lock.release()
+            raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         if self._tracker is not None:
-            self._tracker.finish()
+            self._tracker.finish(failed=error_type is not None)
         self._lock.release()
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
@@ -73,20 +80,34 @@ class Run:
 
     def restore(self) -> dict[str, Any] | None:
         """What was last saved, or None where the run has to begin; the log goes back to that moment too."""
-        if not self._path("last").exists():
+        if self._restored is None:
             self._log.keep(0)
             return None
-        saved = checkpoint.load(self._path("last"))
-        self._log.keep(saved["rows"])
-        self._best_score, self._logged_step = saved["best_score"], saved["logged_step"]
-        self._began = time.monotonic() - saved["seconds"]
-        return saved["learner"]
+        self._log.keep(self._restored["rows"])
+        self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
+        self._began = time.monotonic() - self._restored["seconds"]
+        return self._restored["learner"]
+
+    def _load_last(self) -> dict[str, Any] | None:
+        path = self._path("last")
+        if not path.exists():
+            return None
+        saved = checkpoint.load(path)
+        if saved.get("configuration") != self._configuration():
+            raise checkpoint.CheckpointError(f"{path} does not belong to the configuration in {self.directory}")
+        return saved
+
+    def _configuration(self) -> str:
+        """A digest of what makes the run what it is; where it is tracked does not."""
+        essence = {key: value for key, value in self._config.items() if key not in ("logger", "resume")}
+        return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()
 
     def save(self, learner: dict[str, Any]) -> None:
         checkpoint.save(
             self._path("last"),
             {
                 "learner": learner,
+                "configuration": self._configuration(),
                 "rows": self._log.rows,
                 "best_score": self._best_score,
                 "logged_step": self._logged_step,
@@ -100,13 +121,13 @@ class Run:
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Keep the learner where it scored higher than ever before."""
+        """Keep the learner where it scored higher than ever before; a score lies in [0, 1]."""
         if self._best_score is None or score > self._best_score:
             self._best_score = score
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
 
     def best(self) -> dict[str, Any]:
-        return load_learner(self.directory, "best")
+        return checkpoint.load(self._path("best"))["learner"]
 
     def _path(self, name: str) -> Path:
         return checkpoint_path(self.directory, name)
@@ -114,7 +135,3 @@ class Run:
 
 def checkpoint_path(directory: Path, name: str) -> Path:
     return directory / "checkpoints" / f"{name}.safetensors"
-
-
-def load_learner(directory: Path, name: str) -> dict[str, Any]:
-    return checkpoint.load(checkpoint_path(directory, name))["learner"]

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.metrics import is_documented
 
@@ -15,7 +17,7 @@ class Tracker(Protocol):
 
     def start(self, directory: Path, config: dict[str, Any]) -> None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
-    def finish(self) -> None: ...
+    def finish(self, failed: bool) -> None: ...
 
 
 class RunLog:
@@ -37,6 +39,8 @@ class RunLog:
             self._rewrite(self._read())
         with self.path.open("a", newline="") as file:
             csv.DictWriter(file, self._columns).writerow(row)
+            file.flush()
+            os.fsync(file.fileno())  # a checkpoint that counts this row must not outlive it
         self.rows += 1
         if self.tracker is not None:
             self.tracker.log(row)
@@ -44,6 +48,7 @@ class RunLog:
     def keep(self, rows: int) -> None:
         """Forget the rows after the first `rows`: a resumed run writes them again."""
         kept = self._read()[:rows]
+        require(len(kept) == rows, f"{self.path} has lost rows: {rows} were written, {len(kept)} are there")
         self._columns = [name for name in self._columns if any(row[name] for row in kept)] or ["step"]
         self._rewrite(kept)
         self.rows = len(kept)

@@ -30,9 +30,9 @@ class WandbTracker:
         if self._run is not None:
             self._guard("log", lambda: self._run.log(dict(row)))
 
-    def finish(self) -> None:
+    def finish(self, failed: bool) -> None:
         if self._run is not None:
-            self._guard("finish", lambda: self._run.finish())
+            self._guard("finish", lambda: self._run.finish(exit_code=int(failed)))
             self._run = None
 
     def _start(self, mode: Mode, directory: Path, config: dict[str, Any]) -> None:

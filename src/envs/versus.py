@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from src.core.agent import Agent
+from src.core.agent import Agent, SelfPlay
 from src.core.errors import require
 from src.core.game import TwoPlayerGame
 from src.core.seeding import draw
@@ -39,6 +39,12 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         baselines: Mapping[str, Agent],
     ) -> None:
         require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
+        for agent in (opponent, *baselines.values()):
+            agent.check(game)
+        require(
+            not any(isinstance(agent, SelfPlay) for agent in baselines.values()),
+            "env.baselines: self is whoever is being measured, and so nobody to be measured against",
+        )
         self.game, self.opponent, self.reward = game, opponent, reward
         self.seats = SEATS[seat]
         self.baselines = dict(baselines)

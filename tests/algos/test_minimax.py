@@ -9,7 +9,7 @@ from src.core.exhaustive import walk_replies
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.tictactoe.test_rules import STATES
 
-GAME, ORACLE = TicTacToe(), MinimaxAgent()
+GAME, ORACLE = TicTacToe(symmetric=True), MinimaxAgent()
 
 
 class LowestBest(Agent):

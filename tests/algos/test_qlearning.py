@@ -18,7 +18,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward
 from tests.envs.tictactoe.test_rules import STATES
 
-GAME = TicTacToe()
+GAME = TicTacToe(symmetric=True)
 RNG = np.random.default_rng(0)
 OPEN_STATES = [state for state in STATES if GAME.outcome(state) is None]
 SETTINGS: dict[str, Any] = {
@@ -43,7 +43,7 @@ def fit(directory, seed, opponent=None, **changes):
 
 
 def decide(state, rows=(), shortcuts=True):
-    store = RankingStore()
+    store = RankingStore(GAME.table_format)
     for row in rows:
         store.set(*row)
     return QTableAgent(store, shortcuts).decide(GAME, state, RNG)
@@ -56,13 +56,13 @@ def test_no_line_is_lost_in_either_seat(tmp_path, seed):
 
 
 def test_an_untrained_table_does_lose_lines():
-    lost = lost_lines(GAME, RankingStore())
+    lost = lost_lines(GAME, RankingStore(GAME.table_format))
     assert lost["eval/lost_lines_table_first"] > 0
     assert lost["eval/lost_lines_table_second"] > lost["eval/lost_lines_shortcuts_second"] > 0
 
 
 def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
-    untrained = lost_lines(GAME, RankingStore())["eval/lost_lines"]
+    untrained = lost_lines(GAME, RankingStore(GAME.table_format))["eval/lost_lines"]
     agent = fit(tmp_path, 0, RandomAgent(), episodes=3000, learning_rate=0.2)
     assert lost_lines(GAME, agent.store)["eval/lost_lines"] < untrained / 2
 
@@ -70,7 +70,7 @@ def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
 @given(st.sampled_from(OPEN_STATES), st.data())
 def test_update_q_files_mirror_images_together(state, data):
     move = data.draw(st.sampled_from(GAME.legal_actions(state)))
-    store = RankingStore()
+    store = RankingStore(GAME.table_format)
     canonical = GAME.canonical(state)
     assert update_q(store, GAME, state, move, target=1.0, learning_rate=0.5) == 1.0
     assert list(store) == [(canonical.key, canonical.moves[move], 0.5)]
@@ -79,14 +79,14 @@ def test_update_q_files_mirror_images_together(state, data):
 
 
 def test_a_missing_value_is_none_in_the_store_and_zero_at_run_time():
-    store = RankingStore()
+    store = RankingStore(GAME.table_format)
     assert store.get(".........", 0) is None
     assert set(action_values(store, GAME, "." * 9).values()) == {0.0}
     assert decide("." * 9, shortcuts=False).action == 0
 
 
 def test_targets_change_sign_between_the_players():
-    learner, store, env = QLearning(**SETTINGS), RankingStore(), environment(SelfPlay())
+    learner, store, env = QLearning(**SETTINGS), RankingStore(GAME.table_format), environment(SelfPlay())
     # X: 0 1 2, O: 3 4. X wins with the last move, so the move of O before it lost.
     state, turns = "." * 9, []
     for move in (0, 3, 1, 4, 2):
@@ -157,12 +157,16 @@ def test_json_round_trip(tmp_path):
     ("content", "message"),
     [
         ("{", "not a table in JSON"),
-        ("[]", "version"),
-        ('{"version": 2, "rankings": []}', "version"),
-        ('{"version": 1}', "rankings"),
-        ('{"version": 1, "rankings": [{"state": "...", "move": 1}]}', r"rankings\[0\]"),
-        ('{"version": 1, "rankings": [{"state": "...", "move": "1", "value": 0}]}', r"rankings\[0\]"),
-        ('{"version": 1, "rankings": [{"state": "...", "move": 1, "value": NaN}]}', r"rankings\[0\]"),
+        ("[" * 100000, "not a table in JSON"),
+        ("[]", "not a table"),
+        ('{"version": 2, "format": "f", "rankings": []}', "version 2"),
+        ('{"version": 1, "rankings": []}', "format"),
+        ('{"version": 1, "format": "f"}', "rankings"),
+        ('{"version": 1, "format": "f", "rankings": [{"state": "...", "move": 1}]}', r"rankings\[0\]"),
+        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": "1", "value": 0}]}', r"rankings\[0\]"),
+        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": true, "value": 0}]}', r"rankings\[0\]"),
+        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": 1, "value": NaN}]}', r"rankings\[0\]"),
+        (f'{{"version": 1, "format": "f", "rankings": [{{"state": "", "move": 1, "value": 1{"0" * 400}}}]}}', "finite"),
     ],
 )
 def test_a_malformed_table_is_refused(tmp_path, content, message):
@@ -178,3 +182,23 @@ def test_a_malformed_table_is_refused(tmp_path, content, message):
 def test_impossible_settings_are_refused_by_name(change):
     with pytest.raises(LabError, match=next(iter(change))):
         QLearning(**(SETTINGS | change))
+
+
+def test_a_table_of_another_format_is_refused():
+    plain = TicTacToe(symmetric=False)
+    agent = QTableAgent(RankingStore(plain.table_format), shortcuts=True)
+    agent.check(plain)
+    with pytest.raises(LabError, match="every position by itself"):
+        agent.check(GAME)
+
+
+@pytest.mark.parametrize("reward", [(1, 0, -2), (1, 0.5, -1), (2, 0, 2)])
+def test_self_play_refuses_a_reward_that_is_not_zero_sum(reward):
+    learner, fair, unfair = QLearning(**SETTINGS), environment(SelfPlay()), environment(SelfPlay())
+    unfair.reward = OutcomeReward(*reward)
+    learner.check(fair, Curriculum({}, None))
+    for env, curriculum in ((unfair, Curriculum({}, None)), (fair, Curriculum({"first": unfair}, 0.5))):
+        with pytest.raises(LabError, match=r"reward\.win"):
+            learner.check(env, curriculum)
+    unfair.opponent = RandomAgent()
+    learner.check(unfair, Curriculum({}, None))

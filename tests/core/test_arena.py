@@ -1,11 +1,14 @@
-import numpy as np
 import pytest
 
+from src.core import arena, run
 from src.core.agent import Agent, Decision, RandomAgent
-from src.core.arena import Tally, evaluate, wilson_interval
+from src.core.arena import Tally, evaluate, require_varied, wilson_interval
+from src.core.errors import LabError
+from src.core.seeding import generator
 from src.envs.tictactoe.rules import TicTacToe
+from tests.algos.test_qlearning import fit
 
-GAME = TicTacToe()
+GAME = TicTacToe(symmetric=True)
 
 
 class Quitter(Agent):
@@ -75,8 +78,8 @@ def test_only_the_agents_own_tallies_count():
 
 def test_fixed_starts_are_played_in_order():
     finished = ["XXXOO....", "XOXXOOOXX", "XX.OOOX.."]
-    score = evaluate(GAME, RandomAgent(), RandomAgent(), 3, seed=0, starts=finished)
-    assert score.outcomes == [1, 0, -1]
+    score = evaluate(GAME, RandomAgent(), RandomAgent(), 6, seed=0, starts=finished)
+    assert score.outcomes == [1, -1, 0, 0, -1, 1], "each from both seats"
 
 
 def test_progress_reaches_the_end():
@@ -85,9 +88,50 @@ def test_progress_reaches_the_end():
     assert seen == [7, 14, 20]
 
 
-def test_evaluation_never_draws_from_a_training_stream():
-    from src.core.seeding import generator
+def test_evaluation_has_streams_of_its_own(tmp_path, monkeypatch):
+    """Everything asked for by name is recorded, in evaluation and in training: no name may serve both."""
+    asked: dict[str, set[tuple]] = {"evaluation": set(), "selection": set(), "training": set()}
 
-    training = generator(0, "training").integers(0, 2**63, 1000)
-    evaluation = np.concatenate([generator(0, "evaluation", n).integers(0, 2**63, 10) for n in range(1000)])
-    assert not set(training.tolist()) & set(evaluation.tolist())
+    def recorder(purpose):
+        def record(seed, *names):
+            asked[purpose].add(names)
+            return generator(seed, *names)
+
+        return record
+
+    for stream in ("evaluation", "selection"):
+        monkeypatch.setattr(arena, "generator", recorder(stream))
+        evaluate(GAME, RandomAgent(), RandomAgent(), 10, seed=0, opening_plies=2, stream=stream)
+    monkeypatch.setattr(run, "generator", recorder("training"))
+    fit(tmp_path, seed=0, episodes=10)
+    assert all(asked.values())
+    assert not asked["evaluation"] & asked["training"]
+    assert not asked["evaluation"] & asked["selection"]
+
+
+def test_openings_are_random_and_played_from_both_seats():
+    seen: list[str] = []
+
+    class Watcher(RandomAgent):
+        def decide(self, game, view, rng):
+            seen.append(view)
+            return Decision(None)
+
+    evaluate(GAME, Watcher(), Watcher(), 40, seed=0, opening_plies=3)
+    assert all(view.count(".") == 6 for view in seen)
+    assert seen[::2] == seen[1::2]
+    assert len(set(seen)) > 15
+    with pytest.raises(LabError, match="opening_plies=20"):
+        evaluate(GAME, Watcher(), Watcher(), 2, seed=0, opening_plies=20)
+
+
+def test_repetitions_of_one_game_are_no_sample():
+    class Fixed(RandomAgent):
+        deterministic = True
+
+    with pytest.raises(LabError, match="opening_plies"):
+        require_varied(Fixed(), Fixed(), opening_plies=0, episodes=100)
+    require_varied(Fixed(), Fixed(), opening_plies=2, episodes=100)
+    require_varied(Fixed(), Fixed(), opening_plies=0, episodes=2)
+    require_varied(Fixed(), RandomAgent(), opening_plies=0, episodes=100)
+    require_varied(Fixed(), None, opening_plies=0, episodes=100)

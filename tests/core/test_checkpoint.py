@@ -21,6 +21,8 @@ def tree():
         "optimizer": optimizer.state_dict(),
         "rng": np.random.default_rng(5).bit_generator.state,
         "torch_rng": torch.get_rng_state(),
+        "half": {"bf16": torch.randn(3, 2).bfloat16(), "fp16": torch.randn(2).half(), "flag": torch.tensor(True)},
+        "scalar": np.array(3.5),
         "counter": np.int64(12),
         "nothing": None,
         "names": ["a", ("b", 2.5, True)],
@@ -35,11 +37,24 @@ def test_everything_comes_back(tmp_path, tree):
     assert (back["counter"], back["nothing"], back["empty"]) == (12, None, {})
     assert back["rng"] == tree["rng"]
     assert torch.equal(back["torch_rng"], tree["torch_rng"])
-    model = torch.nn.Linear(3, 2)
-    model.load_state_dict(back["weights"])
-    optimizer = torch.optim.AdamW(model.parameters())
-    optimizer.load_state_dict(back["optimizer"])
-    assert torch.equal(optimizer.state[model.weight]["exp_avg"], tree["optimizer"]["state"][0]["exp_avg"])
+    assert back["scalar"].shape == ()
+    for name in ("weights", "optimizer", "half"):
+        assert_same(back[name], tree[name])
+
+
+def assert_same(back, tree):
+    if isinstance(tree, torch.Tensor):
+        assert (back.dtype, back.shape) == (tree.dtype, tree.shape)
+        assert torch.equal(back, tree)
+    elif isinstance(tree, dict):
+        assert list(back) == list(tree)
+        for key in tree:
+            assert_same(back[key], tree[key])
+    elif isinstance(tree, list | tuple):
+        for one, other in zip(back, tree, strict=True):
+            assert_same(one, other)
+    else:
+        assert back == tree
 
 
 def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path, tree):
@@ -76,6 +91,23 @@ def test_a_newer_version_is_refused(tmp_path):
     metadata = {"format": checkpoint.FORMAT, "version": str(checkpoint.VERSION + 1), "tree": json.dumps({"dict": []})}
     safetensors.numpy.save_file({}, path, metadata)
     with pytest.raises(CheckpointError, match="newer version"):
+        checkpoint.load(path)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"version": "two", "tree": "{}"},
+        {"version": "1"},
+        {"version": "1", "tree": "{"},
+        {"version": "1", "tree": '{"array": "7", "kind": "numpy"}'},
+        {"version": "1", "tree": '{"what": 1}'},
+    ],
+)
+def test_contents_that_do_not_fit_together_are_refused(tmp_path, metadata):
+    path = tmp_path / "a.safetensors"
+    safetensors.numpy.save_file({}, path, {"format": checkpoint.FORMAT} | metadata)
+    with pytest.raises(CheckpointError, match="damaged"):
         checkpoint.load(path)
 
 

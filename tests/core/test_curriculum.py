@@ -19,6 +19,12 @@ def test_a_good_score_climbs_one_rung_and_never_past_the_top():
     assert [*climbed, curriculum.env("target")] == ["easy", "easy", "middle", "middle", "target", "target"]
 
 
+@pytest.mark.parametrize("threshold", [0, -1, 1.5])
+def test_a_threshold_outside_the_scores_is_refused(threshold):
+    with pytest.raises(LabError, match="promote_at"):
+        Curriculum({"easy": "easy"}, threshold)
+
+
 def test_a_ladder_without_a_threshold_is_refused():
     with pytest.raises(LabError, match="promote_at"):
         Curriculum({"easy": "easy"}, None)

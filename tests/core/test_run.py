@@ -43,15 +43,58 @@ def test_seconds_go_on_where_they_were(tmp_path):
 def test_saving_is_due_by_time(tmp_path):
     with Run(tmp_path, CONFIG, None) as run:
         run.save_when_due(lambda: {"step": 1})
-        assert run.restore() is None
+        assert not (tmp_path / "checkpoints").exists()
         run._saved -= 2e9
         run.save_when_due(lambda: {"step": 2})
-        assert run.restore() == {"step": 2}
+    with Run(tmp_path, CONFIG, None) as again:
+        assert again.restore() == {"step": 2}
 
 
 def test_two_processes_cannot_share_a_directory(tmp_path):
     with Run(tmp_path, CONFIG, None), pytest.raises(LabError, match="another process"), Run(tmp_path, CONFIG, None):
         pass
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run.save({})
+        run.save_best(0.5, {})
+    with pytest.raises(LabError, match="does not belong"), Run(tmp_path, CONFIG | {"seed": 4}, None):
+        pass
+    (tmp_path / "checkpoints" / "best.safetensors").replace(tmp_path / "checkpoints" / "last.safetensors")
+    with pytest.raises(LabError, match="does not belong"), Run(tmp_path, CONFIG, None):
+        pass
+
+
+def test_the_tracker_is_told_how_a_run_ended(tmp_path):
+    class Tracker:
+        def __init__(self):
+            self.ends = []
+
+        def start(self, directory, config):
+            pass
+
+        def log(self, row):
+            pass
+
+        def finish(self, failed):
+            self.ends.append(failed)
+
+    tracker = Tracker()
+    with Run(tmp_path, CONFIG, tracker):
+        pass
+    with pytest.raises(RuntimeError), Run(tmp_path, CONFIG, tracker):
+        raise RuntimeError
+    assert tracker.ends == [False, True]
+
+
+def test_lost_rows_are_noticed(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run.log(1, {"train/td_error": 1.0})
+        run.save({})
+    (tmp_path / "metrics.csv").unlink()
+    with Run(tmp_path, CONFIG, None) as again, pytest.raises(LabError, match="has lost rows"):
+        again.restore()
 
 
 def test_named_generators_come_from_the_seed(tmp_path):

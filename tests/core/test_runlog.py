@@ -16,7 +16,7 @@ class Recorder:
     def log(self, row):
         self.rows.append(dict(row))
 
-    def finish(self):
+    def finish(self, failed):
         pass
 
 

@@ -5,6 +5,7 @@ from gymnasium.utils.env_checker import check_env
 from src.algos.minimax import MinimaxAgent
 from src.core.agent import RandomAgent, SelfPlay
 from src.core.errors import LabError
+from src.core.game import Trait
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 
@@ -12,14 +13,14 @@ REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
 
 
 def make(opponent=None, seat="random"):
-    return VersusEnv(TicTacToe(), opponent or RandomAgent(), REWARD, seat, {})
+    return VersusEnv(TicTacToe(symmetric=True), opponent or RandomAgent(), REWARD, seat, {})
 
 
 def test_it_is_a_gymnasium_environment():
     check_env(make(seat="first"), skip_render_check=True)
 
 
-@pytest.mark.parametrize("opponent", [RandomAgent, MinimaxAgent, SelfPlay])
+@pytest.mark.parametrize("opponent", [RandomAgent, MinimaxAgent])
 def test_masks_are_exact_and_rewards_tell_the_outcome(opponent):
     env = make(opponent())
     rng = np.random.default_rng(0)
@@ -73,7 +74,22 @@ def test_self_play_answers_with_the_learner():
 
     opponent = SelfPlay()
     env = make(opponent, seat="first")
+    env.reset(seed=0)
+    with pytest.raises(LabError, match="there is none here"):
+        env.step(4)
     opponent.become(AlwaysLowest())
     env.reset(seed=0)
     env.step(4)
     assert env.render() == "O . .\n. X .\n. . ."
+
+
+def test_whoever_cannot_play_the_game_is_refused_at_once():
+    class Blind(TicTacToe):
+        traits = frozenset({Trait.TWO_PLAYER})
+
+    game = Blind(symmetric=True)
+    for opponent, baselines in ((MinimaxAgent(), {}), (RandomAgent(), {"perfect": MinimaxAgent()})):
+        with pytest.raises(LabError, match="with perfect information"):
+            VersusEnv(game, opponent, REWARD, "first", baselines)
+    with pytest.raises(LabError, match="nobody to be measured against"):
+        VersusEnv(game, RandomAgent(), REWARD, "first", {"self": SelfPlay()})

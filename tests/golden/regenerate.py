@@ -29,7 +29,7 @@ def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:
 
 def playthroughs() -> dict[str, str]:
     """File name to text."""
-    tictactoe = TicTacToe()
+    tictactoe = TicTacToe(symmetric=True)
     return {
         "tictactoe_random.txt": transcript(tictactoe, [RandomAgent(), RandomAgent()], seed=1),
         "tictactoe_minimax.txt": transcript(tictactoe, [RandomAgent(), MinimaxAgent()], seed=2),

@@ -67,15 +67,20 @@ class QLearning:
         self.learning_rate, self.discount, self.epsilon = learning_rate, discount, epsilon
         self.untried_first, self.shortcuts, self.eval_every = untried_first, shortcuts, eval_every
 
+    def check(self, env: TableEnv, curriculum: Curriculum) -> None:
+        for stage in (*curriculum.warm_up.values(), env):
+            require_zero_sum(stage)
+
     def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:
-        store, episode, rng = RankingStore(), 0, run.generator("training")
+        store, episode, rng = RankingStore(env.game.table_format), 0, run.generator("training")
         if (saved := run.restore()) is not None:
-            store, episode, curriculum.stage = _store_from(saved["table"]), saved["episode"], saved["stage"]
+            store, episode, curriculum.stage = _store_of(saved), saved["episode"], saved["stage"]
             rng.bit_generator.state = saved["rng"]
 
         def state() -> dict[str, Any]:
             return {
                 "table": list(store),
+                "format": store.table_format,
                 "episode": episode,
                 "stage": curriculum.stage,
                 "rng": rng.bit_generator.state,
@@ -89,12 +94,11 @@ class QLearning:
                 episode += 1
                 advance(episode)
                 if episode % self.eval_every == 0 or episode == self.episodes:
-                    lost = lost_lines(env.game, store)
-                    score = -lost["eval/lost_lines"]
+                    figures = lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
-                    run.log(episode, lost | {f"train/{name}": value for name, value in train.items()})
-                    curriculum.record(score)
-                    run.save_best(score, state())
+                    run.log(episode, figures | {f"train/{name}": value for name, value in train.items()})
+                    curriculum.record(figures["eval/score"])
+                    run.save_best(figures["eval/score"], state())
                 run.save_when_due(state)
         run.save(state())
         agent = self.load_agent(run.best())
@@ -102,7 +106,7 @@ class QLearning:
         return agent
 
     def load_agent(self, saved: dict[str, Any]) -> QTableAgent:
-        return QTableAgent(_store_from(saved["table"]), self.shortcuts)
+        return QTableAgent(_store_of(saved), self.shortcuts)
 
     def play_episode(self, env: TableEnv, store: RankingStore, rng: np.random.Generator) -> tuple[list[Turn], int]:
         """The learner's turns of one game, and how it ended for seat 0."""
@@ -152,16 +156,25 @@ class QLearning:
 
 def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
     """Lines lost over every reply of the opponent, by the table alone and with the shortcuts before it."""
-    lost = {
-        f"eval/lost_lines_{name}_{seat_name}": walk_replies(game, QTableAgent(store, shortcuts), seat).losses
+    walks = {
+        f"eval/lost_lines_{name}_{seat_name}": walk_replies(game, QTableAgent(store, shortcuts), seat)
         for name, shortcuts in (("table", False), ("shortcuts", True))
         for seat, seat_name in enumerate(("first", "second"))
     }
-    return {"eval/lost_lines": sum(lost.values()), **lost}
+    lost = {name: tally.losses for name, tally in walks.items()}
+    lines = sum(tally.games for tally in walks.values())
+    return {"eval/score": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
 
 
-def _store_from(rows: list[tuple[str, int, float]]) -> RankingStore:
-    store = RankingStore()
-    for state_key, move, value in rows:
-        store.set(state_key, move, value)
-    return store
+def require_zero_sum(env: TableEnv) -> None:
+    """In self-play one table serves both players, so what one gains the other has to lose."""
+    if isinstance(env.opponent, SelfPlay):
+        win, draw_, loss = (env.reward(outcome) for outcome in (1, 0, -1))
+        require(
+            win == -loss and draw_ == 0,
+            f"learning from self-play needs reward.win = -reward.loss and reward.draw = 0, not {win}, {loss}, {draw_}",
+        )
+
+
+def _store_of(saved: dict[str, Any]) -> RankingStore:
+    return RankingStore.from_rows(saved["format"], saved["table"])

@@ -7,7 +7,8 @@ import numpy as np
 
 from src.algos.qlearning.ranking import RankingStore
 from src.core.agent import Agent, Decision
-from src.core.game import TabularGame, Trait
+from src.core.errors import require
+from src.core.game import Game, TabularGame, Trait
 
 
 class QTableAgent(Agent):
@@ -22,6 +23,14 @@ class QTableAgent(Agent):
     @classmethod
     def load(cls, path: str, shortcuts: bool) -> "QTableAgent":
         return cls(RankingStore.import_json(Path(path)), shortcuts)
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        assert isinstance(game, TabularGame)
+        require(
+            game.table_format == self.store.table_format,
+            f"its table is of another game: {self.store.table_format}, not {game.table_format}",
+        )
 
     def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         """`why` tells which rule fired, the symmetry the table was read through, and the best value found there."""

@@ -1,9 +1,10 @@
 """The table of what is known about moves, kept under canonical positions and exchanged as JSON."""
 
 import json
-import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from src.core.errors import LabError, require
 from src.core.files import write_atomic
@@ -14,7 +15,8 @@ FORMAT_VERSION = 1
 class RankingStore:
     """Values of (state key, move) pairs. Keys and moves are canonical; who asks has to translate."""
 
-    def __init__(self) -> None:
+    def __init__(self, table_format: str) -> None:
+        self.table_format = table_format
         self._values: dict[str, dict[int, float]] = {}
 
     def get(self, state_key: str, move: int) -> float | None:
@@ -32,26 +34,35 @@ class RankingStore:
             for move in sorted(self._values[state_key]):
                 yield state_key, move, self._values[state_key][move]
 
+    @staticmethod
+    def from_rows(table_format: str, rows: Iterable[tuple[str, int, float]]) -> "RankingStore":
+        store = RankingStore(table_format)
+        for state_key, move, value in rows:
+            store.set(state_key, move, value)
+        return store
+
     def export_json(self, path: Path) -> None:
         rankings = [{"state": state_key, "move": move, "value": value} for state_key, move, value in self]
-        write_atomic(path, json.dumps({"version": FORMAT_VERSION, "rankings": rankings}, indent=0) + "\n")
+        document = {"version": FORMAT_VERSION, "format": self.table_format, "rankings": rankings}
+        write_atomic(path, json.dumps(document, indent=0) + "\n")
 
     @staticmethod
     def import_json(path: Path) -> "RankingStore":
+        require(path.is_file(), f"there is no table at {path}")
         try:
-            document = json.loads(path.read_text())
-        except FileNotFoundError:
-            raise LabError(f"there is no table at {path}") from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            document = json.loads(path.read_bytes())
+        except (ValueError, RecursionError) as error:
             raise LabError(f"{path} is not a table in JSON: {error}") from error
-        if not isinstance(document, dict) or document.get("version") != FORMAT_VERSION:
-            raise LabError(f'{path} is not a table of version {FORMAT_VERSION}: its "version" says otherwise')
-        require(isinstance(document.get("rankings"), list), f'{path} has no list of "rankings"')
-        store = RankingStore()
-        for number, row in enumerate(document["rankings"]):
-            match row:
-                case {"state": str(state), "move": int(move), "value": int() | float() as q} if math.isfinite(q):
-                    store.set(state, move, float(q))
-                case _:
-                    raise LabError(f"{path}: rankings[{number}] needs a state, a move and a value, but is {row}")
-        return store
+        match document:
+            case {"version": int(version), "format": str(table_format), "rankings": list(rankings)}:
+                require(version == FORMAT_VERSION, f"{path} is a table of version {version}, not {FORMAT_VERSION}")
+                return RankingStore.from_rows(table_format, [_row(path, *row) for row in enumerate(rankings)])
+        raise LabError(f'{path} is not a table: it needs a "version", a "format" and a list of "rankings"')
+
+
+def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
+    match row:
+        case {"state": str(state), "move": int(move), "value": int() | float() as value}:
+            if not isinstance(move, bool) and -sys.float_info.max <= value <= sys.float_info.max:
+                return state, move, float(value)
+    raise LabError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {row}")

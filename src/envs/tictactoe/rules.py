@@ -43,9 +43,10 @@ class TicTacToe(TabularGame[str]):
     traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
     num_actions = 9
 
-    def __init__(self, symmetric: bool = True) -> None:
+    def __init__(self, symmetric: bool) -> None:
         """`symmetric`: file a position under the same key as its mirror images."""
         self.symmetric = symmetric
+        self.table_format = "tictactoe, mirror images together" if symmetric else "tictactoe, every position by itself"
 
     def initial(self, rng: np.random.Generator) -> str:
         return EMPTY * 9

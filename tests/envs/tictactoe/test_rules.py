@@ -8,7 +8,7 @@ from src.engine import perft
 from src.envs.tictactoe import symmetry
 from src.envs.tictactoe.rules import BoardEncoding, TicTacToe
 
-GAME = TicTacToe()
+GAME = TicTacToe(symmetric=True)
 START = GAME.initial(np.random.default_rng(0))
 
 

@@ -1,0 +1,53 @@
+"""The keys of each command and their types; a key that is not here is refused, wherever it was written."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Evaluation:
+    episodes: int = 0
+    opening_plies: int = 0
+
+
+@dataclass
+class Logger:
+    tracker: Any = None
+
+
+@dataclass
+class Train:
+    env: Any = None
+    algo: Any = None
+    reward: Any = None
+    curriculum: Any = None
+    logger: Logger = field(default_factory=Logger)
+    seed: int = 0
+    resume: str | None = None
+    checkpoint_seconds: float = 0.0
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    optimized_metric: str = ""
+    composition: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass
+class Evaluate:
+    env: Any = None
+    reward: Any = None
+    agent: Any = None
+    opponent: Any = None
+    episodes: int = 0
+    seed: int = 0
+    opening_plies: int = 0
+    boards: str | None = None
+    json: str | None = None
+    composition: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass
+class Engine:
+    env: Any = None
+    reward: Any = None
+    agent: Any = None
+    seed: int = 0
+    composition: dict[str, str | None] = field(default_factory=dict)
