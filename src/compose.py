@@ -71,8 +71,18 @@ def _check_arguments(node: Any, path: str) -> None:
             _check_type(value, hints.get(key), f"{path}.{key}")
 
 
+def _check_built(node: DictConfig, hint: Any, path: str) -> None:
+    """A class named where another is wanted, such as the reward of another game."""
+    target = get_object(node._target_)
+    if inspect.isclass(target) and inspect.isclass(hint):
+        require(issubclass(target, hint), f"{path} is a {target.__name__}, but has to be a {hint.__name__}")
+
+
 def _check_type(value: Any, hint: Any, path: str) -> None:
-    """Numbers, switches and words are checked; what is built of other types is their constructor's business."""
+    """Numbers, switches, words and classes are checked; anything more is the constructor's business."""
+    if isinstance(value, DictConfig) and "_target_" in value:
+        _check_built(value, hint, path)
+        return
     allowed = set(get_args(hint)) or {hint}
     if not allowed <= {int, float, bool, str, type(None)}:
         return

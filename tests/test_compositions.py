@@ -28,15 +28,28 @@ def composed(*overrides: str, config: str = "train"):
     return cfg
 
 
-GROUPS = ("env", "algo", "reward", "curriculum", "logger", "experiment")
+GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"]}
 
 
 @pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
 def test_every_option_composes_into_objects(group: str, option: str):
     cfg = checked(composed(f"{group}={option}"), schema.Train)
-    for name in ("env", "algo", "reward", "curriculum", "logger.tracker"):
+    for name in ("env", "algo", "curriculum", "logger.tracker"):
         build(OmegaConf.select(cfg, name), name)
+
+
+@pytest.mark.parametrize("option", options("reward"))
+def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option: str):
+    fitting, refusals = [], []
+    for env in options("env"):
+        cfg = composed(f"env={env}", f"reward={option}")
+        try:
+            fitting.append(build(cfg.env, "env"))
+        except LabError as refusal:
+            refusals.append(str(refusal))
+    assert fitting
+    assert all("reward is a" in refusal and "but has to be a" in refusal for refusal in refusals)
 
 
 @pytest.mark.parametrize("option", options("agent"))

@@ -49,10 +49,10 @@ def require_traits(needs: frozenset[Trait], game: Game) -> None:
 
 
 class RandomAgent(Agent):
-    """Uniform over the legal actions."""
+    """Uniform over the legal actions, as far as they lead anywhere."""
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(draw(rng, game.legal_actions(view)))
+        return Decision(draw(rng, game.random_actions(view)))
 
 
 class SelfPlay(Agent):

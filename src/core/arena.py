@@ -66,6 +66,7 @@ class Score:
     seats: list[int]  # the seat it held in each
     seconds: float
     figures: dict[str, float]  # means a game of the game's figures and the agent's tallies
+    groups: list[str | None] = field(default_factory=list)  # the kind of start of each game, see `Game.group`
 
     @property
     def total(self) -> Tally:
@@ -73,6 +74,11 @@ class Score:
 
     def of_seat(self, seat: int) -> Tally:
         return Tally.of([outcome for outcome, held in zip(self.outcomes, self.seats, strict=True) if held == seat])
+
+    def by_group(self) -> dict[str, Tally]:
+        names = sorted({group for group in self.groups if group is not None})
+        pairs = list(zip(self.outcomes, self.groups, strict=True))
+        return {name: Tally.of([outcome for outcome, group in pairs if group == name]) for name in names}
 
 
 @dataclass
@@ -124,6 +130,7 @@ def evaluate(
         seats=[match.seat for match in finished],
         seconds=time.perf_counter() - began,
         figures=_mean_figures(game, agent, finished),
+        groups=[game.group(match.state) for match in finished],
     )
 
 
@@ -195,5 +202,12 @@ def _own_outcome(match: _Match) -> int:
 
 
 def _mean_figures(game: Game, agent: Agent, matches: list[_Match]) -> dict[str, float]:
-    rows = [game.figures(match.state) | {key: match.tallies[key] for key in agent.tallies} for match in matches]
-    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} if rows else {}
+    """A tally x gives two: how often it happened a game, and the share of games won in which it never did."""
+    rows = []
+    for match in matches:
+        row = dict(game.figures(match.state))
+        for key in agent.tallies:
+            row[key] = match.tallies[key]
+            row[f"won_without_{key}"] = _own_outcome(match) == 1 and match.tallies[key] == 0
+        rows.append(row)
+    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}

@@ -72,6 +72,14 @@ class Game(ABC, Generic[State]):
         """What is worth averaging over finished games, beyond who won."""
         return {}
 
+    def group(self, state: State) -> str | None:
+        """The kind of start a game had, where results are to be counted apart by it."""
+        return None
+
+    def random_actions(self, view: Any) -> list[int]:
+        """What a random player draws from: the legal actions, less those that lead nowhere."""
+        return self.legal_actions(view)
+
     def fixed_starts(self, path: Path) -> list[State]:
         """Starting states read from a file, to compare players on the very same games."""
         raise LabError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")

@@ -19,6 +19,12 @@ METRICS: dict[str, str] = {
     "eval/*/draw_rate": "share of games drawn against that baseline",
     "eval/*/loss_rate": "share of games lost against that baseline",
     "train/stage": "rung of the curriculum, 0 being the first",
+    "eval/*/safe_revealed": "Minesweeper: share of the safe cells revealed, a game",
+    "eval/*/steps": "Minesweeper: steps a game",
+    "eval/*/invalid_rate": "Minesweeper: share of the steps that were invalid",
+    "eval/*/reward_*": "Minesweeper: each component of the reward, summed over a game",
+    "eval/*/guess": "Minesweeper: reveals a game that were not certain, for agents that know",
+    "eval/*/won_without_guess": "Minesweeper: share of games won without such a reveal",
     # tabular learning
     "train/td_error": "mean absolute correction of the table in the latest game",
     "train/table_size": "entries in the table",

@@ -48,12 +48,25 @@ def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
     return table
 
 
+def figures_table(scores: Mapping[str, Score]) -> Table:
+    table = Table(title="Means a game", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for name in scores:
+        table.add_column(name, justify="right")
+    for figure in dict.fromkeys(figure for score in scores.values() for figure in score.figures):
+        values = [score.figures.get(figure) for score in scores.values()]
+        table.add_row(figure.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
+    return table
+
+
 def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
     result: dict[str, Any] = score.total.as_dict() | {"seconds": score.seconds}
     if game.players == 2:
         result["seats"] = {name: score.of_seat(seat).as_dict() for seat, name in enumerate(SEATS)}
     if score.figures:
         result["figures"] = score.figures
+    if groups := score.by_group():
+        result["groups"] = {name: tally.as_dict() for name, tally in groups.items()}
     return result
 
 
@@ -99,6 +112,7 @@ def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
         metrics[f"eval/{name}/win_rate"] = total.win_rate
         metrics[f"eval/{name}/draw_rate"] = total.draws / total.games
         metrics[f"eval/{name}/loss_rate"] = total.losses / total.games
+        metrics |= {f"eval/{name}/{figure}": value for figure, value in score.figures.items()}
     return metrics
 
 
@@ -111,6 +125,8 @@ def scores_as_dict(game: Game, agent: Agent, scores: Mapping[str, Score]) -> dic
 def show(title: str, game: Game, agent: Agent, scores: Mapping[str, Score]) -> None:
     console = Console()
     console.print(score_table(title, scores, game.players))
+    if any(score.figures for score in scores.values()):
+        console.print(figures_table(scores))
     if (lines := every_reply(game, agent)) is not None:
         console.print(every_reply_table(lines))
 

@@ -60,7 +60,7 @@ def test_seats_alternate_and_are_counted_apart():
 def test_stopping_is_losing_in_either_seat():
     score = evaluate(GAME, Quitter(), RandomAgent(), 10, seed=0)
     assert score.outcomes == [-1] * 10
-    assert score.figures == {"guess": 2.0}
+    assert score.figures == {"guess": 2.0, "won_without_guess": 0.0}
     assert evaluate(GAME, RandomAgent(), Quitter(), 10, seed=0).outcomes == [1] * 10
 
 

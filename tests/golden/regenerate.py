@@ -8,6 +8,7 @@ from src.algos.minimax import MinimaxAgent
 from src.core.agent import Agent, RandomAgent
 from src.core.game import TwoPlayerGame
 from src.envs.tictactoe.rules import TicTacToe
+from tests.golden import minesweeper
 
 FOLDER = Path(__file__).parent
 
@@ -33,6 +34,7 @@ def playthroughs() -> dict[str, str]:
     return {
         "tictactoe_random.txt": transcript(tictactoe, [RandomAgent(), RandomAgent()], seed=1),
         "tictactoe_minimax.txt": transcript(tictactoe, [RandomAgent(), MinimaxAgent()], seed=2),
+        "minesweeper.txt": minesweeper.transcript(),
     }
 
 

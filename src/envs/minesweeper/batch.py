@@ -1,0 +1,196 @@
+"""N games stepped by one compiled call: actions, cascades, rewards, restarts, observations and masks.
+
+Observations and masks are kept up to date cell by cell: a step writes what it changed and leaves the rest alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from src.envs.minesweeper import rules
+from src.envs.minesweeper.encoding import FLAGS, Layout, show_cell, show_options, spread_frontier
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.reward import RESULT, Reward, Terms, flags_worth, pay
+from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
+
+PARALLEL_FROM = 128  # envs; below, waking the threads costs more than they save
+
+
+class Buffers(NamedTuple):
+    planes: np.ndarray  # (N, C, HW) float32; C is 0 for the compact observation, which is `Boards.visible`
+    mask: np.ndarray  # (N, A) bool: legal actions
+    frontier: np.ndarray  # (N, HW) bool: unrevealed cells next to a revealed one, kept only where it is asked for
+    final_planes: np.ndarray  # (N, C, HW) float32: last observation of a game that ended in this step
+    final_visible: np.ndarray  # (N, HW) int8
+    results: np.ndarray  # (N,) RESULT
+
+
+class Setup(NamedTuple):
+    fewest: int  # mines
+    most: int
+    uniform_first: bool
+    max_steps: int
+    flag_actions: bool
+    track_frontier: bool
+    frontier_mask: bool
+    restart: bool  # a game that ends is followed by a new one in the same step
+
+
+class Batch:
+    """The state of N games and the buffers their steps are written to."""
+
+    def __init__(self, game: Minesweeper, reward: Reward, count: int, *, frontier_mask: bool, restart: bool) -> None:
+        planes, cells = game.encoding.planes, game.cells
+        self.boards = rules.new_boards(count, game.rows, game.cols, game.safe_neighborhood)
+        self.buffers = Buffers(
+            planes=np.zeros((count, planes, cells), np.float32),
+            mask=np.ones((count, game.num_actions), np.bool_),
+            frontier=np.zeros((count, cells), np.bool_),
+            final_planes=np.zeros((count, planes, cells), np.float32),
+            final_visible=np.zeros((count, cells), np.int8),
+            results=np.zeros(count, RESULT),
+        )
+        self._setup = Setup(
+            fewest=game.mine_range[0],
+            most=game.mine_range[1],
+            uniform_first=game.first_click == "uniform",
+            max_steps=np.iinfo(np.int32).max if game.max_steps is None else game.max_steps,
+            flag_actions=game.flag_actions,
+            track_frontier=frontier_mask or game.encoding.frontier,
+            frontier_mask=frontier_mask,
+            restart=restart,
+        )
+        self._layout, self._terms = game.encoding.layout, reward.terms()
+        self._parallel = count >= PARALLEL_FROM
+
+    def restart(self, which: np.ndarray) -> None:
+        """New games for the boards named by index (M,)."""
+        _restart_all(which, self.boards, self.buffers, self._setup, self._layout)
+
+    def step(self, actions: np.ndarray) -> None:
+        """Play one action (N,) int64 a board; what came of it is in `buffers`."""
+        step = _step_parallel if self._parallel else _step_serial
+        step(actions, self.boards, self.buffers, self._setup, self._layout, self._terms)
+
+    def set_frontier_mask(self, on: bool) -> None:
+        self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._layout.frontier >= 0)
+        _rewrite_masks(self.boards, self.buffers, self._setup)
+
+
+@kernel
+def _step_serial(
+    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+) -> None:
+    for i in range(actions.size):
+        _step(i, actions[i], boards, buffers, setup, layout, terms)
+
+
+@njit(cache=True, parallel=True)
+def _step_parallel(
+    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+) -> None:
+    for i in prange(actions.size):
+        _step(i, actions[i], boards, buffers, setup, layout, terms)
+
+
+@kernel
+def _restart_all(which: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
+    for i in which:
+        _restart(i, boards, buffers, setup, layout)
+
+
+@kernel
+def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms) -> None:
+    game, result, cells = boards.games[i], buffers.results[i], boards.visible.shape[1]
+    cell = action if action < cells else action - cells
+    valid = boards.visible[i, cell] < 0
+    flags_before = flags_worth(game, terms)
+    opened = 0
+    if valid and action < cells:
+        opened = rules.reveal(boards, i, cell)
+    elif valid:
+        rules.toggle_flag(boards, i, cell)
+    result.steps += 1
+    result.invalid_steps += not valid
+    result.terminated = game.status != PLAYING
+    result.truncated = not result.terminated and result.steps >= setup.max_steps
+    pay(game, result, valid, opened, flags_before, terms)
+    if buffers.planes.shape[1] > 0:
+        buffers.planes[i, FLAGS, cell] = boards.visible[i, cell] == FLAGGED
+    _show(i, opened, boards, buffers, setup, layout)
+    if setup.restart and (result.terminated or result.truncated):
+        _keep_final(i, boards, buffers)
+        _restart(i, boards, buffers, setup, layout)
+
+
+@kernel
+def _show(i: int, opened: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
+    """Write the cells that a reveal opened into observation and mask."""
+    visible, mask, frontier, planes = boards.visible[i], buffers.mask[i], buffers.frontier[i], buffers.planes[i]
+    game, has_planes = boards.games[i], planes.shape[0] > 0
+    for k in range(opened):
+        cell = boards.opened[i, k]
+        mask[cell] = False
+        if setup.flag_actions:
+            mask[visible.size + cell] = False
+        if setup.track_frontier:
+            spread_frontier(frontier, visible, cell, boards.near, boards.degree)
+        if has_planes:
+            show_cell(planes, visible, cell)
+    if setup.frontier_mask:
+        _mask_to_frontier(mask, visible, frontier)
+    if has_planes:
+        show_options(planes, frontier, layout, game.mines, game.flags, game.safe_left)
+
+
+@kernel
+def _mask_to_frontier(mask: np.ndarray, visible: np.ndarray, frontier: np.ndarray) -> None:
+    """Allow reveals on the frontier only, or anywhere hidden as long as there is none."""
+    everywhere = not frontier.any()
+    for cell in range(visible.size):
+        mask[cell] = visible[cell] < 0 and (everywhere or frontier[cell])
+
+
+@kernel
+def _keep_final(i: int, boards: Boards, buffers: Buffers) -> None:
+    game, result, cells = boards.games[i], buffers.results[i], boards.visible.shape[1]
+    result.final_safe_revealed = 1 - game.safe_left / (cells - game.mines)
+    result.final_steps = result.steps
+    result.final_invalid_steps = result.invalid_steps
+    result.final_won = game.status == WON
+    for cell in range(cells):
+        buffers.final_visible[i, cell] = boards.visible[i, cell]
+    for plane in range(buffers.planes.shape[1]):
+        for cell in range(cells):
+            buffers.final_planes[i, plane, cell] = buffers.planes[i, plane, cell]
+
+
+@kernel
+def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
+    game, result, opened = boards.games[i], buffers.results[i], 0
+    if setup.uniform_first:
+        game.status = WON
+        while game.status != PLAYING:  # a first reveal that opens all leaves no episode to play
+            opened = rules.deal_started(boards, i, setup.fewest, setup.most)
+    else:
+        rules.deal(boards, i, setup.fewest, setup.most)
+    result.steps = 0
+    result.invalid_steps = 0
+    buffers.planes[i] = 0
+    buffers.mask[i] = True
+    buffers.frontier[i] = False
+    _show(i, opened, boards, buffers, setup, layout)
+
+
+@kernel
+def _rewrite_masks(boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    """Make the reveal masks and frontiers anew from the boards."""
+    for i in range(boards.visible.shape[0]):
+        visible, mask, frontier = boards.visible[i], buffers.mask[i], buffers.frontier[i]
+        for cell in range(visible.size):
+            mask[cell] = visible[cell] < 0
+            if setup.track_frontier and visible[cell] >= 0:
+                spread_frontier(frontier, visible, cell, boards.near, boards.degree)
+        if setup.frontier_mask:
+            _mask_to_frontier(mask, visible, frontier)

@@ -1,0 +1,53 @@
+"""What can be set about a Minesweeper environment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from src.core.errors import LabError
+from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.game import FirstClick, Minesweeper
+from src.envs.minesweeper.reward import Reward
+
+RENDER_MODES = ("ansi",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvConfig:
+    H: int = 8
+    W: int = 8
+    mine_count: int = 10
+    reward: Reward = field(default_factory=Reward)
+    guarantee_safe_neighborhood: bool = True  # the first reveal keeps its 8 neighbours free of mines, not only itself
+    first_click: FirstClick = "agent"  # "uniform": the env draws and plays the first reveal
+    mine_density: Sequence[float] | None = None  # [low, high]: each episode's mine count is drawn from this band
+    max_steps: int = 1000  # truncates an episode, such as one of endless flag toggling
+    flag_actions: bool = True  # False: actions reveal only
+    frontier_mask: bool = False  # masks reveals to cells next to a revealed one; the rules still allow the others
+    compact: bool = False  # this and the next three: see `Encoding`
+    frontier: bool = False
+    remaining_mines_ratio: bool = False
+    progress: bool = False
+    render_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.render_mode not in (None, *RENDER_MODES):
+            raise LabError(f"render_mode={self.render_mode!r}: expected null or one of {', '.join(RENDER_MODES)}")
+
+    def game(self) -> Minesweeper:
+        return Minesweeper(
+            self.H,
+            self.W,
+            self.mine_count,
+            safe_neighborhood=self.guarantee_safe_neighborhood,
+            first_click=self.first_click,
+            mine_density=self.mine_density,
+            max_steps=self.max_steps,
+            flag_actions=self.flag_actions,
+            encoding=Encoding(
+                compact=self.compact,
+                frontier=self.frontier,
+                remaining_mines_ratio=self.remaining_mines_ratio,
+                progress=self.progress,
+            ),
+            reward=self.reward,
+        )

@@ -1,0 +1,187 @@
+"""Minesweeper as a `Game`: what agents, the arena and the web page play."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from src.core.errors import LabError
+from src.core.game import Game, Trait
+from src.envs.minesweeper import rules, viewer
+from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.fixed_boards import read_boards
+from src.envs.minesweeper.reward import COMPONENTS, RESULT, Reward, flags_worth, pay
+
+FirstClick = Literal["agent", "uniform"]
+
+
+@dataclass(frozen=True)
+class View:
+    """What the player may know."""
+
+    visible: np.ndarray  # (H, W) int8: -1 hidden, -2 flagged, 0..8 the number revealed
+    mines: int  # on the whole board
+    over: bool = False  # the game has ended, which the board alone does not tell after a loss
+
+
+@dataclass
+class Position:
+    boards: rules.Boards  # of one board
+    steps: int = 0
+    invalid_steps: int = 0
+    paid: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
+
+
+class Minesweeper(Game[Position]):
+    """Actions 0..HW-1 reveal a cell; HW..2HW-1, where there are flags, toggle one.
+
+    An action on a revealed cell is a step that changes nothing: it is counted, and paid by the invalid penalty.
+    """
+
+    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
+
+    def __init__(
+        self,
+        rows: int,
+        cols: int,
+        mines: int,
+        *,
+        safe_neighborhood: bool = True,
+        first_click: FirstClick = "agent",
+        mine_density: Sequence[float] | None = None,
+        max_steps: int | None = None,
+        flag_actions: bool = True,
+        encoding: Encoding | None = None,
+        reward: Reward | None = None,
+    ) -> None:
+        """`mine_density=[low, high]` draws the mine count of each game from that share of the cells, not from `mines`.
+
+        With `first_click="uniform"` a game begins with one reveal on a cell drawn by the game. Without `max_steps` a
+        game lasts as long as its player does not end it.
+        """
+        self.rows, self.cols, self.mines = rows, cols, mines
+        self.cells = rows * cols
+        self.safe_neighborhood = safe_neighborhood
+        self.first_click = first_click
+        self.max_steps = max_steps
+        self.flag_actions = flag_actions
+        self.encoding = encoding or Encoding()
+        self._terms, self._result = (reward or Reward()).terms(), np.zeros(1, RESULT)
+        self.num_actions = self.cells * (2 if flag_actions else 1)
+        if rows < 1 or cols < 1:
+            raise LabError(f"a board of {rows}x{cols} has no cells: rows and cols are at least 1")
+        if first_click not in ("agent", "uniform"):
+            raise LabError(f"first_click={first_click!r}: it is 'agent' or 'uniform'")
+        if max_steps is not None and max_steps < 1:
+            raise LabError(f"max_steps={max_steps}: a game lasts at least one step")
+        self.mine_range = (mines, mines) if mine_density is None else self._mines_of_band(mine_density)
+        self._check_mines()
+
+    def _mines_of_band(self, mine_density: Sequence[float]) -> tuple[int, int]:
+        if len(mine_density) != 2 or not 0 < mine_density[0] <= mine_density[1] < 1:
+            raise LabError(f"mine_density={list(mine_density)}: expected [low, high] with 0 < low <= high < 1")
+        low, high = (round(share * self.cells) for share in mine_density)
+        return low, high
+
+    def _check_mines(self) -> None:
+        fewest, most = self.mine_range
+        board = f"{self.rows}x{self.cols} board"
+        if fewest < 1:
+            raise LabError(f"{fewest} mines on a {board}: there must be at least one")
+        kept_free = min(3, self.rows) * min(3, self.cols) if self.safe_neighborhood else 1
+        if most > self.cells - kept_free:
+            raise LabError(
+                f"{most} mines do not fit on a {board}: the first reveal keeps {kept_free} of its {self.cells} cells "
+                f"free, so at most {self.cells - kept_free} fit"
+            )
+        if self.first_click == "uniform" and self.cells - most == 1:
+            raise LabError(
+                f"{most} mines on a {board} leave one safe cell: with first_click='uniform' nothing is left to play"
+            )
+
+    def initial(self, rng: np.random.Generator) -> Position:
+        boards = self._empty_board()
+        boards.games[0]["random"] = rng.integers(2**64, dtype=np.uint64)
+        begin = rules.deal_started if self.first_click == "uniform" else rules.deal
+        begin(boards, 0, *self.mine_range)
+        return Position(boards)
+
+    def to_move(self, state: Position) -> int:
+        return 0
+
+    def legal_actions(self, view: View) -> list[int]:
+        if view.over:
+            return []
+        hidden: list[int] = np.flatnonzero(view.visible < 0).tolist()
+        return hidden + [self.cells + cell for cell in hidden] if self.flag_actions else hidden
+
+    def play(self, state: Position, action: int) -> Position:
+        if self.outcome(state) is not None:
+            raise LabError("the game is over")
+        if not 0 <= action < self.num_actions:
+            raise LabError(f"action {action} does not exist: they are 0..{self.num_actions - 1}")
+        kind, cell = divmod(action, self.cells)
+        game, valid, opened = state.boards.games[0], bool(state.boards.visible[0, cell] < 0), 0
+        flags_before = flags_worth(game, self._terms)
+        if valid and kind == 0:
+            opened = rules.reveal(state.boards, 0, cell)
+        elif valid:
+            rules.toggle_flag(state.boards, 0, cell)
+        pay(game, self._result[0], valid, opened, flags_before, self._terms)
+        state.steps += 1
+        state.invalid_steps += not valid
+        for name in COMPONENTS:
+            state.paid[name] += float(self._result[0][name])
+        return state
+
+    def outcome(self, state: Position) -> int | None:
+        status = int(state.boards.games[0]["status"])
+        if status != rules.PLAYING:
+            return status
+        return 0 if self.max_steps is not None and state.steps >= self.max_steps else None
+
+    def view(self, state: Position) -> View:
+        visible = state.boards.visible[0].reshape(self.rows, self.cols).copy()
+        return View(visible, int(state.boards.games[0]["mines"]), over=self.outcome(state) is not None)
+
+    def observe(self, view: View) -> np.ndarray:
+        return self.encoding.encode(view.visible, view.mines)
+
+    def render(self, state: Position) -> str:
+        view = self.view(state)
+        return viewer.text_board(view.visible, view.mines)
+
+    def figures(self, state: Position) -> dict[str, float]:
+        safe = self.cells - int(state.boards.games[0]["mines"])
+        return {
+            "safe_revealed": 1 - int(state.boards.games[0]["safe_left"]) / safe,
+            "steps": float(state.steps),
+            "invalid_rate": state.invalid_steps / max(state.steps, 1),
+            **{f"reward_{name}": amount for name, amount in state.paid.items()},
+        }
+
+    def group(self, state: Position) -> str | None:
+        """Where the number of mines is drawn, games are counted apart by their density."""
+        if self.mine_range[0] == self.mine_range[1]:
+            return None
+        return f"{round(100 * int(state.boards.games[0]['mines']) / self.cells)}% mines"
+
+    def random_actions(self, view: View) -> list[int]:
+        """Toggling flags leads nowhere."""
+        return [] if view.over else np.flatnonzero(view.visible < 0).tolist()
+
+    def fixed_starts(self, path: Path) -> list[Position]:
+        return [self.start(first, mines) for first, mines in read_boards(path, self.rows, self.cols, self.mine_range)]
+
+    def start(self, first: int, mines: Sequence[int]) -> Position:
+        """A game on given mines, whose first reveal is done."""
+        boards = self._empty_board()
+        rules.deal(boards, 0, len(mines), len(mines))
+        rules.set_mines(boards, 0, np.array(mines, np.int64))
+        rules.reveal(boards, 0, first)
+        return Position(boards)
+
+    def _empty_board(self) -> rules.Boards:
+        return rules.new_boards(1, self.rows, self.cols, self.safe_neighborhood)

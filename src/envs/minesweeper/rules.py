@@ -1,0 +1,227 @@
+"""Minesweeper's rules as compiled kernels over N boards held side by side.
+
+A kernel takes all boards and the index of the one it works on; a cell is `row * cols + col`. Mines are laid by the
+first reveal of a game, never before, so that it is safe and the draw exactly uniform over the cells allowed.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+HIDDEN, FLAGGED = -1, -2  # in `visible`, where 0..8 is a revealed number
+MINE = 9  # in `number`, where 0..8 counts the mines around a safe cell
+PLAYING, WON, LOST = 0, 1, -1
+
+# Kernels allocate nothing, so they do without numba's reference counts, and they are inlined into their callers: else
+# counting and handing on the arrays would take longer than the rules themselves.
+kernel = njit(cache=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+
+# One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
+GAME = np.dtype(
+    [
+        ("random", np.uint64),  # state of the game's own generator
+        ("mines", np.int32),
+        ("safe_left", np.int32),  # safe cells still to reveal
+        ("flags", np.int32),
+        ("right_flags", np.int32),  # flags that stand on a mine
+        ("status", np.int32),  # PLAYING, WON or LOST
+        ("laid", np.bool_),  # the mines are on the board
+    ],
+    align=True,
+)
+
+
+class Boards(NamedTuple):
+    near: np.ndarray  # (HW, 8) int32: the neighbours of each cell, `degree` of them
+    degree: np.ndarray  # (HW,) int32
+    number: np.ndarray  # (N, HW) int8: 0..8 or MINE; all 0 until the mines are laid
+    visible: np.ndarray  # (N, HW) int8: what the player sees
+    opened: np.ndarray  # (N, HW + 1) int32: the cells that the last reveal opened, in order, and room for one store
+    games: np.ndarray  # (N,) GAME
+    safe_neighborhood: bool  # the first reveal keeps its neighbours free of mines too
+
+
+def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boards:
+    """Room for `count` boards; `deal` makes a game of each."""
+    near, degree = neighbors(rows, cols)
+    return Boards(
+        near=near,
+        degree=degree,
+        number=np.zeros((count, rows * cols), np.int8),
+        visible=np.full((count, rows * cols), HIDDEN, np.int8),
+        opened=np.zeros((count, rows * cols + 1), np.int32),
+        games=np.zeros(count, GAME),
+        safe_neighborhood=safe_neighborhood,
+    )
+
+
+@cache
+def neighbors(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
+    """(HW, 8) neighbouring cells, of which row `c` holds `degree[c]` (HW,); shared, so not to be written to."""
+    near = np.zeros((rows * cols, 8), np.int32)
+    degree = np.zeros(rows * cols, np.int32)
+    for cell in range(rows * cols):
+        row, col = divmod(cell, cols)
+        for r in range(max(row - 1, 0), min(row + 2, rows)):
+            for c in range(max(col - 1, 0), min(col + 2, cols)):
+                if (r, c) != (row, col):
+                    near[cell, degree[cell]] = r * cols + c
+                    degree[cell] += 1
+    return near, degree
+
+
+def seed_word(seed: int) -> np.uint64:
+    """The generator state that belongs to a seed, wherever the board sits in its batch."""
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_2_POW_32 = np.uint64(1 << 32)
+_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+@kernel
+def _next_32(game: Any) -> Any:
+    """SplitMix64 (Steele, Lea & Flood 2014): a counter and a mixer, so a single word is the whole state."""
+    game.random += _STRIDE
+    z = game.random
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return (z ^ (z >> _31)) >> _32
+
+
+@kernel
+def below(game: Any, bound: int) -> int:
+    """A number in 0..bound-1 from the game's generator, free of the bias of a plain remainder (Lemire 2019)."""
+    span = np.uint64(bound)
+    product = _next_32(game) * span
+    if (product & _LOW_32) < span:
+        excess = (_2_POW_32 - span) % span
+        while (product & _LOW_32) < excess:
+            product = _next_32(game) * span
+    return int(product >> _32)
+
+
+@kernel
+def deal(boards: Boards, i: int, fewest: int, most: int) -> None:
+    """Start a new game with a mine count drawn from fewest..most."""
+    game = boards.games[i]
+    game.mines = fewest if fewest == most else fewest + below(game, most - fewest + 1)
+    game.safe_left = boards.visible.shape[1] - game.mines
+    game.flags = 0
+    game.right_flags = 0
+    game.status = PLAYING
+    game.laid = False
+    boards.number[i] = 0
+    boards.visible[i] = HIDDEN
+
+
+@kernel
+def deal_started(boards: Boards, i: int, fewest: int, most: int) -> int:
+    """Start a new game and play its first reveal on a uniformly drawn cell; returns how many cells that opened."""
+    deal(boards, i, fewest, most)
+    return reveal(boards, i, below(boards.games[i], boards.visible.shape[1]))
+
+
+@kernel
+def lay_mines(boards: Boards, i: int, first: int) -> None:
+    """Draw the mines of game `i` around its first reveal.
+
+    Taking uniform cells and passing over those that cannot hold a (further) mine makes every set of allowed cells
+    equally likely, and needs no list of them.
+    """
+    game, number, mines = boards.games[i], boards.number[i], boards.opened[i]  # nothing is opened yet
+    _fill_clearing(boards, i, first, MINE)
+    for drawn in range(game.mines):
+        cell = below(game, number.size)
+        while number[cell] == MINE:
+            cell = below(game, number.size)
+        number[cell] = MINE
+        mines[drawn] = cell
+    _fill_clearing(boards, i, first, 0)
+    set_mines(boards, i, mines[: game.mines])
+
+
+@kernel
+def _fill_clearing(boards: Boards, i: int, first: int, value: int) -> None:
+    """Set the cells that the first reveal keeps free of mines."""
+    boards.number[i, first] = value
+    if boards.safe_neighborhood:
+        for k in range(boards.degree[first]):
+            boards.number[i, boards.near[first, k]] = value
+
+
+@kernel
+def set_mines(boards: Boards, i: int, mines: np.ndarray) -> None:
+    """Lay given mines (cells, each once) on a board where none are laid, and write the numbers around them."""
+    game, number, near = boards.games[i], boards.number[i], boards.near
+    for cell in mines:
+        game.right_flags += boards.visible[i, cell] == FLAGGED
+        for k in range(boards.degree[cell]):
+            number[near[cell, k]] += 1
+    for cell in mines:  # last, as mines are counted into each other above
+        number[cell] = MINE
+    game.laid = True
+
+
+@kernel
+def reveal(boards: Boards, i: int, cell: int) -> int:
+    """Reveal a hidden or flagged cell; returns how many safe cells this opened, listed in `opened[i]`.
+
+    The cascade from a zero opens flagged cells as well: they are proven to be safe by then. A mine that goes off loses
+    its flag and stays hidden.
+    """
+    game, number, visible = boards.games[i], boards.number[i], boards.visible[i]
+    if not game.laid:
+        lay_mines(boards, i, cell)
+    if number[cell] == MINE:
+        flag = visible[cell] == FLAGGED
+        game.flags -= flag
+        game.right_flags -= flag
+        game.status = LOST
+        visible[cell] = HIDDEN
+        return 0
+    opened = _cascade(boards, i, cell)
+    game.safe_left -= opened
+    if game.safe_left == 0:
+        game.status = WON
+    return opened
+
+
+@kernel
+def _cascade(boards: Boards, i: int, cell: int) -> int:
+    """Open a safe cell and, from every zero on, its neighbours; the queue of cells to look at is the result."""
+    number, visible, queue = boards.number[i], boards.visible[i], boards.opened[i]
+    flags = int(visible[cell] == FLAGGED)
+    visible[cell] = number[cell]
+    queue[0] = cell
+    head, tail = 0, 1
+    while head < tail:
+        center = queue[head]
+        head += 1
+        if number[center] == 0:
+            for k in range(boards.degree[center]):
+                other = boards.near[center, k]
+                before = visible[other]
+                visible[other] = number[other]
+                queue[tail] = other  # kept only if it was closed: adding 0 or 1 is faster than a branch on it
+                tail += before < 0
+                flags += before == FLAGGED
+    boards.games[i].flags -= flags
+    return tail
+
+
+@kernel
+def toggle_flag(boards: Boards, i: int, cell: int) -> None:
+    """Put a flag on a hidden cell or take it away again."""
+    game = boards.games[i]
+    change = 1 if boards.visible[i, cell] == HIDDEN else -1
+    boards.visible[i, cell] = FLAGGED if change == 1 else HIDDEN
+    game.flags += change
+    if boards.number[i, cell] == MINE:
+        game.right_flags += change

@@ -1,0 +1,128 @@
+"""Minesweeper for learners at scale: N games stepped together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from src.core.errors import LabError
+from src.envs.minesweeper import rules, viewer
+from src.envs.minesweeper.batch import Batch
+from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.reward import COMPONENTS
+
+
+class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Env i of the batch plays exactly what a `MinesweeperEnv` seeded with `seed + i` plays.
+
+    A game that ends is followed by the next in the same step: the observation is already the new game's, the last one
+    of the old is `info["final_obs"][i]`. Observations, masks and final observations live in buffers that the next step
+    overwrites; with `copy=True` each step hands out arrays of its own instead, at a multiple of the cost.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(self, num_envs: int, config: EnvConfig, *, copy: bool = False) -> None:
+        if num_envs < 1:
+            raise LabError(f"num_envs={num_envs}: a batch holds at least one env")
+        self.num_envs, self.config, self.copy = num_envs, config, copy
+        self.game = config.game()
+        self.render_mode = config.render_mode
+        self.single_observation_space = self.game.encoding.space(self.game.rows, self.game.cols)
+        self.single_action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._batch = Batch(self.game, config.reward, num_envs, frontier_mask=config.frontier_mask, restart=True)
+        boards, buffers = self._batch.boards, self._batch.buffers
+        shape = self.observation_space.shape
+        self._observations = (boards.visible if config.compact else buffers.planes).reshape(shape)
+        final = (buffers.final_visible if config.compact else buffers.final_planes).reshape(shape)
+        self._final_rows = np.empty(num_envs, object)  # Gymnasium hands out final observations one by one
+        self._final_rows[:] = list(final)
+        self._seeded = False
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """New games for all; an int seeds env i with `seed + i`, None lets the generators go on."""
+        if isinstance(seed, int | np.integer):
+            super().reset(seed=int(seed))
+            seed = range(int(seed), int(seed) + self.num_envs)
+        if seed is not None:
+            if len(seed) != self.num_envs:
+                raise LabError(f"{len(seed)} seeds for {self.num_envs} envs: give one each, or a single number")
+            self._batch.boards.games["random"] = [rules.seed_word(one) for one in seed]
+        elif not self._seeded:
+            self._batch.boards.games["random"] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
+        self._batch.restart(np.arange(self.num_envs))
+        self._seeded = True
+        return self._hand_out(self._observations), {"action_mask": self.action_masks()}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
+        self._batch.step(self._checked(actions))
+        results = self._batch.buffers.results
+        terminated, truncated = results["terminated"].copy(), results["truncated"].copy()
+        info: dict[str, Any] = {
+            "action_mask": self.action_masks(),
+            "rewards": {name: results[name].copy() for name in COMPONENTS},
+        }
+        ended = terminated | truncated
+        if ended.any():
+            info |= self._final(ended)
+        return self._hand_out(self._observations), results["reward"].copy(), terminated, truncated, info
+
+    def _checked(self, actions: np.ndarray) -> np.ndarray:
+        if not self._seeded:
+            raise LabError("there are no episodes to step: call reset() first")
+        actions = np.asarray(actions, np.int64)
+        if actions.shape != (self.num_envs,):
+            raise LabError(f"actions of shape {actions.shape} for {self.num_envs} envs: expected ({self.num_envs},)")
+        if actions.min() < 0 or actions.max() >= self.game.num_actions:
+            wrong = int(np.flatnonzero((actions < 0) | (actions >= self.game.num_actions))[0])
+            raise LabError(
+                f"action {actions[wrong]} of env {wrong} does not exist: they are 0..{self.game.num_actions - 1}"
+            )
+        return actions
+
+    def _final(self, ended: np.ndarray) -> dict[str, Any]:
+        results = self._batch.buffers.results
+        observations = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(ended):
+            observations[i] = self._hand_out(self._final_rows[i])
+        return {
+            "final_obs": observations,
+            "_final_obs": ended,
+            "final_info": {
+                "steps": results["final_steps"].copy(),
+                "invalid_steps": results["final_invalid_steps"].copy(),
+                "safe_revealed": results["final_safe_revealed"].copy(),
+                "won": results["final_won"].copy(),
+            },
+            "_final_info": ended,
+        }
+
+    def action_masks(self) -> np.ndarray:
+        """(N, A) bool: the legal actions of every env."""
+        return self._hand_out(self._batch.buffers.mask)
+
+    def set_frontier_mask(self, on: bool) -> None:
+        """Narrow the masks to the frontier or widen them again, also amid episodes."""
+        self._batch.set_frontier_mask(on)
+
+    def mine_mask(self) -> np.ndarray:
+        """(N, H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""
+        return (self._batch.boards.number == rules.MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
+
+    def render(self) -> tuple[str, ...] | None:
+        if self.render_mode is None:
+            return None
+        boards, shape = self._batch.boards, (self.game.rows, self.game.cols)
+        pairs = zip(boards.visible, boards.games["mines"], strict=True)
+        return tuple(viewer.text_board(visible.reshape(shape), int(mines)) for visible, mines in pairs)
+
+    def _hand_out(self, buffer: np.ndarray) -> np.ndarray:
+        return buffer.copy() if self.copy else buffer

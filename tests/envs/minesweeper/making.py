@@ -1,0 +1,16 @@
+"""Environments with the short names the tests use."""
+
+from typing import Any
+
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+
+FIELDS = {"rows": "H", "cols": "W", "mines": "mine_count", "safe_neighborhood": "guarantee_safe_neighborhood"}
+
+
+def make_config(**settings: Any) -> EnvConfig:
+    return EnvConfig(**{FIELDS.get(name, name): value for name, value in settings.items()})
+
+
+def make_env(**settings: Any) -> MinesweeperEnv:
+    return MinesweeperEnv(make_config(**settings))

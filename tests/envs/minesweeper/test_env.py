@@ -1,0 +1,329 @@
+"""One game as an environment: the points of the rules and rewards that are easily got wrong."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from src.core.errors import LabError
+from src.envs.minesweeper import rules
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.reward import Reward
+from tests.envs.minesweeper.making import make_config, make_env
+
+STEP, CELL = -1e-4, 0.01
+
+
+def make(text: str, **settings: Any) -> MinesweeperEnv:
+    """An env in the middle of a game on a drawn board: `*` mine, `.` safe."""
+    lines = text.split()
+    cells = "".join(lines)
+    env = make_env(rows=len(lines), cols=len(lines[0]), mines=cells.count("*"), safe_neighborhood=False, **settings)
+    env.reset(seed=0)
+    mines = np.array([i for i, sign in enumerate(cells) if sign == "*"], np.int64)
+    rules.set_mines(env._batch.boards, 0, mines)
+    return env
+
+
+def board(env: MinesweeperEnv) -> np.ndarray:
+    return env._batch.boards.visible[0].copy()
+
+
+@pytest.mark.parametrize("safe_neighborhood", [False, True])
+def test_env_initial_click_safe(safe_neighborhood: bool) -> None:
+    mines = 25 - 9 if safe_neighborhood else 24
+    env = make_env(rows=5, cols=5, mines=mines, safe_neighborhood=safe_neighborhood)
+    for action in range(25):
+        for seed in range(5):
+            env.reset(seed=seed)
+            assert not env.mine_mask().any()
+            _, reward, _, _, info = env.step(action)
+            assert reward > 0
+            assert info["rewards"]["outcome"] >= 0
+            row, col = divmod(action, 5)
+            near = env.mine_mask()[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2]
+            assert near.sum() == 0 if safe_neighborhood else not env.mine_mask()[row, col]
+            assert env.mine_mask().sum() == mines
+
+
+def test_flood_fill_counts_new_cells() -> None:
+    #  . . 1 0 0    a reveal in the right columns opens nine cells, one of which may be open before
+    #  . * 1 0 0
+    #  . . 1 0 0
+    env = make("..... .*... .....")
+    _, reward, *_, info = env.step(4)
+    assert np.flatnonzero(board(env) >= 0).tolist() == [2, 3, 4, 7, 8, 9, 12, 13, 14]
+    assert reward == pytest.approx(9 * CELL + STEP)
+    assert info["rewards"]["progress"] == pytest.approx(9 * CELL)
+    env = make("..... .*... .....")
+    assert env.step(7)[1] == pytest.approx(CELL + STEP)
+    assert env.step(4)[1] == pytest.approx(8 * CELL + STEP), "a cell that is open already pays no second time"
+    assert info["safe_revealed"] == pytest.approx(9 / 14)
+
+
+def test_win_loss_detection() -> None:
+    env = make("*..")
+    _, reward, terminated, truncated, info = env.step(2)
+    assert (terminated, truncated, info["won"]) == (True, False, True)
+    assert reward == pytest.approx(1 + 2 * CELL)
+    env = make("*..")
+    _, reward, terminated, truncated, info = env.step(0)
+    assert (terminated, truncated, info["won"]) == (True, False, False)
+    assert reward == -1
+    assert board(env)[0] == rules.HIDDEN
+
+
+def test_last_progress_and_outcome_arrive_in_the_same_step() -> None:
+    env = make("*.. ...")
+    for action in (1, 3):
+        assert env.step(action)[2] is False
+    _, reward, terminated, _, info = env.step(2)
+    assert terminated
+    assert info["rewards"] == {"progress": pytest.approx(3 * CELL), "outcome": 1, "step": 0, "invalid": 0, "flag": 0}
+    assert reward == pytest.approx(1 + 3 * CELL)
+
+
+def test_action_mask_consistency() -> None:
+    """The mask is what is hidden, for both kinds of action, and an action is invalid exactly where it is false."""
+    env = make_env(rows=6, cols=7, mines=6, max_steps=200)
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        _, info = env.reset(seed=seed)
+        while True:
+            mask = env.action_masks()
+            np.testing.assert_array_equal(mask, info["action_mask"])
+            np.testing.assert_array_equal(mask, np.tile(board(env) < 0, 2))
+            action = int(rng.integers(env.game.num_actions))
+            _, _, terminated, truncated, info = env.step(action)
+            assert (info["rewards"]["invalid"] == 0) == mask[action]
+            if terminated or truncated:
+                break
+
+
+@pytest.mark.parametrize("kind", ["reveal", "flag"])
+def test_an_action_on_a_revealed_cell_is_invalid_and_changes_nothing(kind: str) -> None:
+    env = make("*.. ...", reward=Reward(use_flag_shaping=True))
+    env.step(1)
+    boards = env._batch.boards
+    before = [boards.visible.copy(), boards.number.copy(), boards.games.copy()]
+    observation, reward, terminated, truncated, info = env.step(1 if kind == "reveal" else 6 + 1)
+    for old, new in zip(before, [boards.visible, boards.number, boards.games], strict=True):
+        np.testing.assert_array_equal(old, new)
+    np.testing.assert_array_equal(observation, env.game.encoding.encode(boards.visible.reshape(2, 3), 1))
+    assert not terminated
+    assert not truncated
+    assert reward == pytest.approx(STEP - 1e-3)
+    assert info["rewards"]["invalid"] == pytest.approx(-1e-3)
+    assert (info["steps"], info["invalid_steps"]) == (2, 1)
+
+
+def test_revealing_a_flagged_cell_is_legal_and_removes_the_flag() -> None:
+    env = make("*.. ...")
+    env.step(6 + 1)
+    assert env.action_masks()[1]
+    observation, reward, *_ = env.step(1)
+    assert board(env)[1] == 1
+    assert observation[1].sum() == 0
+    assert reward == pytest.approx(CELL + STEP)
+    env.step(6 + 0)
+    observation, reward, terminated, *_ = env.step(0)
+    assert (terminated, reward) == (True, -1)
+    assert observation[1].sum() == 0
+
+
+def test_endless_flag_toggling_is_truncated() -> None:
+    env = make("*.. ...", max_steps=10)
+    ends = [env.step(6)[2:4] for _ in range(10)]
+    assert ends == [(False, False)] * 9 + [(False, True)]
+    with pytest.raises(LabError, match="call reset"):
+        env.step(6)
+
+
+def test_a_game_that_ends_at_the_limit_is_terminated_not_truncated() -> None:
+    env = make("*..", max_steps=1)
+    assert env.step(2)[2:4] == (True, False)
+
+
+def test_flag_shaping_pays_back_what_it_paid() -> None:
+    env = make("*.. ...", reward=Reward(use_flag_shaping=True, step_penalty=0))
+    gains = [env.step(action)[1] for action in (6, 6, 7, 7, 7)]
+    assert gains == pytest.approx([0.002, -0.002, -0.002, 0.002, -0.002])
+    _, _, _, _, info = env.step(1)  # reveals the safe cell under the wrong flag
+    assert info["rewards"]["flag"] == pytest.approx(0.002)
+    unshaped = make("*.. ...")
+    assert unshaped.step(6)[4]["rewards"]["flag"] == 0
+
+
+def test_flags_before_the_first_reveal_are_settled_by_it() -> None:
+    env = make_env(rows=3, cols=3, mines=7, safe_neighborhood=False, reward=Reward(use_flag_shaping=True))
+    env.reset(seed=0)
+    assert env.step(9 + 8)[4]["rewards"]["flag"] == 0
+    _, _, _, _, info = env.step(0)
+    sign = 1 if env.mine_mask()[2, 2] else -1
+    assert info["rewards"]["flag"] == pytest.approx(sign * 0.002)
+
+
+def test_rewards_sum_to_the_reward() -> None:
+    env = make_env(rows=5, cols=5, mines=4, max_steps=60, reward=Reward(use_flag_shaping=True))
+    rng = np.random.default_rng(3)
+    for seed in range(10):
+        env.reset(seed=seed)
+        ended = False
+        while not ended:
+            _, reward, terminated, truncated, info = env.step(int(rng.integers(50)))
+            assert reward == pytest.approx(sum(info["rewards"].values()))
+            ended = terminated or truncated
+
+
+def test_frontier_mask_allows_all_hidden_cells_while_there_is_no_frontier() -> None:
+    env = make("..... ..*.. .....", frontier_mask=True, flag_actions=False)
+    assert env.action_masks().all()
+    env.step(6)
+    assert np.flatnonzero(env.action_masks()).tolist() == [0, 1, 2, 5, 7, 10, 11, 12]
+    env.set_frontier_mask(False)
+    assert np.flatnonzero(~env.action_masks()).tolist() == [6]
+    env.set_frontier_mask(True)
+    assert env.action_masks().sum() == 8
+    _, _, _, _, info = env.step(4)
+    assert info["rewards"]["invalid"] == 0, "the mask is narrower than the rules"
+
+
+def test_frontier_mask_leaves_flags_alone() -> None:
+    env = make("..... ..*.. .....", frontier_mask=True)
+    env.step(6)
+    np.testing.assert_array_equal(env.action_masks()[15:], board(env) < 0)
+
+
+def test_flagged_cells_belong_to_the_frontier() -> None:
+    env = make("*.*. ....", frontier_mask=True, frontier=True)
+    env.step(1)
+    observation, *_ = env.step(8 + 0)
+    assert env.action_masks()[0]
+    assert observation[11, 0, 0] == 1
+
+
+def test_reveal_only_actions() -> None:
+    env = make("*.. ...", flag_actions=False)
+    assert env.game.num_actions == 6
+    assert env.action_masks().shape == (6,)
+    with pytest.raises(LabError, match=r"0\.\.5"):
+        env.step(6)
+
+
+def test_first_click_can_be_drawn_uniformly_by_the_env() -> None:
+    env = make_env(rows=4, cols=4, mines=6, safe_neighborhood=False, first_click="uniform")
+    firsts = np.zeros(16, int)
+    for seed in range(1600):
+        observation, info = env.reset(seed=seed)
+        assert info["steps"] == 0
+        assert observation[0].any()
+        if (board(env) >= 0).sum() == 1:
+            firsts[board(env) >= 0] += 1
+    assert (firsts > 0).all()
+    assert env.step(int(np.flatnonzero(env.action_masks())[0]))[4]["steps"] == 1
+
+
+def test_an_episode_is_never_over_before_it_begins() -> None:
+    env = make_env(rows=1, cols=4, mines=1, first_click="uniform")
+    for seed in range(50):
+        env.reset(seed=seed)
+        assert not env.step(int(np.flatnonzero(~env.mine_mask().ravel() & (board(env) < 0))[0]))[4]["rewards"][
+            "invalid"
+        ]
+
+
+def test_mine_density_is_drawn_from_the_band() -> None:
+    env = make_env(rows=10, cols=10, mines=1, mine_density=[0.12, 0.20])
+    counts = set()
+    for seed in range(300):
+        env.reset(seed=seed)
+        env.step(0)
+        counts.add(int(env.mine_mask().sum()))
+    assert counts == set(range(12, 21))
+
+
+@pytest.mark.parametrize("settings", [{}, {"compact": True}, {"frontier": True, "progress": True}])
+@pytest.mark.parametrize("first_click", ["agent", "uniform"])
+def test_check_env(settings: dict, first_click: str) -> None:
+    env = make_env(rows=6, cols=8, mines=9, first_click=first_click, render_mode="ansi", **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*Not able to test alternative render modes.*")
+        check_env(env)
+
+
+def test_observation_planes() -> None:
+    env = make("..... ..*.. .....", frontier=True, remaining_mines_ratio=True, progress=True)
+    env.step(15 + 7)
+    observation, *_ = env.step(6)
+    assert observation.shape == (14, 3, 5)
+    expected = np.zeros((11, 3, 5), np.float32)
+    expected[0, 1, 1] = expected[1, 1, 2] = expected[2 + 1, 1, 1] = 1
+    np.testing.assert_array_equal(observation[:11], expected)
+    assert observation[11].sum() == 8
+    assert (observation[12] == 0).all(), "one mine, one flag"
+    np.testing.assert_allclose(observation[13], 1 / 14)
+    env.step(15 + 7)
+    observation, *_ = env.step(15 + 14)
+    np.testing.assert_allclose(observation[12], 0)
+    observation, *_ = env.step(15 + 14)
+    np.testing.assert_allclose(observation[12], 1 / 14, rtol=1e-6)
+
+
+def test_compact_observation() -> None:
+    env = make("..... ..*.. .....", compact=True)
+    env.step(15 + 7)
+    observation, *_ = env.step(6)
+    assert observation.dtype == np.int8
+    assert observation.tolist() == [[-1] * 5, [-1, 1, -2, -1, -1], [-1] * 5]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rows": 3, "cols": 3, "mines": 1}, "1 mines do not fit on a 3x3 board.*keeps 9 of its 9 cells.*at most 0"),
+        ({"rows": 6, "cols": 6, "mines": 28}, "28 mines do not fit on a 6x6 board.*at most 27"),
+        ({"rows": 4, "cols": 4, "mines": 16, "safe_neighborhood": False}, "16 mines do not fit on a 4x4 board"),
+        ({"rows": 8, "cols": 8, "mines": 0}, "0 mines on a 8x8 board"),
+        ({"rows": 0, "cols": 8, "mines": 1}, "0x8 has no cells"),
+        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
+        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
+        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
+        ({"rows": 8, "cols": 8, "mines": 10, "max_steps": 0}, "max_steps=0"),
+        ({"rows": 8, "cols": 8, "mines": 10, "first_click": "corner"}, "first_click='corner'"),
+        ({"rows": 8, "cols": 8, "mines": 10, "compact": True, "progress": True}, "compact.*progress"),
+        ({"rows": 8, "cols": 8, "mines": 10, "render_mode": "human"}, "render_mode='human'"),
+        (
+            {"rows": 2, "cols": 2, "mines": 3, "safe_neighborhood": False, "first_click": "uniform"},
+            "3 mines on a 2x2 board leave one safe cell",
+        ),
+    ],
+)
+def test_impossible_settings_are_refused_with_their_numbers(settings: dict, message: str) -> None:
+    with pytest.raises(LabError, match=message):
+        make_env(**settings)
+
+
+def test_penalties_must_not_be_negative() -> None:
+    with pytest.raises(LabError, match=r"step_penalty=-0\.1"):
+        Reward(step_penalty=-0.1)
+
+
+def test_missing_and_unknown_settings_are_named() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        make_env(rows=8, cols=8, mines=10, colour="red")
+
+
+def test_seeds_decide_everything() -> None:
+    one, two = (make_env(rows=8, cols=8, mines=10, first_click="uniform") for _ in range(2))
+    for env in (one, two):
+        env.reset(seed=5)
+    for _ in range(3):
+        np.testing.assert_array_equal(one.reset()[0], two.reset()[0])
+    assert not np.array_equal(one.reset(seed=1)[0], two.reset(seed=2)[0])
+
+
+def test_config_defaults_are_those_of_the_reward() -> None:
+    assert make_config(rows=8, cols=8, mines=10).reward == Reward()

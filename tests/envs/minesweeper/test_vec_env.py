@@ -1,0 +1,189 @@
+"""The batch is N single games, no more and no less."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from src.core.errors import LabError
+from src.envs.minesweeper.batch import PARALLEL_FROM
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.rules import FLAGGED
+from src.envs.minesweeper.vec_env import VecMinesweeper
+from tests.envs.minesweeper.making import make_config, make_env
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "default": {"rows": 5, "cols": 6, "mines": 4},
+    "everything on": {
+        "rows": 6,
+        "cols": 5,
+        "mines": 5,
+        "first_click": "uniform",
+        "mine_density": [0.1, 0.3],
+        "frontier_mask": True,
+        "frontier": True,
+        "remaining_mines_ratio": True,
+        "progress": True,
+        "reward": Reward(use_flag_shaping=True),
+    },
+    "compact, reveals only": {
+        "rows": 4,
+        "cols": 4,
+        "mines": 3,
+        "safe_neighborhood": False,
+        "compact": True,
+        "flag_actions": False,
+    },
+}
+
+
+def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    """Mostly legal, sometimes anything."""
+    scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
+    return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
+
+
+@pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_batched_equals_single(variant: str, count: int) -> None:
+    config = VARIANTS[variant] | {"max_steps": 25}
+    batch = VecMinesweeper(count, make_config(**config))
+    singles = [make_env(**config) for _ in range(count)]
+    rng = np.random.default_rng(0)
+    observations, info = batch.reset(seed=7)
+    for i, env in enumerate(singles):
+        observation, single_info = env.reset(seed=7 + i)
+        np.testing.assert_array_equal(observations[i], observation)
+        np.testing.assert_array_equal(info["action_mask"][i], single_info["action_mask"])
+    seen = {"terminated": 0, "truncated": 0, "invalid": 0}
+    for _ in range(40 if count > 3 else 700):
+        actions = random_actions(rng, info["action_mask"])
+        observations, rewards, terminated, truncated, info = batch.step(actions)
+        seen["terminated"] += int(terminated.sum())
+        seen["truncated"] += int(truncated.sum())
+        seen["invalid"] += int((info["rewards"]["invalid"] < 0).sum())
+        for i, env in enumerate(singles):
+            observation, *rest, single_info = env.step(int(actions[i]))
+            assert rest == [rewards[i], terminated[i], truncated[i]]
+            assert single_info["rewards"] == {name: values[i] for name, values in info["rewards"].items()}
+            if terminated[i] or truncated[i]:
+                np.testing.assert_array_equal(info["final_obs"][i], observation)
+                for name, values in info["final_info"].items():
+                    assert values[i] == single_info[name]
+                observation, single_info = env.reset()
+            np.testing.assert_array_equal(observations[i], observation)
+            np.testing.assert_array_equal(info["action_mask"][i], single_info["action_mask"])
+            np.testing.assert_array_equal(batch.mine_mask()[i], env.mine_mask())
+    assert min(seen["terminated"], seen["invalid"]) > 20
+    assert seen["truncated"] > 0 or not batch.game.flag_actions
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_observations_kept_up_to_date_equal_those_made_anew(variant: str) -> None:
+    batch = VecMinesweeper(4, make_config(**VARIANTS[variant], max_steps=40))
+    rng = np.random.default_rng(1)
+    observations, info = batch.reset(seed=0)
+    for _ in range(400):
+        observations, _, _, _, info = batch.step(random_actions(rng, info["action_mask"]))
+        for i in range(4):
+            visible = batch._batch.boards.visible[i].reshape(batch.game.rows, batch.game.cols)
+            mines = int(batch._batch.boards.games["mines"][i])
+            np.testing.assert_allclose(observations[i], expected_observation(batch.config, visible, mines), rtol=1e-6)
+            np.testing.assert_array_equal(observations[i], batch.game.encoding.encode(visible, mines))
+
+
+def expected_observation(config: EnvConfig, visible: np.ndarray, mines: int) -> np.ndarray:
+    """The definition of the observation, in plain numpy."""
+    if config.compact:
+        return visible
+    planes = [visible >= 0, visible == FLAGGED, *(visible == number for number in range(9))]
+    padded = np.pad(visible, 1, constant_values=-1)
+    shifts = [padded[r : r + visible.shape[0], c : c + visible.shape[1]] for r in range(3) for c in range(3)]
+    unflagged, flags = np.sum(visible == -1), np.sum(visible == FLAGGED)
+    if config.frontier:
+        planes.append((visible < 0) & np.any([shift >= 0 for shift in shifts], axis=0))
+    if config.remaining_mines_ratio:
+        planes.append(np.full(visible.shape, max(mines - flags, 0) / max(unflagged, 1)))
+    if config.progress:
+        planes.append(np.full(visible.shape, np.sum(visible >= 0) / (visible.size - mines)))
+    return np.stack(planes).astype(np.float32)
+
+
+def test_it_matches_gymnasiums_own_vector_env() -> None:
+    settings = {"rows": 4, "cols": 5, "mines": 4, "max_steps": 20}
+    ours = make_env(**settings).vectorize(3)
+    theirs = SyncVectorEnv([lambda: make_env(**settings)] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert isinstance(ours, gym.vector.VectorEnv)
+    assert ours.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        actions = rng.integers(40, size=3)
+        mine, other = ours.step(actions), theirs.step(actions)
+        for left, right in zip(mine[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(left, right)
+            assert left.dtype == right.dtype
+        assert ("final_obs" in mine[4]) == ("final_obs" in other[4])
+        for i in np.flatnonzero(mine[2] | mine[3]):
+            assert mine[4]["_final_obs"][i]
+            assert mine[4]["_final_info"][i]
+            np.testing.assert_array_equal(mine[4]["final_obs"][i], other[4]["final_obs"][i])
+            assert mine[4]["final_info"]["won"][i] == other[4]["final_info"]["won"][i]
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_buffers_are_reused_unless_copies_are_asked_for(copy: bool) -> None:
+    batch = make_env(rows=5, cols=5, mines=3).vectorize(2, copy=copy)
+    first, info = batch.reset(seed=0)
+    second, *_, later = batch.step(np.array([0, 24]))
+    assert np.shares_memory(first, second) != copy
+    assert np.shares_memory(info["action_mask"], later["action_mask"]) != copy
+    assert first.any() != copy
+
+
+def test_frontier_masks_can_be_switched_while_running() -> None:
+    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4, first_click="uniform", flag_actions=False))
+    _, info = batch.reset(seed=0)
+    wide = info["action_mask"].copy()
+    batch.set_frontier_mask(True)
+    narrow = batch.action_masks().copy()
+    assert (narrow.sum(axis=1) < wide.sum(axis=1)).all()
+    assert not (narrow & ~wide).any()
+    batch.set_frontier_mask(False)
+    np.testing.assert_array_equal(batch.action_masks(), wide)
+
+
+def test_seeds_may_be_given_one_by_one() -> None:
+    batch = VecMinesweeper(3, make_config(rows=6, cols=6, mines=5, first_click="uniform"))
+    expected = batch.reset(seed=4)[0].copy()
+    np.testing.assert_array_equal(batch.reset(seed=[4, 5, 6])[0], expected)
+    assert not np.array_equal(batch.reset()[0], expected)
+    with pytest.raises(LabError, match="2 seeds for 3 envs"):
+        batch.reset(seed=[1, 2])
+
+
+def test_actions_that_do_not_exist_are_refused() -> None:
+    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
+    with pytest.raises(LabError, match="call reset"):
+        batch.step(np.array([0, 0]))
+    batch.reset(seed=0)
+    with pytest.raises(LabError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
+        batch.step(np.array([0, 50]))
+    with pytest.raises(LabError, match=r"shape \(3,\)"):
+        batch.step(np.array([0, 1, 2]))
+    with pytest.raises(LabError, match="num_envs=0"):
+        VecMinesweeper(0, make_config(rows=5, cols=5, mines=4))
+
+
+def test_render() -> None:
+    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4, render_mode="ansi"))
+    batch.reset(seed=0)
+    frames = batch.render()
+    assert frames is not None
+    assert len(frames) == 2
+    assert "4 mines" in frames[0]
