@@ -27,11 +27,14 @@ format: $(VENV)/installed-dev  ## Mend what lint can mend by itself
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
 
-bench: $(VENV)/installed  ## Episodes to a perfect tic-tac-toe table
+bench: $(VENV)/installed  ## Print the figures the README claims, some minutes
 	$(BIN)/python -m experiments.bench.tictactoe_qlearning
+	$(BIN)/python -m experiments.bench.minesweeper_env
+	$(BIN)/python -m experiments.bench.minesweeper_solver
 
 clean:  ## Remove the environment and caches, keep outputs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A marker is written last, so an install that was broken off is done again.
 $(VENV)/installed: setup.cfg constraints.txt

@@ -40,7 +40,7 @@ def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> Dict
     except OmegaConfBaseException as error:
         raise LabError(" ".join(str(error).split())) from error
     assert isinstance(merged, DictConfig)
-    require(merged.seed >= 0, f"seed={merged.seed}: a seed is a whole number from 0 upwards")
+    require(merged.seed is None or merged.seed >= 0, f"seed={merged.seed}: a seed is a whole number from 0 upwards")
     return merged
 
 
@@ -75,7 +75,8 @@ def _check_built(node: DictConfig, hint: Any, path: str) -> None:
     """A class named where another is wanted, such as the reward of another game."""
     target = get_object(node._target_)
     if inspect.isclass(target) and inspect.isclass(hint):
-        require(issubclass(target, hint), f"{path} is a {target.__name__}, but has to be a {hint.__name__}")
+        wanted = f"{hint.__module__}.{hint.__name__}"
+        require(issubclass(target, hint), f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
 
 
 def _check_type(value: Any, hint: Any, path: str) -> None:

@@ -19,6 +19,7 @@ def main(cfg: DictConfig) -> None:
     from src.core.console import progress_bar
     from src.core.files import write_atomic
 
+    overrides = HydraConfig.get().overrides.task
     cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))
     game = compose.build(cfg.env, "env").game
     agent, opponent = compose.build_agent("agent", cfg, game), None
@@ -26,11 +27,14 @@ def main(cfg: DictConfig) -> None:
         cfg = compose.checked(cfg, schema.Evaluate)
         opponent = compose.build_agent("opponent", cfg, game)
     else:
-        given = [override for override in HydraConfig.get().overrides.task if override.startswith("agent@opponent")]
+        given = [override for override in overrides if override.startswith("agent@opponent")]
         require(not given, f"env={cfg.composition.env} is played alone: leave out opponent=...")
+        require(cfg.opening_plies == 0, f"opening_plies={cfg.opening_plies} is for two-player games: leave it out")
     if isinstance(opponent, SelfPlay):
         opponent.become(agent)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
+    given = [override for override in overrides if override.startswith("episodes=")]
+    require(starts is None or not given, "boards=... says how many games there are: leave out episodes=...")
     episodes = cfg.episodes if starts is None else len(starts) * game.players
     require(episodes >= 1, f"episodes={episodes}: a score needs at least one game")
     arena.require_varied(agent, opponent, cfg.opening_plies, episodes)

@@ -51,3 +51,13 @@ class Engine:
     agent: Any = None
     seed: int = 0
     composition: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass
+class PlayLocal:
+    env: Any = None
+    reward: Any = None
+    agent: Any = None
+    seed: int | None = None
+    heatmap: str | None = None
+    composition: dict[str, str | None] = field(default_factory=dict)

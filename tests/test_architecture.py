@@ -10,7 +10,7 @@ from tests.lab import ROOT
 
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
-ENTRY_POINTS = {"train", "evaluate", "engine", "play", "compose"}  # compose is what they share
+ENTRY_POINTS = {"train", "evaluate", "engine", "play", "play_local", "compose"}  # compose is what they share
 MAY_IMPORT = {
     "core": {"core"},
     "envs": {"core", "envs"},

@@ -49,7 +49,7 @@ def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option:
         except LabError as refusal:
             refusals.append(str(refusal))
     assert fitting
-    assert all("reward is a" in refusal and "but has to be a" in refusal for refusal in refusals)
+    assert all("reward is a" in refusal and "but has to be a src.envs." in refusal for refusal in refusals)
 
 
 @pytest.mark.parametrize("option", options("agent"))

@@ -48,6 +48,15 @@ def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
     return table
 
 
+def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("", "games", "win rate", "95% range"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, tally in groups.items():
+        table.add_row(name, str(tally.games), as_percent(tally.win_rate), as_interval(tally))
+    return table
+
+
 def figures_table(scores: Mapping[str, Score]) -> Table:
     table = Table(title="Means a game", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("")
@@ -125,6 +134,9 @@ def scores_as_dict(game: Game, agent: Agent, scores: Mapping[str, Score]) -> dic
 def show(title: str, game: Game, agent: Agent, scores: Mapping[str, Score]) -> None:
     console = Console()
     console.print(score_table(title, scores, game.players))
+    for name, score in scores.items():
+        if groups := score.by_group():
+            console.print(group_table(name, groups))
     if any(score.figures for score in scores.values()):
         console.print(figures_table(scores))
     if (lines := every_reply(game, agent)) is not None:

@@ -1,6 +1,7 @@
 """Minesweeper for learners: one game as a Gymnasium environment."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,7 @@ from src.core.errors import LabError
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.play_local import play_local
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.vec_env import VecMinesweeper
 
@@ -43,6 +45,10 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self._batch = Batch(self.game, self.config.reward, 1, frontier_mask=self.config.frontier_mask, restart=False)
         self._seeded = False
         self._playing = False
+
+    def play_local(self, agent: Agent | None, rng: np.random.Generator, heatmap: Path | None) -> None:
+        """A game of this configuration in the terminal."""
+        play_local(self.game, rng, agent, heatmap=heatmap)
 
     def vectorize(self, num_envs: int, *, copy: bool = False) -> VecMinesweeper:
         """A batch of games of the same configuration."""

@@ -31,6 +31,7 @@ class Position:
     boards: rules.Boards  # of one board
     steps: int = 0
     invalid_steps: int = 0
+    result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # of the latest step
     paid: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
 
@@ -68,7 +69,7 @@ class Minesweeper(Game[Position]):
         self.max_steps = max_steps
         self.flag_actions = flag_actions
         self.encoding = encoding or Encoding()
-        self._terms, self._result = (reward or Reward()).terms(), np.zeros(1, RESULT)
+        self._terms = (reward or Reward()).terms()
         self.num_actions = self.cells * (2 if flag_actions else 1)
         if rows < 1 or cols < 1:
             raise LabError(f"a board of {rows}x{cols} has no cells: rows and cols are at least 1")
@@ -80,8 +81,11 @@ class Minesweeper(Game[Position]):
         self._check_mines()
 
     def _mines_of_band(self, mine_density: Sequence[float]) -> tuple[int, int]:
-        if len(mine_density) != 2 or not 0 < mine_density[0] <= mine_density[1] < 1:
-            raise LabError(f"mine_density={list(mine_density)}: expected [low, high] with 0 < low <= high < 1")
+        match list(mine_density) if isinstance(mine_density, Sequence) else mine_density:
+            case [int() | float() as low, int() | float() as high] if 0 < low <= high < 1:
+                pass
+            case other:
+                raise LabError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
         low, high = (round(share * self.cells) for share in mine_density)
         return low, high
 
@@ -129,11 +133,11 @@ class Minesweeper(Game[Position]):
             opened = rules.reveal(state.boards, 0, cell)
         elif valid:
             rules.toggle_flag(state.boards, 0, cell)
-        pay(game, self._result[0], valid, opened, flags_before, self._terms)
+        pay(game, state.result[0], valid, opened, flags_before, self._terms)
         state.steps += 1
         state.invalid_steps += not valid
         for name in COMPONENTS:
-            state.paid[name] += float(self._result[0][name])
+            state.paid[name] += float(state.result[0][name])
         return state
 
     def outcome(self, state: Position) -> int | None:
@@ -166,7 +170,7 @@ class Minesweeper(Game[Position]):
         """Where the number of mines is drawn, games are counted apart by their density."""
         if self.mine_range[0] == self.mine_range[1]:
             return None
-        return f"{round(100 * int(state.boards.games[0]['mines']) / self.cells)}% mines"
+        return f"{100 * int(state.boards.games[0]['mines']) / self.cells:4.1f}% mines"  # of one width, to sort well
 
     def random_actions(self, view: View) -> list[int]:
         """Toggling flags leads nowhere."""

@@ -19,8 +19,10 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Env i of the batch plays exactly what a `MinesweeperEnv` seeded with `seed + i` plays.
 
     A game that ends is followed by the next in the same step: the observation is already the new game's, the last one
-    of the old is `info["final_obs"][i]`. Observations, masks and final observations live in buffers that the next step
-    overwrites; with `copy=True` each step hands out arrays of its own instead, at a multiple of the cost.
+    of the old is `info["final_obs"][i]`, and `info["final_info"]` holds its steps, invalid steps, share of safe cells
+    revealed and whether it was won, zeros where no game ended. Observations, masks and final observations live in
+    buffers that the next step overwrites; with `copy=True` each step hands out arrays of its own instead, at a multiple
+    of the cost.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -78,6 +80,8 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         if not self._seeded:
             raise LabError("there are no episodes to step: call reset() first")
+        if not np.issubdtype(np.asarray(actions).dtype, np.integer):
+            raise LabError(f"actions are whole numbers, not {np.asarray(actions).dtype}")
         actions = np.asarray(actions, np.int64)
         if actions.shape != (self.num_envs,):
             raise LabError(f"actions of shape {actions.shape} for {self.num_envs} envs: expected ({self.num_envs},)")
@@ -97,10 +101,8 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             "final_obs": observations,
             "_final_obs": ended,
             "final_info": {
-                "steps": results["final_steps"].copy(),
-                "invalid_steps": results["final_invalid_steps"].copy(),
-                "safe_revealed": results["final_safe_revealed"].copy(),
-                "won": results["final_won"].copy(),
+                name: np.where(ended, results[f"final_{name}"], 0).astype(results[f"final_{name}"].dtype)
+                for name in ("steps", "invalid_steps", "safe_revealed", "won")
             },
             "_final_info": ended,
         }

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from src.core.errors import require
 from src.envs.minesweeper.rules import FLAGGED, HIDDEN
 
 _SIGNS = {HIDDEN: ".", FLAGGED: "F", 0: " "} | {number: str(number) for number in range(1, 9)}
@@ -66,6 +67,7 @@ def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, 
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # heavy, and only pictures need it
     from matplotlib.figure import Figure
 
+    require(path.parent.is_dir(), f"there is no folder {path.parent} to draw {path.name} in")
     rows, cols = visible.shape
     figure = Figure(figsize=(0.42 * cols + 1.6, 0.42 * rows + 0.9), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)

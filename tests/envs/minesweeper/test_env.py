@@ -59,7 +59,8 @@ def test_flood_fill_counts_new_cells() -> None:
     assert info["rewards"]["progress"] == pytest.approx(9 * CELL)
     env = make("..... .*... .....")
     assert env.step(7)[1] == pytest.approx(CELL + STEP)
-    assert env.step(4)[1] == pytest.approx(8 * CELL + STEP), "a cell that is open already pays no second time"
+    _, reward, *_, info = env.step(4)
+    assert reward == pytest.approx(8 * CELL + STEP), "a cell that is open already pays no second time"
     assert info["safe_revealed"] == pytest.approx(9 / 14)
 
 
@@ -289,6 +290,8 @@ def test_compact_observation() -> None:
         ({"rows": 8, "cols": 8, "mines": 0}, "0 mines on a 8x8 board"),
         ({"rows": 0, "cols": 8, "mines": 1}, "0x8 has no cells"),
         ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
+        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": 0.2}, "mine_density=0.2"),
+        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": ["a", "b"]}, "mine_density="),
         ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
         ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
         ({"rows": 8, "cols": 8, "mines": 10, "max_steps": 0}, "max_steps=0"),

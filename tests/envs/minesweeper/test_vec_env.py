@@ -133,7 +133,8 @@ def test_it_matches_gymnasiums_own_vector_env() -> None:
             assert mine[4]["_final_obs"][i]
             assert mine[4]["_final_info"][i]
             np.testing.assert_array_equal(mine[4]["final_obs"][i], other[4]["final_obs"][i])
-            assert mine[4]["final_info"]["won"][i] == other[4]["final_info"]["won"][i]
+        for name, values in mine[4].get("final_info", {}).items():
+            np.testing.assert_array_equal(values, np.where(mine[2] | mine[3], other[4]["final_info"][name], 0))
 
 
 @pytest.mark.parametrize("copy", [False, True])
@@ -187,3 +188,26 @@ def test_render() -> None:
     assert frames is not None
     assert len(frames) == 2
     assert "4 mines" in frames[0]
+
+
+def test_actions_that_are_no_whole_numbers_are_refused() -> None:
+    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
+    batch.reset(seed=0)
+    with pytest.raises(LabError, match="whole numbers"):
+        batch.step(np.array([1.9, np.nan]))
+
+
+def test_policy_masking_no_invalid_actions() -> None:
+    """Whoever draws from the mask never makes an invalid step."""
+    batch = VecMinesweeper(32, make_config(rows=6, cols=6, mines=6, max_steps=60))
+    batch.reset(seed=1)
+    rng, invalid, ended = np.random.default_rng(0), 0, 0
+    for _ in range(300):
+        chances = rng.random((32, batch.game.num_actions))
+        *_, info = batch.step(np.argmax(np.where(batch.action_masks(), chances, -1.0), axis=1))
+        assert not np.any(info["rewards"]["invalid"])
+        if "final_info" in info:
+            invalid += int(info["final_info"]["invalid_steps"].sum())
+            ended += int(info["_final_info"].sum())
+    assert ended > 100
+    assert invalid == 0

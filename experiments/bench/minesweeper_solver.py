@@ -1,0 +1,62 @@
+"""How often the Minesweeper solvers win, and how fast.
+
+    python -m experiments.bench.minesweeper_solver --board 8x8x10 16x16x40 16x30x99 --games 5000 --solver exact
+
+First clicks are uniform over all cells, mines uniform over the cells the first click leaves, fresh boards each game.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from src.core.arena import wilson_interval
+from src.envs.minesweeper.solver import SOLVERS, Games, play_boards, random_boards
+
+HEADER = (
+    f"{'board':>10} {'solver':>10} {'games':>7} {'won':>7} {'95% interval':>16} "
+    f"{'games/s':>8} {'guesses':>8} {'no guess':>9}   (guesses a game; share of games won without one)"
+)
+
+
+def measure(board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int) -> str:
+    """One row of the table."""
+    rows, cols, mines = (int(part) for part in board.split("x"))
+    rng = np.random.default_rng([seed, rows, cols, mines])
+    first = rng.integers(rows * cols, size=games)
+    mined = random_boards((rows, cols), mines, first, rng, safe_neighborhood)
+    play_boards((rows, cols), mined[:1], first[:1], SOLVERS[solver], threads)  # compiles
+    begin = time.perf_counter()
+    played = play_boards((rows, cols), mined, first, SOLVERS[solver], threads)
+    return row(board, solver, played, games / (time.perf_counter() - begin))
+
+
+def row(board: str, solver: str, played: Games, speed: float) -> str:
+    wins, games = int(played.won.sum()), played.won.size
+    low, high = wilson_interval(wins, games)
+    clean = float(np.mean(played.won & (played.guesses == 0)))
+    interval = f"{low:.2%}-{high:.2%}"
+    return (
+        f"{board:>10} {solver:>10} {games:>7} {wins / games:>7.2%} {interval:>16} "
+        f"{speed:>8.0f} {played.guesses.mean():>8.2f} {clean:>9.1%}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--board", nargs="+", default=["8x8x10", "16x16x40", "16x30x99"], help="rows x cols x mines")
+    parser.add_argument("--solver", nargs="+", default=["exact"], choices=list(SOLVERS))
+    parser.add_argument("--games", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only-click-safe", action="store_true", help="mines may lie beside the first click")
+    args = parser.parse_args()
+    print(f"first click: {'clicked cell' if args.only_click_safe else 'clicked cell and its neighbours'} free of mines")
+    print(HEADER)
+    for board in args.board:
+        for solver in args.solver:
+            print(measure(board, solver, args.games, args.seed, not args.only_click_safe, args.threads), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The solvers as agents: one reveal at a time, by the same interface as any other player."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from src.core.agent import Agent, Decision
+from src.core.errors import require
+from src.core.game import Game, Trait
+from src.envs.minesweeper.game import Minesweeper, View
+from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def pool(process: int) -> ThreadPoolExecutor:
+    """Kept, as each thread keeps its buffers; one for each process, as threads do not survive a fork."""
+    return ThreadPoolExecutor(THREADS)
+
+
+class SolverAgent(Agent):
+    """`why` tells whether the reveal is a guess, its risk (chance of a mine) and what it rests on."""
+
+    needs = frozenset({Trait.ONE_PLAYER})
+    deterministic = True
+    tallies = ("guess",)
+    games_in_step = 128  # shared among threads: the solvers are compiled and let go of the interpreter
+    moves: ClassVar[Callable]
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        require(isinstance(game, Minesweeper), "it solves Minesweeper and nothing else")
+
+    def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
+        if (view.visible < 0).all():  # the mines are laid by the first reveal, away from it
+            why = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
+            return Decision(self._first_reveal(game), why)
+        choice = choose(view.visible, view.mines, type(self).moves)
+        guess = choice.action is not None and not choice.certain
+        return Decision(choice.action, {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason})
+
+    @staticmethod
+    def _first_reveal(game: Game) -> int:
+        """The middle of the board, where a cascade has the most room."""
+        assert isinstance(game, Minesweeper)
+        return game.rows // 2 * game.cols + game.cols // 2
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        """A share of the views for each thread; below a handful the threads cost more than they bring."""
+        if len(views) < 8:
+            return super().decide_batch(game, views, rngs)
+        decide = super().decide_batch
+
+        def decide_share(first: int) -> list[Decision]:
+            return decide(game, views[first::THREADS], rngs[first::THREADS])
+
+        decisions = [Decision(None)] * len(views)
+        for first, share in enumerate(pool(os.getpid()).map(decide_share, range(THREADS))):
+            decisions[first::THREADS] = share
+        return decisions
+
+
+class RulesAgent(SolverAgent):
+    """Reveals what the two classic rules prove, and stops where they prove nothing."""
+
+    moves = rules_moves
+
+
+class HeuristicAgent(SolverAgent):
+    """The same, but guesses the cell of the smallest local mine probability."""
+
+    moves = heuristic_moves
+
+
+class ExactAgent(SolverAgent):
+    """Exact probabilities, and the strongest guess that can be found from them."""
+
+    moves = exact_moves

@@ -1,0 +1,30 @@
+"""Solvers for what a player sees: `visible` (rows, cols) int8, 0..8 a number, -1 hidden, -2 hidden under a flag.
+
+Flags may be wrong, so no solver believes them.
+"""
+
+from src.envs.minesweeper.solver.choice import Choice, choose
+from src.envs.minesweeper.solver.exact import certain_moves, exact_moves
+from src.envs.minesweeper.solver.local import forced_moves, heuristic_moves, rules_moves
+from src.envs.minesweeper.solver.no_guess import no_guess_board, random_boards
+from src.envs.minesweeper.solver.play import SOLVERS, Games, play_boards
+from src.envs.minesweeper.solver.probability import Analysis, InconsistentPosition, analyse, mine_probabilities
+
+__all__ = [
+    "SOLVERS",
+    "Analysis",
+    "Choice",
+    "Games",
+    "InconsistentPosition",
+    "analyse",
+    "certain_moves",
+    "choose",
+    "exact_moves",
+    "forced_moves",
+    "heuristic_moves",
+    "mine_probabilities",
+    "no_guess_board",
+    "play_boards",
+    "random_boards",
+    "rules_moves",
+]

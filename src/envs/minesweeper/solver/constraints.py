@@ -1,0 +1,289 @@
+"""What the numbers say: cells that are settled at once, and the constraints on those that are not.
+
+Every kernel works on flat boards. A revealed number with undecided neighbours is a *witness*; undecided cells seen by
+exactly the same witnesses are interchangeable and form a *box*:
+
+    1 2 1      the 2 and both 1s are witnesses
+    a b b      {a} is seen by 1 and 2, {b, b} by all three: two boxes
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from src.envs.minesweeper.rules import neighbors
+
+entry = njit(cache=True, nogil=True)
+# For what only compiled code calls: a wrapper for Python would take longer to compile than the function itself.
+WITHOUT_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+kernel = njit(cache=True, nogil=True, **WITHOUT_WRAPPERS)
+
+UNKNOWN, SAFE, MINE = 0, 1, 2  # what is known of a hidden cell
+NARROW = 1000.0  # a component with more states than this is worth the search for a better order
+
+
+class Frontier(NamedTuple):
+    """Reused buffers; cells and witnesses are indexed by their place on the board, boxes in order of discovery."""
+
+    stack: np.ndarray  # (cells,) int32: numbers waiting to be looked at
+    queued: np.ndarray  # (cells,) bool: is the number on the stack?
+    need: np.ndarray  # (cells,) int32: undecided mines around a witness
+    room: np.ndarray  # (cells,) int32: undecided cells around a witness
+    box_of: np.ndarray  # (cells,) int32: box of a cell, -1 without
+    box_size: np.ndarray  # (cells,) int32
+    box_degree: np.ndarray  # (cells,) int32: number of witnesses
+    box_witness: np.ndarray  # (cells, 8) int32
+    witness_degree: np.ndarray  # (cells,) int32: number of boxes
+    witness_box: np.ndarray  # (cells, 8) int32
+    left: np.ndarray  # (cells,) int32: boxes of a witness that are not yet in the order
+    seen: np.ndarray  # (cells,) bool: boxes that belong to a component already
+    placed: np.ndarray  # (cells,) bool: boxes that are in the order
+    open: np.ndarray  # (cells,) int32: witnesses with some boxes in the order, some not
+    order: np.ndarray  # (cells,) int32: boxes, component after component
+    start: np.ndarray  # (cells + 1,) int32: where each component begins in the order
+
+
+def make_frontier(cells: int) -> Frontier:
+    def ints(*shape: int) -> np.ndarray:
+        return np.zeros(shape, np.int32)
+
+    return Frontier(
+        stack=ints(cells),
+        queued=np.zeros(cells, np.bool_),
+        need=ints(cells),
+        room=ints(cells),
+        box_of=ints(cells),
+        box_size=ints(cells),
+        box_degree=ints(cells),
+        box_witness=ints(cells, 8),
+        witness_degree=ints(cells),
+        witness_box=ints(cells, 8),
+        left=ints(cells),
+        seen=np.zeros(cells, np.bool_),
+        placed=np.zeros(cells, np.bool_),
+        open=ints(cells),
+        order=ints(cells),
+        start=ints(cells + 1),
+    )
+
+
+@lru_cache(maxsize=64)
+def padded_neighbors(rows: int, cols: int) -> np.ndarray:
+    """(cells, 8) int32, ascending, padded with -1."""
+    near, degree = neighbors(rows, cols)
+    return np.where(np.arange(8) < degree[:, None], near, -1).astype(np.int32)
+
+
+@entry
+def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
+    """Settle in `known` what the two classic rules settle, from scratch; False if the numbers contradict themselves."""
+    count = 0
+    for cell in range(visible.size):
+        known[cell] = UNKNOWN
+        f.queued[cell] = visible[cell] >= 0
+        if visible[cell] >= 0:
+            f.stack[count] = cell
+            count += 1
+    return propagate(visible, near, known, f, count)
+
+
+@kernel
+def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, cell: int) -> bool:
+    """The same after one more number was revealed at `cell`, keeping what is known already."""
+    f.stack[0] = cell
+    f.queued[cell] = True
+    return propagate(visible, near, known, f, wake(visible, near, f, cell, 1))
+
+
+@kernel
+def wake(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: int) -> int:
+    """Queue the numbers around a cell of which something was learned."""
+    for n in near[cell]:
+        if n < 0:
+            break
+        if visible[n] >= 0 and not f.queued[n]:
+            f.queued[n] = True
+            f.stack[count] = n
+            count += 1
+    return count
+
+
+@kernel
+def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, count: int) -> bool:
+    """Work off the stack of numbers: all its mines found, the rest is safe; as many undecided as mines, all mines."""
+    sound = True
+    while count > 0:
+        count -= 1
+        number = f.stack[count]
+        f.queued[number] = False
+        need, room = visible[number], 0
+        for n in near[number]:
+            if n < 0:
+                break
+            if visible[n] < 0:
+                need -= known[n] == MINE
+                room += known[n] == UNKNOWN
+        sound = sound and 0 <= need <= room
+        if room == 0 or not sound or 0 < need < room:
+            continue
+        verdict = SAFE if need == 0 else MINE
+        for n in near[number]:
+            if n < 0:
+                break
+            if visible[n] < 0 and known[n] == UNKNOWN:
+                known[n] = verdict
+                count = wake(visible, near, f, n, count)
+    return sound
+
+
+@kernel
+def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> tuple[int, int, int]:
+    """Fill in witnesses and boxes; returns the number of boxes, of undecided cells no number sees, of known mines."""
+    boxes, unseen, known_mines = 0, 0, 0
+    for cell in range(visible.size):
+        f.box_of[cell] = -1
+        f.need[cell] = visible[cell]
+        f.room[cell] = 0
+        f.witness_degree[cell] = 0
+    for cell in range(visible.size):
+        if visible[cell] >= 0 or known[cell] == SAFE:
+            continue
+        degree = 0
+        for n in near[cell]:
+            if n < 0:
+                break
+            if visible[n] >= 0:
+                f.box_witness[boxes, degree] = n
+                degree += 1
+                if known[cell] == MINE:
+                    f.need[n] -= 1
+                else:
+                    f.room[n] += 1
+        if known[cell] == MINE:
+            known_mines += 1
+        elif degree == 0:
+            unseen += 1
+        else:
+            boxes = join_box(near, f, cell, boxes, degree)
+    return boxes, unseen, known_mines
+
+
+@kernel
+def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) -> int:
+    """Put a cell, whose witnesses lie in the next free row, into its box; returns the new number of boxes."""
+    for n in near[f.box_witness[boxes, 0]]:  # every cell of the same box is a neighbour of its first witness
+        if n < 0 or n >= cell:
+            break
+        box = f.box_of[n]
+        if box >= 0 and f.box_degree[box] == degree and same_row(f.box_witness, box, boxes, degree):
+            f.box_of[cell] = box
+            f.box_size[box] += 1
+            return boxes
+    f.box_of[cell] = boxes
+    f.box_size[boxes] = 1
+    f.box_degree[boxes] = degree
+    for j in range(degree):
+        witness = f.box_witness[boxes, j]
+        f.witness_box[witness, f.witness_degree[witness]] = boxes
+        f.witness_degree[witness] += 1
+    return boxes + 1
+
+
+@kernel
+def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
+    for j in range(length):  # noqa: SIM110 (numba compiles no generator expressions)
+        if table[one, j] != table[other, j]:
+            return False
+    return True
+
+
+@kernel
+def order_boxes(boxes: int, f: Frontier) -> int:
+    """Order the boxes so that few witnesses are open at any time; returns the number of independent components."""
+    f.seen[:boxes] = False
+    components, end = 0, 0
+    for box in range(boxes):
+        if f.seen[box]:
+            continue
+        f.start[components] = end
+        begin, end = end, list_component(f, box, end)
+        members = f.order[begin:end].copy()
+        best = members[-1]  # the last box that a walk reaches lies at an end of the frontier, if it has ends
+        least = order_component(f, members, best, begin)
+        if least > NARROW:
+            for start in members:
+                cost = order_component(f, members, start, begin)
+                if cost < least:
+                    best, least = start, cost
+            order_component(f, members, best, begin)
+        components += 1
+    f.start[components] = end
+    return components
+
+
+@kernel
+def list_component(f: Frontier, box: int, begin: int) -> int:
+    """Append all boxes that hang together with `box` to the order, the nearest first; returns the new end."""
+    f.order[begin] = box
+    f.seen[box] = True
+    done, end = begin, begin + 1
+    while done < end:
+        box = f.order[done]
+        done += 1
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            for i in range(f.witness_degree[witness]):
+                other = f.witness_box[witness, i]
+                if not f.seen[other]:
+                    f.seen[other] = True
+                    f.order[end] = other
+                    end += 1
+    return end
+
+
+@kernel
+def order_component(f: Frontier, members: np.ndarray, box: int, begin: int) -> float:
+    """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
+    for member in members:
+        f.placed[member] = False
+        for j in range(f.box_degree[member]):
+            f.left[f.box_witness[member, j]] = f.witness_degree[f.box_witness[member, j]]
+    opened, states = 0, 0.0
+    for position in range(begin, begin + members.size):
+        f.order[position] = box
+        f.placed[box] = True
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            if f.left[witness] == f.witness_degree[witness]:
+                f.open[opened] = witness
+                opened += 1
+            f.left[witness] -= 1
+        kept = 0
+        for j in range(opened):
+            if f.left[f.open[j]] > 0:
+                f.open[kept] = f.open[j]
+                kept += 1
+        opened = kept
+        states += 2.0**opened
+        box = next_box(f, opened)
+    return states
+
+
+@kernel
+def next_box(f: Frontier, opened: int) -> int:
+    best, best_cost = -1, 1 << 20
+    for j in range(opened):
+        witness = f.open[j]
+        for i in range(f.witness_degree[witness]):
+            box = f.witness_box[witness, i]
+            if f.placed[box]:
+                continue
+            cost = 0
+            for k in range(f.box_degree[box]):
+                other = f.box_witness[box, k]
+                cost += 2 * (f.left[other] == f.witness_degree[other]) - (f.left[other] == 1)
+            if cost < best_cost:
+                best, best_cost = box, cost
+    return best

@@ -1,0 +1,333 @@
+"""Perfect play once few completions remain.
+
+Let S be the set of completions that agree with everything seen. Revealing a cell splits S by the number shown; a mine
+there loses. As all completions are equally likely, the best player wins in
+
+    wins(S) = max over cells of the sum over numbers n of wins(completions in S that show n there),   wins({one}) = 1
+
+of them. What was revealed is the same throughout S, so S alone is the position, whatever order led to it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.minesweeper.rules import MINE as BANG
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, entry, kernel
+from src.envs.minesweeper.solver.probability import Engine
+
+MEMO = 1 << 16  # places of the table; half of them are used at most
+DEPTH = 24  # times the number of completions: room for the nested subsets of a search
+BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER = range(8)  # fields of a frame
+
+
+class Endgame(NamedTuple):
+    shown: np.ndarray  # (completions, undecided) int8: number revealed there, BANG for a mine
+    label: np.ndarray  # (completions,) uint64: random; a subset is known by their xor
+    subset: np.ndarray  # (DEPTH * completions,) int32: nested subsets, one behind the other
+    frame: np.ndarray  # (undecided + 2, 8) int64: a row of the fields below for each subset of the nest
+    order: np.ndarray  # (undecided + 2, undecided) int32: cells worth revealing in each
+    bangs: np.ndarray  # (undecided + 2, undecided) int32: mines on each cell, counted over the subset
+    active: np.ndarray  # (undecided + 3, undecided) int32: cells not the same all over the subset one level up
+    actives: np.ndarray  # (undecided + 3,) int32: their number
+    memo_key: np.ndarray  # (MEMO,) uint64
+    memo_wins: np.ndarray  # (MEMO,) int32, 0 empty
+    budget: np.ndarray  # (1,) int64: positions that may still be looked at
+
+
+@entry
+def best_ending(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
+) -> tuple[int, float]:
+    """The best cell and its chance to win; (-1, 0) if the search takes more than `budget` positions.
+
+    Needs the boxes in order, that is a call of `solve` for this very position before.
+    """
+    cells = list_undecided(visible, known, e.frontier)
+    mined = list_completions(visible, known, mines, e, cells, completions)
+    if mined.shape[0] != completions:
+        return -1, 0.0
+    shown = show(visible, known, e.near, cells, mined)
+    subset = np.empty(DEPTH * completions, np.int32)
+    subset[:completions] = np.arange(completions)
+    deepest = cells.size + 2
+    active, actives = np.empty((deepest + 1, cells.size), np.int32), np.empty(deepest + 1, np.int32)
+    active[0], actives[0] = np.arange(cells.size), cells.size
+    game = Endgame(
+        shown,
+        random_labels(completions),
+        subset,
+        np.empty((deepest, 8), np.int64),
+        np.empty((deepest, cells.size), np.int32),
+        np.empty((deepest, cells.size), np.int32),
+        active,
+        actives,
+        np.zeros(MEMO, np.uint64),
+        np.zeros(MEMO, np.int32),
+        np.array([min(budget, MEMO // 2)]),
+    )
+    wins, cell = most_wins(game)
+    if wins < 0:
+        return -1, 0.0
+    return cells[cell], wins / completions
+
+
+@kernel
+def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier) -> np.ndarray:
+    """Undecided cells: those of a box side by side, boxes in order, unseen cells last."""
+    count = 0
+    for cell in range(visible.size):
+        count += visible[cell] < 0 and known[cell] == UNKNOWN
+    cells, rank = np.empty(count, np.int32), np.full(count, visible.size, np.int32)
+    place = np.empty(visible.size, np.int32)
+    for position in range(f.box_of.max() + 1):
+        place[f.order[position]] = position
+    count = 0
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN:
+            cells[count] = cell
+            if f.box_of[cell] >= 0:
+                rank[count] = place[f.box_of[cell]]
+            count += 1
+    return cells[np.argsort(rank, kind="mergesort")]
+
+
+@kernel
+def list_completions(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, cells: np.ndarray, limit: int
+) -> np.ndarray:
+    """(completions, undecided) bool: where the mines are, found by trying cell after cell.
+
+    Stops after `limit` completions, or with none once so many dead ends were met that counting on is hopeless.
+    """
+    f, near = e.frontier, e.near
+    for cell in range(visible.size):
+        mines -= visible[cell] < 0 and known[cell] == MINE
+    mined = np.zeros((limit, cells.size), np.bool_)
+    current = np.full(cells.size, 2, np.int8)  # what comes next at each depth: 2 mine, 1 no mine, 0 neither
+    found, depth, patience = 0, 0, 200 * limit + 10_000
+    while depth >= 0 and patience > 0:
+        patience -= 1
+        if depth == cells.size:
+            if found < limit:
+                for j in range(depth):
+                    mined[found, j] = current[j] == 1
+            found += 1
+            depth -= 1
+            continue
+        if current[depth] < 2:  # take the last try back
+            mines += current[depth]
+            put(visible, near, f, cells[depth], current[depth], -1)
+        current[depth] -= 1
+        if current[depth] < 0:
+            current[depth] = 2
+            depth -= 1
+            continue
+        mines -= current[depth]
+        put(visible, near, f, cells[depth], current[depth], 1)
+        if 0 <= mines < cells.size - depth and holds(visible, near, f, cells[depth]):
+            depth += 1
+    return mined if patience > 0 and found == limit else mined[:0]
+
+
+@kernel
+def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int, sign: int) -> None:
+    """Decide a cell in the books of its witnesses (sign 1), or take the decision back (-1)."""
+    for n in near[cell]:
+        if n < 0:
+            break
+        if visible[n] >= 0:
+            f.need[n] -= sign * mine
+            f.room[n] -= sign
+
+
+@kernel
+def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool:
+    for n in near[cell]:
+        if n < 0:
+            break
+        if visible[n] >= 0 and not 0 <= f.need[n] <= f.room[n]:
+            return False
+    return True
+
+
+@kernel
+def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, cells: np.ndarray, mined: np.ndarray) -> np.ndarray:
+    """(completions, undecided) int8: what each cell would show in each completion."""
+    place = np.full(visible.size, -1, np.int32)
+    for j in range(cells.size):
+        place[cells[j]] = j
+    shown = np.empty(mined.shape, np.int8)
+    for i in range(mined.shape[0]):
+        for j in range(cells.size):
+            number = 0
+            for n in near[cells[j]]:
+                if n < 0:
+                    break
+                number += mined[i, place[n]] if place[n] >= 0 else visible[n] < 0 and known[n] == MINE
+            shown[i, j] = BANG if mined[i, j] else number
+    return shown
+
+
+@kernel
+def random_labels(count: int) -> np.ndarray:
+    """64 random bits each (SplitMix64): two of a million subsets share an xor with a chance below 1e-7."""
+    labels = np.empty(count, np.uint64)
+    word = np.uint64(0)
+    for i in range(count):
+        word += np.uint64(0x9E3779B97F4A7C15)
+        z = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        labels[i] = z ^ (z >> np.uint64(31))
+    return labels
+
+
+@kernel
+def most_wins(game: Endgame) -> tuple[int, int]:
+    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent.
+
+    Depth first with frames of its own: Numba caches no recursive functions.
+    """
+    frame, depth = game.frame, 0
+    enter(game, 0, 0, game.label.size)
+    while True:
+        begin, end, best = frame[depth, BEGIN], frame[depth, END], frame[depth, BEST]
+        if frame[depth, BOUND] > best and frame[depth, NUMBER] < BANG:
+            stop = split(game, begin, end, game.order[depth, frame[depth, PICK]], frame[depth, NUMBER])
+            frame[depth, NUMBER] += 1
+            if stop - end < 2:
+                continue
+            if stop - end == 2:
+                frame[depth, BOUND] -= 2 - wins_of_two(game, depth + 1, end)
+                continue
+            _, place = look_up(game, end, stop)
+            if game.memo_wins[place] > 0:
+                frame[depth, BOUND] -= stop - end - game.memo_wins[place]
+                continue
+            game.budget[0] -= 1
+            if game.budget[0] < 0 or 2 * stop - end > game.subset.size:
+                return -1, -1
+            depth += 1
+            enter(game, depth, end, stop)
+            continue
+        if frame[depth, BOUND] > best:
+            best = frame[depth, BOUND]
+            frame[depth, BEST] = best
+            frame[depth, CHOICE] = game.order[depth, frame[depth, PICK]]
+        if turn_to(game, depth, frame[depth, PICK] + 1):
+            continue
+        key, place = look_up(game, begin, end)
+        game.memo_key[place] = key
+        game.memo_wins[place] = best
+        if depth == 0:
+            return best, frame[0, CHOICE]
+        depth -= 1
+        frame[depth, BOUND] -= end - begin - best
+
+
+@kernel
+def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
+    """Begin the search of subset[begin:end]."""
+    game.frame[depth, BEGIN] = begin
+    game.frame[depth, END] = end
+    game.frame[depth, BEST] = 0
+    game.frame[depth, CHOICE] = -1
+    game.frame[depth, COUNT] = rank_cells(game, depth, begin, end)
+    turn_to(game, depth, 0)
+
+
+@kernel
+def turn_to(game: Endgame, depth: int, pick: int) -> bool:
+    """Consider the next cell; False if there is none that could beat the best."""
+    frame = game.frame[depth]
+    if pick == frame[COUNT]:
+        return False
+    frame[PICK] = pick
+    frame[NUMBER] = 0
+    frame[BOUND] = frame[END] - frame[BEGIN] - game.bangs[depth, game.order[depth, pick]]
+    return frame[BOUND] > frame[BEST]
+
+
+@kernel
+def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
+    """The key of a subset, and where in the memo it is or belongs."""
+    key = np.uint64(0)
+    for i in range(begin, end):
+        key ^= game.label[game.subset[i]]
+    place = np.int64(key & np.uint64(MEMO - 1))
+    while game.memo_wins[place] > 0 and game.memo_key[place] != key:
+        place = (place + 1) & (MEMO - 1)
+    return key, place
+
+
+@kernel
+def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
+    """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
+    stop = end
+    for i in range(begin, end):
+        if game.shown[game.subset[i], j] == number:
+            game.subset[stop] = game.subset[i]
+            stop += 1
+    return stop
+
+
+@kernel
+def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
+    """2 if a cell that is safe in both completions tells them apart, else 1."""
+    one, other = game.shown[game.subset[begin]], game.shown[game.subset[begin + 1]]
+    for i in range(game.actives[depth]):
+        j = game.active[depth, i]
+        if one[j] != other[j] and one[j] != BANG and other[j] != BANG:
+            return 2
+    return 1
+
+
+@kernel
+def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
+    """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
+    bangs, first, telling = 0, BANG, False
+    for i in range(begin, end):
+        number = game.shown[game.subset[i], j]
+        if number == BANG:
+            bangs += 1
+        elif first == BANG:
+            first = number
+        elif number != first:
+            telling = True
+    return bangs, telling
+
+
+@kernel
+def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
+    """Fill in the cells worth revealing, safest first, and the mines each holds in the subset; returns their number.
+
+    One safe cell that tells something is enough: it costs nothing. A cell that always shows the same number unless it
+    is a mine tells nothing, and can wait as long as another cell tells something.
+    """
+    bangs, order, active, size = game.bangs[depth], game.order[depth], game.active[depth + 1], end - begin
+    alive, count = 0, 0
+    any_telling = False
+    for i in range(game.actives[depth]):
+        j = game.active[depth, i]
+        bangs[j], telling = survey(game, j, begin, end)
+        if telling and bangs[j] == 0:
+            order[0] = j
+            rest = game.actives[depth] - i
+            active[alive : alive + rest] = game.active[depth, i : i + rest]
+            game.actives[depth + 1] = alive + rest
+            return 1
+        if not telling and (bangs[j] == 0 or bangs[j] == size):
+            continue
+        active[alive] = j
+        alive += 1
+        if telling and not any_telling:
+            any_telling, count = True, 0
+        if telling or not any_telling:
+            place = count
+            while place > 0 and bangs[order[place - 1]] > bangs[j]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = j
+            count += 1
+    game.actives[depth + 1] = alive
+    return count

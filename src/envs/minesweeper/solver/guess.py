@@ -1,0 +1,117 @@
+"""Which cell to risk when none is safe and the completions are too many to search.
+
+A guess is judged by what it leaves, number by number: how safe the next reveal is (certain, if the number proves a
+cell safe), how many cells it frees, and which coin tosses it spares. A toss that cannot be avoided costs nothing more
+if it is made now, so its cells count as safe as they are apart from the toss.
+
+The weights were chosen by playing the same boards with each, ten thousand at a time.
+"""
+
+import numpy as np
+
+from src.envs.minesweeper.solver.constraints import kernel, propagate_from
+from src.envs.minesweeper.solver.pairs import coin_tosses
+from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, solve
+
+NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be looked at
+SHORTLIST = 24
+SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest
+FREED = 0.04  # worth of each e-fold of safe cells
+
+
+@kernel
+def best_guess(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
+) -> int:
+    risk = np.zeros(visible.size)
+    coin_tosses(visible, e, probability, risk)
+    shortlist = list_guesses(visible, e, probability, risk)
+    best, choice = -1.0, shortlist[0]
+    for cell in shortlist:
+        value = outlook(visible, known, mines, e, probability, log_completions, cell, best)
+        if value > best:
+            best, choice = value, cell
+    return choice
+
+
+@kernel
+def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> np.ndarray:
+    """The most promising cells, best first; those that no number sees last, the least surrounded first."""
+    safety, cost = np.zeros(visible.size), np.zeros(visible.size)
+    safest = 0.0
+    for cell in range(visible.size):
+        if visible[cell] < 0:
+            safety[cell] = 1.0 - probability[cell]
+            safest = max(safest, safety[cell])
+            if e.frontier.box_of[cell] >= 0:
+                safety[cell] /= 1.0 - risk[e.frontier.box_of[cell]]
+    shortlist, count = np.empty(SHORTLIST + 1, np.int64), 0
+    for cell in range(visible.size):
+        if safety[cell] == 0.0 or safety[cell] < NEAR_BEST * safest:
+            continue
+        cost[cell] = 0.02 * (e.frontier.box_of[cell] < 0) - safety[cell]
+        for n in e.near[cell]:
+            cost[cell] += 0.0003 * (n >= 0 and safety[n] > 0.0)
+        place = count
+        while place > 0 and cost[shortlist[place - 1]] > cost[cell]:
+            shortlist[place] = shortlist[place - 1]
+            place -= 1
+        shortlist[place] = cell
+        count = min(count + 1, SHORTLIST)
+    return shortlist[:count]
+
+
+@kernel
+def outlook(
+    visible: np.ndarray,
+    known: np.ndarray,
+    mines: int,
+    e: Engine,
+    probability: np.ndarray,
+    log_completions: float,
+    cell: int,
+    target: float,
+) -> float:
+    """How promising it is to reveal `cell`; anything up to `target` once it is clear that it is not more."""
+    before, lowest, highest = visible[cell], 0, 0
+    for n in e.near[cell]:
+        if n >= 0 and visible[n] < 0:
+            lowest += probability[n] == 1.0
+            highest += probability[n] > 0.0
+    after, chances = known.copy(), np.empty(visible.size)
+    most = 1.0 + FREED * np.log(1.0 + visible.size)
+    value, unspent = 0.0, 1.0 - probability[cell]
+    for number in range(lowest, highest + 1):
+        if value + unspent * most <= target:
+            break
+        visible[cell] = number
+        after[:] = known
+        if propagate_from(visible, e.near, after, e.frontier, cell):
+            status, log_after = solve(visible, after, mines, e, chances)
+            if status == CONSISTENT:
+                chance = np.exp(log_after - log_completions)
+                value += chance * promise(visible, e, chances)
+                unspent -= chance
+    visible[cell] = before
+    return value
+
+
+@kernel
+def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
+    """The worth of a position, by the safety of what could be revealed next and the tosses ahead."""
+    best, second, safe, hopeful = 0.0, 0.0, 0, 0
+    for cell in range(visible.size):
+        if visible[cell] < 0 and probability[cell] < 1.0:
+            hopeful += 1
+            safe += probability[cell] == 0.0
+            safety = 1.0 - probability[cell]
+            if safety > best:
+                best, second = safety, best
+            else:
+                second = max(second, safety)
+    if hopeful == 0:
+        return 1.0
+    if hopeful == 1:
+        second = best
+    worth = (1.0 - SECOND_BEST) * best + SECOND_BEST * second + FREED * np.log(1.0 + safe)
+    return worth * coin_tosses(visible, e, probability, np.empty(visible.size))

@@ -1,0 +1,141 @@
+"""Players that reason about one number at a time."""
+
+from typing import Protocol
+
+import numpy as np
+
+from src.envs.minesweeper.rules import FLAGGED
+from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel, propagate_all
+from src.envs.minesweeper.solver.probability import (
+    CONSISTENT,
+    INCONSISTENT,
+    Engine,
+    InconsistentPosition,
+    flatten,
+    make_engine,
+)
+
+STUCK, PROVEN, SEARCHED, GUESSED = 0, 1, 2, 3  # why a solver makes its moves
+
+
+class Seen(Protocol):
+    """What a player sees, such as a `View`."""
+
+    @property
+    def visible(self) -> np.ndarray: ...  # (rows, cols) int8
+
+    @property
+    def mines(self) -> int: ...
+
+
+def forced_moves(state: Seen) -> list[tuple[str, int]]:
+    """What the two classic rules prove, applied until they prove nothing more; flags on the board are not believed.
+
+    A number whose mines are all found has safe neighbours otherwise; one with as many undecided neighbours as missing
+    mines has mines there. Once all mines are found the other cells are safe, and the other way round.
+    """
+    flat, known = flatten(state.visible), np.zeros(state.visible.size, np.int8)
+    if not deduce(flat, known, state.mines, make_engine(state.visible.shape, 1)):
+        raise InconsistentPosition(f"no placement of {state.mines} mines agrees with the numbers on the board")
+    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
+    flags = [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat < 0) & (flat != FLAGGED))]
+    return reveals + flags
+
+
+@entry
+def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> bool:
+    """Settle in `known` what follows from single numbers and from the mine count; False upon a contradiction."""
+    if not propagate_all(visible, e.near, known, e.frontier):
+        return False
+    undecided = 0
+    for cell in range(visible.size):
+        if visible[cell] < 0:
+            mines -= known[cell] == MINE
+            undecided += known[cell] == UNKNOWN
+    if not 0 <= mines <= undecided:
+        return False
+    if 0 < mines < undecided:
+        return True
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN:
+            known[cell] = SAFE if mines == 0 else MINE
+    return True
+
+
+@kernel
+def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
+    count = 0
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == SAFE:
+            moves[count] = cell
+            count += 1
+    return count
+
+
+@entry
+def rules_moves(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
+) -> tuple[int, int, int]:
+    """Write the cells to reveal to `moves`: all forced ones, or none. Returns a status, their number, and why."""
+    probability[:] = 0.0
+    if not deduce(visible, known, mines, e):
+        return INCONSISTENT, 0, STUCK
+    count = list_safe(visible, known, moves)
+    return CONSISTENT, count, PROVEN if count > 0 else STUCK
+
+
+@entry
+def heuristic_moves(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
+) -> tuple[int, int, int]:
+    """All forced cells, or else the one with the smallest local mine probability, the first of equals."""
+    status, count, why = rules_moves(visible, known, mines, e, probability, moves)
+    if status != CONSISTENT or count > 0:
+        return status, count, why
+    estimate(visible, known, mines, e, probability)
+    best = 1.0
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN and probability[cell] < best:
+            best = probability[cell]
+            moves[0] = cell
+            count = 1
+    return CONSISTENT, count, GUESSED if count > 0 else STUCK
+
+
+@kernel
+def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> None:
+    """A guess at mine probabilities: the largest share of mines that any one neighbouring number asks for.
+
+    Cells that no number sees get the density of the mines not yet found. No certainty is to be read from this.
+    """
+    undecided = 0
+    for cell in range(visible.size):
+        probability[cell] = -1.0
+        if visible[cell] < 0:
+            mines -= known[cell] == MINE
+            undecided += known[cell] == UNKNOWN
+    for number in range(visible.size):
+        if visible[number] >= 0:
+            raise_to_share(visible, known, e.near[number], visible[number], probability)
+    for cell in range(visible.size):
+        if visible[cell] >= 0 or known[cell] == SAFE:
+            probability[cell] = 0.0
+        elif known[cell] == MINE:
+            probability[cell] = 1.0
+        elif probability[cell] < 0.0:
+            probability[cell] = mines / undecided
+
+
+@kernel
+def raise_to_share(
+    visible: np.ndarray, known: np.ndarray, around: np.ndarray, need: int, probability: np.ndarray
+) -> None:
+    """Raise the estimates around one number to the share of mines it asks for."""
+    room = 0
+    for n in around:
+        if n >= 0 and visible[n] < 0:
+            need -= known[n] == MINE
+            room += known[n] == UNKNOWN
+    for n in around:
+        if n >= 0 and visible[n] < 0 and known[n] == UNKNOWN:
+            probability[n] = max(probability[n], need / room)

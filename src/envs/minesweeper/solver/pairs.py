@@ -1,0 +1,54 @@
+"""Guesses that no skill avoids.
+
+Two hidden cells seen by the same numbers can be told apart only by a number that sees one of them but not the other.
+If all cells from where that could be seen are mines, the pair is a coin toss as soon as it holds just one mine:
+
+    * * |
+    2 a |      Both 2s see both a and b. Only the two cells above see a without b, and they are mines.
+    2 b |
+    ----+
+"""
+
+import numpy as np
+
+from src.envs.minesweeper.solver.constraints import kernel
+from src.envs.minesweeper.solver.probability import Engine
+
+NEGLIGIBLE = 0.01
+
+
+@kernel
+def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> float:
+    """Write to `risk` (boxes,) the chance to lose by a toss in each box; returns the chance to survive them all.
+
+    An estimate: cells are taken as independent, and only the worst pair of a box is counted.
+    """
+    f = e.frontier
+    boxes = f.box_of.max() + 1
+    risk[:boxes] = 0.0
+    for cell in range(visible.size):
+        box = f.box_of[cell]
+        if box < 0 or f.box_size[box] < 2 or not 0.0 < probability[cell] < 1.0:
+            continue
+        for other in e.near[f.box_witness[box, 0]]:
+            if other > cell and f.box_of[other] == box:
+                toss = e.differ[box] / 2.0
+                toss *= all_mines(visible, e.near, probability, cell, other)
+                toss *= all_mines(visible, e.near, probability, other, cell)
+                risk[box] = max(risk[box], toss)
+    survival = 1.0
+    for box in range(boxes):
+        survival *= 1.0 - risk[box]
+    return survival
+
+
+@kernel
+def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, cell: int, other: int) -> float:
+    """The chance that every hidden neighbour of `cell` that is none of `other` is a mine."""
+    chance = 1.0
+    for n in near[cell]:
+        if n < 0 or chance < NEGLIGIBLE:
+            break
+        if visible[n] < 0 and n != other and not np.any(near[other] == n):
+            chance *= probability[n]
+    return chance if chance >= NEGLIGIBLE else 0.0

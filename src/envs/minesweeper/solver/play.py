@@ -1,0 +1,75 @@
+"""Whole games by the thousand: kernels do the work, threads share it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
+from src.envs.minesweeper.solver.choice import choose
+from src.envs.minesweeper.solver.constraints import entry
+from src.envs.minesweeper.solver.exact import exact_moves
+from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
+from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
+
+CHUNK = 32  # games a thread takes at a time
+PLAY_STATES = 1 << 16
+
+SOLVERS: dict[str, Callable] = {"rules": rules_moves, "heuristic": heuristic_moves, "exact": exact_moves}
+
+
+class Games(NamedTuple):
+    won: np.ndarray  # (games,) bool
+    guesses: np.ndarray  # (games,) int32: reveals that were not certain
+    steps: np.ndarray  # (games,) int32: reveals, the first click included
+    revealed: np.ndarray  # (games,) int32: safe cells opened
+
+
+def play_boards(shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, moves: Callable, threads: int) -> Games:
+    """Play each board, mined (games, cells) bool, from its first click (games,) to the end with a solver's `moves`."""
+    games = Games(np.zeros(first.size, np.bool_), *(np.zeros(first.size, np.int32) for _ in range(3)))
+
+    def work(begin: int) -> None:
+        boards, engine = new_boards(1, *shape, True), make_engine(shape, PLAY_STATES)
+        for index in range(begin, min(begin + CHUNK, first.size)):
+            result = play_game(shape, boards, engine, np.flatnonzero(mined[index]), int(first[index]), moves)
+            for array, value in zip(games, result, strict=True):
+                array[index] = value
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(0, first.size, CHUNK)))
+    return games
+
+
+def play_game(
+    shape: tuple[int, int], boards: Boards, engine: Engine, mine_cells: np.ndarray, first: int, moves: Callable
+) -> tuple[bool, int, int, int]:
+    """One game on the first of `boards`: won, guesses, steps, cells revealed."""
+    mines, size = mine_cells.size, boards.visible.shape[1]
+    known, probability, cells = np.zeros(size, np.int8), np.zeros(size), np.zeros(size, np.int32)
+    deal(boards, 0, mines, mines)
+    set_mines(boards, 0, mine_cells)
+    revealed, steps, guesses = reveal(boards, 0, first), 1, 0
+    while boards.games[0]["status"] == PLAYING:
+        status, count, why = moves(boards.visible[0], known, mines, engine, probability, cells)
+        if status != CONSISTENT:  # too wide for the engine at hand
+            choice = choose(boards.visible[0].reshape(shape), mines, moves)
+            count, why = int(choice.action is not None), PROVEN if choice.certain else GUESSED
+            cells[0] = -1 if choice.action is None else choice.action
+        if count == 0:
+            break
+        made, opened = reveal_all(boards, cells[:count])
+        steps, revealed, guesses = steps + made, revealed + opened, guesses + (why != PROVEN)
+    return boards.games[0]["status"] == WON, guesses, steps, revealed
+
+
+@entry
+def reveal_all(boards: Boards, cells: np.ndarray) -> tuple[int, int]:
+    """Reveal those of the cells that no cascade opened in between; returns the reveals made and the cells opened."""
+    made, opened = 0, 0
+    for cell in cells:
+        if boards.visible[0, cell] < 0:
+            opened += reveal(boards, 0, cell)
+            made += 1
+    return made, opened

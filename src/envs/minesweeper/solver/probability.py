@@ -1,0 +1,259 @@
+"""Exact mine probabilities from all numbers and the number of mines left.
+
+Components do not touch, so only the number of mines ties them together: how often a component holds m mines is weighed
+by the ways to spread the other mines over the other components and over the cells that no number sees.
+"""
+
+import threading
+from collections.abc import Callable
+from math import lgamma
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from src.core.errors import LabError
+from src.envs.minesweeper.solver.constraints import (
+    MINE,
+    SAFE,
+    Frontier,
+    entry,
+    group_boxes,
+    kernel,
+    make_frontier,
+    order_boxes,
+    padded_neighbors,
+    propagate_all,
+)
+from src.envs.minesweeper.solver.sweep import FLOOR, Sweep, backward, forward, make_sweep, share
+
+Result = TypeVar("Result")
+
+CONSISTENT, INCONSISTENT, TOO_WIDE = 0, 1, 2
+STATES = 1 << 14  # enough for any position met in play
+GROWTH = 8  # by which the room is enlarged where it does not suffice; like STATES a power of two, for the hash table
+MOST_STATES = STATES * GROWTH**2
+
+_kept = threading.local()
+
+
+class InconsistentPosition(LabError):  # noqa: N818 (the name says what is wrong)
+    """No placement of the mines agrees with what is visible."""
+
+
+class Engine(NamedTuple):
+    """One thread's buffers for boards of one shape."""
+
+    near: np.ndarray  # (cells, 8) int32
+    frontier: Frontier
+    sweep: Sweep
+    chance: np.ndarray  # (cells,) float64: mine probability in each box
+    differ: np.ndarray  # (cells,) float64: probability that just one of two cells of a box is a mine
+    first: np.ndarray  # (cells + 1,) int32: first state of each component
+    value: np.ndarray  # (cells + 1,) int64: its first value
+    width: np.ndarray  # (cells,) int32: values a state
+
+
+def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
+    rows, cols = shape
+    cells = rows * cols
+    return Engine(
+        near=padded_neighbors(rows, cols),
+        frontier=make_frontier(cells),
+        sweep=make_sweep(cells, states),
+        chance=np.zeros(cells),
+        differ=np.zeros(cells),
+        first=np.zeros(cells + 1, np.int32),
+        value=np.zeros(cells + 1, np.int64),
+        width=np.zeros(cells, np.int32),
+    )
+
+
+class Analysis(NamedTuple):
+    mine_probability: np.ndarray  # (rows, cols) float64, 0.0 on revealed cells
+    log_completions: float  # natural logarithm of the number of mine placements that agree with the position
+
+
+def analyse(visible: np.ndarray, mines: int) -> Analysis:
+    """Everything that can be known of a position, exactly."""
+    flat, known, probability = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
+
+    def attempt(engine: Engine) -> tuple[int, Analysis]:
+        status, log_completions = examine(flat, known, mines, engine, probability)
+        return status, Analysis(probability.reshape(visible.shape), log_completions)
+
+    return with_room(visible.shape, mines, attempt)
+
+
+def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tuple[int, Result]]) -> Result:
+    """What `attempt` returns beside its status, given an engine with states enough for it."""
+    states = STATES
+    while states <= MOST_STATES:
+        status, result = attempt(_kept_engine(shape) if states == STATES else make_engine(shape, states))
+        if status == CONSISTENT:
+            return result
+        if status == INCONSISTENT:
+            raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
+        states *= GROWTH
+    raise LabError(f"the numbers of this position are too entangled to count within {MOST_STATES} states")
+
+
+def _kept_engine(shape: tuple[int, ...]) -> Engine:
+    """This thread's own: megabytes of buffers, which to allocate for every move would take longer than the move."""
+    key = (shape, STATES)
+    if getattr(_kept, "key", None) != key:
+        _kept.key, _kept.engine = key, make_engine(shape, STATES)
+    return _kept.engine
+
+
+def mine_probabilities(visible: np.ndarray, mines: int) -> np.ndarray:
+    """(rows, cols) float64: 0.0 and 1.0 mean certain, and every certain cell has one of them."""
+    return analyse(visible, mines).mine_probability
+
+
+def flatten(visible: np.ndarray) -> np.ndarray:
+    """A position as the kernels take it: (cells,) int8, contiguous."""
+    if visible.ndim != 2:
+        raise LabError(f"a position is a (rows, cols) array, not one of shape {visible.shape}")
+    if visible.size and not -2 <= visible.min() <= visible.max() <= 8:
+        raise LabError(f"a position holds -2 (flag), -1 (hidden) and 0 to 8, not {visible.min()} to {visible.max()}")
+    return np.ascontiguousarray(visible, np.int8).reshape(-1)
+
+
+@entry
+def examine(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray
+) -> tuple[int, float]:
+    """Fill in `known` and `probability` (cells,) from scratch. Returns a status and the log of the completions."""
+    if not propagate_all(visible, e.near, known, e.frontier):
+        return INCONSISTENT, 0.0
+    return solve(visible, known, mines, e, probability)
+
+
+@entry
+def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> tuple[int, float]:
+    """The same for a position whose `known` was propagated already."""
+    f = e.frontier
+    boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
+    components = order_boxes(boxes, f)
+    hidden_mines = mines - known_mines
+    if hidden_mines < 0:
+        return INCONSISTENT, 0.0
+    most, scale = 0, 0.0
+    e.first[0], e.value[0] = 0, 0
+    for c in range(components):
+        e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
+        end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
+        if end < 0:
+            return TOO_WIDE, 0.0
+        if end == e.sweep.layer[f.start[c + 1] + c]:
+            return INCONSISTENT, 0.0
+        e.first[c + 1] = end
+        e.value[c + 1] = e.value[c] + (end - e.first[c]) * e.width[c]
+        most = min(hidden_mines, most + e.width[c] - 1)
+        scale += log_scale
+    later = np.zeros((components + 1, most + 1))  # ways to complete components c.. and the unseen, by mines used before
+    scale += spread_unseen(later[components], unseen, hidden_mines)
+    for c in range(components - 1, -1, -1):
+        scale += spread_component(e, c, later[c + 1], later[c])
+    if later[0, 0] == 0.0:
+        return INCONSISTENT, 0.0
+    elsewhere = weigh(e, components, later, unseen, hidden_mines)
+    for cell in range(visible.size):
+        if visible[cell] >= 0 or known[cell] == SAFE:
+            probability[cell] = 0.0
+        elif known[cell] == MINE:
+            probability[cell] = 1.0
+        else:
+            probability[cell] = elsewhere if f.box_of[cell] < 0 else e.chance[f.box_of[cell]]
+    return CONSISTENT, scale + np.log(later[0, 0])
+
+
+@kernel
+def most_mines(f: Frontier, component: int) -> int:
+    """An upper bound: the needs of enough witnesses to see every box."""
+    most = 0
+    for position in range(f.start[component], f.start[component + 1]):
+        box = f.order[position]
+        if f.seen[box]:  # all boxes are, since they were ordered; here the mark means: not counted yet
+            witness = f.box_witness[box, 0]
+            most += f.need[witness]
+            for j in range(f.witness_degree[witness]):
+                f.seen[f.witness_box[witness, j]] = False
+    return most
+
+
+@kernel
+def spread_unseen(ways: np.ndarray, unseen: int, mines: int) -> float:
+    """Ways to put what is left of the mines into the unseen cells, by mines used before; returns their log scale."""
+    largest = -np.inf
+    for used in range(ways.size):
+        if mines - used <= unseen:
+            largest = max(largest, log_choose(unseen, mines - used))
+    for used in range(ways.size):
+        if mines - used <= unseen:
+            ways[used] = max(np.exp(log_choose(unseen, mines - used) - largest), FLOOR)
+    return largest if largest > -np.inf else 0.0
+
+
+@kernel
+def log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
+
+
+@kernel
+def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -> float:
+    """before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; returns the log scale."""
+    solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness lacks anything
+    largest = 0.0
+    for used in range(before.size):
+        for m in range(min(e.width[c], before.size - used)):
+            before[used] += e.sweep.ways[solved + m] * after[used + m]
+        largest = max(largest, before[used])
+    if largest == 0.0:
+        return 0.0
+    for used in range(before.size):
+        if before[used] > 0.0:
+            before[used] = max(before[used] / largest, FLOOR)
+    return np.log(largest)
+
+
+@kernel
+def weigh(e: Engine, components: int, later: np.ndarray, unseen: int, mines: int) -> float:
+    """Fill in the chances of all boxes; returns that of an unseen cell."""
+    earlier = np.zeros(later.shape[1])  # ways to complete the components so far, by mines used
+    earlier[0] = 1.0
+    reach = 1  # earlier[reach:] is empty
+    for c in range(components):
+        solved = e.value[c + 1] - e.width[c]
+        for m in range(e.width[c]):
+            weight = 0.0
+            for used in range(min(reach, earlier.size - m)):
+                weight += earlier[used] * later[c + 1, used + m]
+            e.sweep.rest[solved + m] = weight
+        backward(e.frontier, e.sweep, c, e.first[c], e.value[c], e.width[c], e.chance, e.differ)
+        reach = add_component(e, c, earlier, reach)
+    total, left, gaps = 0.0, 0.0, 0.0
+    for used in range(reach):
+        weight = earlier[used] * later[components, used]
+        total += weight * unseen
+        left += weight * (mines - used)
+        gaps += weight * (unseen - (mines - used))
+    return share(left, gaps, total)
+
+
+@kernel
+def add_component(e: Engine, c: int, earlier: np.ndarray, reach: int) -> int:
+    """Convolve `earlier` with a component's solutions in place, scaled; returns the new reach."""
+    solved = e.value[c + 1] - e.width[c]
+    reach = min(earlier.size, reach + e.width[c] - 1)
+    largest = 0.0
+    for used in range(reach - 1, -1, -1):
+        ways = 0.0
+        for m in range(min(e.width[c], used + 1)):
+            ways += earlier[used - m] * e.sweep.ways[solved + m]
+        earlier[used] = ways
+        largest = max(largest, ways)
+    for used in range(reach):
+        if earlier[used] > 0.0:
+            earlier[used] = max(earlier[used] / largest, FLOOR)
+    return reach

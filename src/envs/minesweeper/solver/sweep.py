@@ -1,0 +1,246 @@
+"""Counting the solutions of one component by number of mines, and what share of them has mines where.
+
+The sweep decides box after box. All that the rest of the component needs to know of the boxes decided so far is what
+each open witness still lacks, so solutions that agree in this are merged into one state:
+
+    state = (what one open witness lacks) | (what another lacks) << (bits the first can need) | ...
+
+A state carries the number of ways to reach it for each number of mines used. A second sweep, backwards, multiplies
+this by the ways to go on from there, which gives how often each box holds 0, 1, 2, ... mines. Ways are floats, scaled
+layer by layer; what is possible never falls below `FLOOR`, so that 0 means impossible and nothing else does.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.minesweeper.solver.constraints import Frontier, kernel
+
+BITS = 62  # of a state; an open witness takes one to four of them
+FLOOR = 1e-140  # the product of two is still a normal float
+
+CHOOSE = np.array([[1, 0, 0, 0, 0, 0, 0, 0, 0]] * 9, np.float64)  # CHOOSE[n, k] for boxes of up to 8 cells
+for _n in range(1, 9):
+    CHOOSE[_n, 1:] = CHOOSE[_n - 1, 1:] + CHOOSE[_n - 1, :-1]
+
+
+class Sweep(NamedTuple):
+    """Reused buffers: all states of all layers of all components, and the ways to and from each."""
+
+    state: np.ndarray  # (states,) int64
+    follow: np.ndarray  # (states, 9) int32: the state that k more mines lead to, -1 if impossible
+    low: np.ndarray  # (states,) int32: fewest mines used
+    high: np.ndarray  # (states,) int32: most mines used
+    ways: np.ndarray  # (values,) float64: `width` values a state, from the start of its component
+    rest: np.ndarray  # (values,) float64: ways to go on
+    table: np.ndarray  # (2 * states,) int32: hash table over one layer, -1 empty
+    layer: np.ndarray  # (2 * cells + 2,) int32: first state of each layer; n boxes make n + 1 layers
+    slot: np.ndarray  # (cells,) int64: the first bit an open witness has in the state, -1 if not open yet
+    mask: np.ndarray  # (cells,) int64: its bits, shifted down to 0
+    todo: np.ndarray  # (cells,) int32: undecided cells of a witness
+
+
+def make_sweep(cells: int, states: int) -> Sweep:
+    return Sweep(
+        state=np.zeros(states, np.int64),
+        follow=np.zeros((states, 9), np.int32),
+        low=np.zeros(states, np.int32),
+        high=np.zeros(states, np.int32),
+        ways=np.zeros(16 * states),
+        rest=np.zeros(16 * states),
+        table=np.full(2 * states, -1, np.int32),
+        layer=np.zeros(2 * cells + 2, np.int32),
+        slot=np.zeros(cells, np.int64),
+        mask=np.zeros(cells, np.int64),
+        todo=np.zeros(cells, np.int32),
+    )
+
+
+@kernel
+def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width: int) -> tuple[int, float]:
+    """Sweep a component whose states begin at `first`, their values at `value`.
+
+    Returns the end of its states and the logarithm its ways were divided by; the end is -1 if memory did not suffice.
+    If the component has no solution its last layer is empty.
+    """
+    begin, end = f.start[component], f.start[component + 1]
+    for position in range(begin, end):
+        box = f.order[position]
+        for j in range(f.box_degree[box]):
+            s.slot[f.box_witness[box, j]] = -1
+            s.todo[f.box_witness[box, j]] = f.room[f.box_witness[box, j]]
+    if first >= s.state.size or value + width > s.ways.size:
+        return -1, 0.0
+    s.layer[begin + component] = first
+    s.state[first] = 0
+    s.low[first] = 0
+    s.high[first] = 0
+    s.ways[value] = 1.0
+    last, free, scale = first + 1, (1 << BITS) - 1, 0.0
+    for position in range(begin, end):
+        box, layer = f.order[position], position + component
+        s.layer[layer + 1] = last
+        free, opened = open_witnesses(f, s, box, free)
+        if free < 0:
+            return -1, 0.0
+        last = decide(f, s, box, s.layer[layer], last, opened, first, value, width)
+        if last < 0:
+            return -1, 0.0
+        scale += rescale(s, s.layer[layer + 1], last, first, value, width)
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            if s.todo[witness] == 0:
+                free |= s.mask[witness] << s.slot[witness]
+    s.layer[end + component + 1] = last
+    return last, scale
+
+
+@kernel
+def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int]:
+    """Give each new witness of a box its bits; returns the free bits (-1: too few) and what is added to each state."""
+    opened = 0
+    for j in range(f.box_degree[box]):
+        witness = f.box_witness[box, j]
+        if s.slot[witness] < 0:
+            mask, slot = 1, 0
+            while mask < f.need[witness]:
+                mask = mask << 1 | 1
+            while free >> slot & mask != mask:
+                slot += 1
+                if slot == BITS:
+                    return -1, 0
+            free ^= mask << slot
+            s.slot[witness], s.mask[witness] = slot, mask
+            opened += f.need[witness] << slot
+        s.todo[witness] -= f.box_size[box]
+    return free, opened
+
+
+@kernel
+def decide(
+    f: Frontier, s: Sweep, box: int, begin: int, end: int, opened: int, first: int, value: int, width: int
+) -> int:
+    """Derive the next layer (from `end`) by putting every possible number of mines into `box`; returns its end."""
+    last, step, wrap = end, 0, s.table.size - 1
+    for j in range(f.box_degree[box]):
+        step += 1 << s.slot[f.box_witness[box, j]]
+    for i in range(begin, end):
+        state = s.state[i] + opened
+        least, most = 0, f.box_size[box]
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            lacks = state >> s.slot[witness] & s.mask[witness]
+            least = max(least, lacks - s.todo[witness])
+            most = min(most, lacks)
+        most = min(most, width - 1 - s.low[i])
+        for k in range(9):
+            s.follow[i, k] = -1
+        for k in range(least, most + 1):
+            target = state - k * step
+            place = (target * 0x9E3779B97F4A7C1 >> 20) & wrap
+            while s.table[place] >= 0 and s.state[s.table[place]] != target:
+                place = (place + 1) & wrap
+            if s.table[place] < 0:
+                if last == s.state.size or value + (last + 1 - first) * width > s.ways.size:
+                    s.table[:] = -1
+                    return -1
+                s.table[place] = last
+                s.state[last] = target
+                s.low[last], s.high[last] = width, -1
+                for m in range(width):
+                    s.ways[value + (last - first) * width + m] = 0.0
+                last += 1
+            to = s.table[place]
+            s.follow[i, k] = to
+            pour(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
+    for i in range(end, last):
+        clear(s, i, wrap)
+    return last
+
+
+@kernel
+def clear(s: Sweep, i: int, wrap: int) -> None:
+    """Empty a state's place in the hash table; whatever lies between belongs to the same layer and goes too."""
+    place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
+    while s.table[place] >= 0:
+        s.table[place] = -1
+        place = (place + 1) & wrap
+
+
+@kernel
+def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
+    source, target = value + (i - first) * width, value + (to - first) * width + k
+    low, high = s.low[i], min(s.high[i], width - 1 - k)
+    for m in range(low, high + 1):
+        s.ways[target + m] += factor * s.ways[source + m]
+    s.low[to] = min(s.low[to], low + k)
+    s.high[to] = max(s.high[to], high + k)
+
+
+@kernel
+def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) -> float:
+    """Divide a layer by its largest value once that is large; returns the logarithm of the divisor."""
+    start, stop = value + (begin - first) * width, value + (end - first) * width
+    largest = 0.0
+    for v in range(start, stop):
+        largest = max(largest, s.ways[v])
+    if largest < 1e100:
+        return 0.0
+    for v in range(start, stop):
+        if s.ways[v] > 0.0:
+            s.ways[v] = max(s.ways[v] / largest, FLOOR)
+    return np.log(largest)
+
+
+@kernel
+def backward(
+    f: Frontier, s: Sweep, component: int, first: int, value: int, width: int, chance: np.ndarray, differ: np.ndarray
+) -> None:
+    """Spread the ways to go on, given in `rest` for the last layer, back to the first.
+
+    Writes to `chance` how likely a cell of each box is a mine, exactly 0 or 1 if and only if certain, and to `differ`
+    how likely just one of two cells of the box is.
+    """
+    for position in range(f.start[component + 1] - 1, f.start[component] - 1, -1):
+        box, layer = f.order[position], position + component
+        size, total, mines, gaps, mixed, largest = f.box_size[box], 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(s.layer[layer], s.layer[layer + 1]):
+            source = value + (i - first) * width
+            for m in range(width):
+                s.rest[source + m] = 0.0
+            for k in range(size + 1):
+                if s.follow[i, k] < 0:
+                    continue
+                target = value + (s.follow[i, k] - first) * width + k
+                factor, weight = CHOOSE[size, k], 0.0
+                for m in range(s.low[i], min(s.high[i], width - 1 - k) + 1):
+                    gain = factor * s.rest[target + m]
+                    s.rest[source + m] += gain
+                    weight += s.ways[source + m] * gain
+                total += weight
+                mines += weight * k
+                gaps += weight * (size - k)
+                mixed += weight * k * (size - k)
+            for m in range(s.low[i], s.high[i] + 1):
+                largest = max(largest, s.rest[source + m])
+        chance[box] = share(mines, gaps, total * size)
+        differ[box] = 2.0 * mixed / (total * size * max(size - 1, 1))
+        if largest > 1e100:
+            shrink(s, s.layer[layer], s.layer[layer + 1], first, value, width, largest)
+
+
+@kernel
+def shrink(s: Sweep, begin: int, end: int, first: int, value: int, width: int, largest: float) -> None:
+    for v in range(value + (begin - first) * width, value + (end - first) * width):
+        if s.rest[v] > 0.0:
+            s.rest[v] = max(s.rest[v] / largest, FLOOR)
+
+
+@kernel
+def share(mines: float, gaps: float, total: float) -> float:
+    """mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
+    if mines == 0.0:
+        return 0.0
+    if gaps == 0.0:
+        return 1.0
+    return min(max(mines / total, 1e-300), 1.0 - 2.0**-53)

@@ -1,0 +1,147 @@
+"""The solvers as agents, in the arena and on the command line."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.core.agent import RandomAgent
+from src.core.arena import evaluate
+from src.core.errors import LabError
+from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, RulesAgent
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.make_boards import main as make_boards
+from src.envs.tictactoe.rules import TicTacToe
+from tests.lab import Lab, read_json
+
+GAME = Minesweeper(8, 8, 10, first_click="uniform")
+
+
+def test_stronger_reasoning_wins_more():
+    rates = [
+        evaluate(GAME, agent, None, 300, seed=1).total.win_rate
+        for agent in (RandomAgent(), RulesAgent(), HeuristicAgent(), ExactAgent())
+    ]
+    assert rates == sorted(rates)
+    assert rates[0] < 0.05
+    assert rates[1] < rates[2] < rates[3]
+    assert rates[3] > 0.85
+
+
+def test_figures_tell_guesses_apart():
+    figures = evaluate(GAME, ExactAgent(), None, 200, seed=2).figures
+    assert 0.2 < figures["guess"] < 0.8
+    assert 0.5 < figures["won_without_guess"] < 0.9
+    assert figures["invalid_rate"] == 0
+    rules = evaluate(GAME, RulesAgent(), None, 200, seed=2)
+    assert rules.figures["guess"] == 0
+    assert rules.figures["won_without_guess"] == rules.total.win_rate, "who never guesses wins without a guess or not"
+
+
+def test_playing_in_step_and_alone_is_the_same():
+    class Alone(ExactAgent):
+        games_in_step = 1
+
+    assert evaluate(GAME, ExactAgent(), None, 70, seed=3).outcomes == evaluate(GAME, Alone(), None, 70, seed=3).outcomes
+
+
+def test_a_density_band_is_counted_by_density():
+    game = Minesweeper(8, 8, 10, first_click="uniform", mine_density=[0.12, 0.2])
+    score = evaluate(game, ExactAgent(), None, 200, seed=0)
+    groups = score.by_group()
+    assert len(groups) > 3
+    shares = [float(name.split("%")[0]) for name in groups]
+    assert shares == sorted(shares)
+    assert sum(tally.games for tally in groups.values()) == 200
+
+
+def test_a_random_player_reveals_and_never_flags():
+    game, rng = Minesweeper(4, 4, 2), np.random.default_rng(0)
+    view = game.view(game.initial(rng))
+    assert {RandomAgent().decide(game, view, rng).action for _ in range(300)} == set(range(16))
+    assert len(game.legal_actions(view)) == 32
+
+
+def test_other_games_are_refused():
+    with pytest.raises(LabError, match="with one player"):
+        ExactAgent().check(TicTacToe(symmetric=True))
+    ExactAgent().check(GAME)
+
+
+def test_given_boards_are_played_in_their_order(lab: Lab):
+    size = ["--rows", "8", "--cols", "8", "--mines", "10"]
+    boards = lab.folder / "boards.json"
+    assert make_boards([str(boards), *size, "--count", "30", "--seed", "5"]) == 0
+    done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", "boards=boards.json", "json=out.json")
+    assert done.returncode == 0, done.stderr
+    result = read_json(lab.folder / "out.json")
+    assert (result["episodes"], len(result["per_board"])) == (30, 30)
+    assert sum(result["per_board"]) == result["wins"]
+    document = read_json(boards)
+    document["boards"].reverse()
+    boards.write_text(json.dumps(document))
+    lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", "boards=boards.json", "json=back.json")
+    assert read_json(lab.folder / "back.json")["per_board"] == result["per_board"][::-1]
+
+
+def test_boards_that_need_no_guess_are_won_without_one(tmp_path: Path):
+    path = tmp_path / "calm.json"
+    assert make_boards([str(path), "--rows", "8", "--cols", "8", "--mines", "10", "--count", "20", "--no-guess"]) == 0
+    score = evaluate(GAME, ExactAgent(), None, 20, seed=0, starts=GAME.fixed_starts(path))
+    assert score.figures["won_without_guess"] == 1.0
+
+
+def test_impossible_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "none.json"
+    crowded = ["--rows", "5", "--cols", "5", "--mines", "14", "--no-guess", "--max-tries", "30"]
+    assert make_boards([str(path), *crowded]) == 2
+    assert "none of 30 boards" in capsys.readouterr().err
+    assert make_boards([str(path), "--rows", "3", "--cols", "3", "--mines", "9"]) == 2
+    assert "do not fit" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_malformed_file_is_refused_with_the_place(lab: Lab):
+    (lab.folder / "bad.json").write_text(
+        '{"rows": 8, "cols": 8, "mines": 2, "boards": [{"first": 0, "mines": [1, 64]}]}'
+    )
+    done = lab.run("evaluate", "env=minesweeper_8x8", "env.config.mine_count=2", "agent=exact", "boards=bad.json")
+    assert done.returncode != 0
+    assert "boards[0].mines[1]: 64 is not a cell" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_first_reveal_is_no_guess():
+    game = Minesweeper(8, 8, 10)  # the player makes it
+    score = evaluate(game, ExactAgent(), None, 100, seed=0)
+    assert score.figures["won_without_guess"] > 0.4
+    decision = ExactAgent().decide(game, game.view(game.initial(np.random.default_rng(0))), np.random.default_rng(0))
+    assert decision == (4 * 8 + 4, {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"})
+
+
+def test_solvers_work_in_a_forked_process():
+    evaluate(GAME, ExactAgent(), None, 20, seed=0)
+    child = os.fork()
+    if child == 0:
+        evaluate(GAME, ExactAgent(), None, 20, seed=0)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["opening_plies=3"], "for two-player games"),
+        (["boards=some.json", "episodes=5"], "cannot be read"),
+        (["env.config.mine_density=0.2"], "mine_density=0.2"),
+        (["env.config.H=2.5"], "env.config.H=2.5 is a float, but has to be int"),
+        (["agent=minimax"], "with two players"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(lab: Lab, arguments: list[str], sentence: str):
+    done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)
+    assert done.returncode != 0
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr

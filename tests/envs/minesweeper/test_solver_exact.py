@@ -1,0 +1,177 @@
+"""The exact player: certain before all, perfect in small endings, and the same compiled or step by step."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+from src.core.errors import LabError
+from src.envs.minesweeper.rules import HIDDEN, MINE, PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
+from src.envs.minesweeper.solver import (
+    SOLVERS,
+    choose,
+    exact_moves,
+    heuristic_moves,
+    mine_probabilities,
+    no_guess_board,
+    play_boards,
+    random_boards,
+)
+from src.envs.minesweeper.solver.endgame import best_ending
+from src.envs.minesweeper.solver.probability import examine, flatten, make_engine
+from tests.envs.minesweeper.test_solver_positions import completions, numbers, positions
+
+
+def expectimax(visible: np.ndarray, mines: int) -> float:
+    """The best chance to win, by trying every cell at every turn."""
+    placements = completions(visible, mines)
+    shown = np.where(placements, MINE, numbers(placements, *visible.shape)).tolist()
+
+    @cache
+    def wins(alive: frozenset[int], hidden: frozenset[int]) -> int:
+        if len(hidden) == mines:
+            return len(alive)
+        best = 0
+        for cell in hidden:
+            split: dict[int, set[int]] = {}
+            for index in alive:
+                split.setdefault(shown[index][cell], set()).add(index)
+            split.pop(MINE, None)
+            best = max(best, sum(wins(frozenset(part), hidden - {cell}) for part in split.values()))
+        return best
+
+    hidden = frozenset(np.flatnonzero(visible.reshape(-1) < 0).tolist())
+    return wins(frozenset(range(len(shown))), hidden) / len(shown)
+
+
+def search(visible: np.ndarray, mines: int, budget: int) -> tuple[int, float]:
+    flat, known, found = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
+    engine = make_engine(visible.shape)
+    examine(flat, known, mines, engine, found)
+    return best_ending(flat, known, mines, engine, len(completions(visible, mines)), budget)
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(positions(most_hidden=8))
+def test_ending_equals_expectimax(drawn):
+    visible, mines = drawn
+    assume(0 < mines < np.sum(visible < 0))
+    assume(not np.any((mine_probabilities(visible, mines) == 0.0) & (visible < 0)))
+    cell, chance = search(visible, mines, 10_000)
+    assert chance == expectimax(visible, mines)
+    assert visible.reshape(-1)[cell] < 0
+
+
+def test_search_gives_up_beyond_its_budget():
+    visible = np.full((3, 3), HIDDEN, np.int8)
+    assert search(visible, 3, 1) == (-1, 0.0)
+    assert search(visible, 3, 10_000)[0] >= 0
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(positions())
+def test_certain_cells_come_first(drawn):
+    visible, mines = drawn
+    found, choice = mine_probabilities(visible, mines), choose(visible, mines)
+    safe = np.flatnonzero((found == 0.0) & (visible < 0))
+    assert choice.certain == (safe.size > 0)
+    if choice.certain:
+        assert choice.action in safe
+    elif choice.action is None:
+        assert np.sum(visible < 0) == mines
+    else:
+        assert choice.mine_probability == found.reshape(-1)[choice.action] < 1.0
+
+
+def test_a_safer_cell_is_left_for_one_that_wins():
+    """Safest first is not best first: the search must find an ending where it wins less."""
+    rng, found = np.random.default_rng(3), 0
+    for _ in range(400):
+        mined = random_boards((4, 4), 4, np.array([0]), rng, False)[0]
+        shown = rng.random(16) < 0.4
+        visible = np.where(shown & ~mined, numbers(mined, 4, 4), HIDDEN).astype(np.int8).reshape(4, 4)
+        chances = np.where(visible < 0, mine_probabilities(visible, 4), 1.0)
+        choice = choose(visible, 4)
+        found += choice.reason.startswith("wins") and choice.mine_probability > chances.min()
+    assert found > 0
+
+
+def started(mined: np.ndarray, first: int, shape: tuple[int, int]) -> Boards:
+    boards = new_boards(1, *shape, True)
+    deal(boards, 0, int(mined.sum()), int(mined.sum()))
+    set_mines(boards, 0, np.flatnonzero(mined))
+    reveal(boards, 0, first)
+    return boards
+
+
+def test_compiled_games_equal_games_step_by_step():
+    shape, rng = (8, 8), np.random.default_rng(5)
+    first = rng.integers(64, size=40)
+    mined = random_boards(shape, 12, first, rng, True)
+    games = play_boards(shape, mined, first, exact_moves, threads=2)
+    for index in range(40):
+        boards, guesses = started(mined[index], first[index], shape), 0
+        while boards.games[0]["status"] == PLAYING:
+            choice = choose(boards.visible[0].reshape(shape), 12)
+            assert choice.action is not None
+            guesses += not choice.certain
+            reveal(boards, 0, choice.action)
+        assert games.won[index] == (boards.games[0]["status"] == WON)
+        assert games.guesses[index] == guesses
+        assert games.revealed[index] == np.sum(boards.visible[0] >= 0)
+    assert 0 < games.won.sum() < 40
+
+
+def test_solvers_are_ranked_and_repeatable():
+    shape, rng = (8, 8), np.random.default_rng(7)
+    first = rng.integers(64, size=300)
+    mined = random_boards(shape, 10, first, rng, True)
+    played = {name: play_boards(shape, mined, first, moves, threads=2) for name, moves in SOLVERS.items()}
+    assert played["rules"].won.sum() < played["heuristic"].won.sum() < played["exact"].won.sum()
+    assert played["exact"].won.mean() > 0.85
+    assert not played["rules"].guesses.any()
+    again = play_boards(shape, mined, first, exact_moves, threads=1)
+    for one, other in zip(again, played["exact"], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_random_boards_respect_the_first_click():
+    rng = np.random.default_rng(0)
+    first = rng.integers(20, size=500)
+    around = random_boards((4, 5), 11, first, rng, True)
+    assert (around.sum(axis=1) == 11).all()
+    assert not numbers(around, 4, 5)[np.arange(500), first].any()
+    alone = random_boards((4, 5), 19, first, rng, False)
+    assert (np.flatnonzero(~alone) % 20 == first).all()
+    with pytest.raises(LabError, match="12 mines do not fit"):
+        random_boards((4, 5), 12, np.array([7]), rng, True)
+
+
+@pytest.mark.parametrize("safe_neighborhood", [True, False])
+def test_no_guess_boards_need_no_guess(safe_neighborhood):
+    rng = np.random.default_rng(11)
+    for first in (0, 27, 40):
+        mines = no_guess_board(8, 8, 12, first, rng, 2000, safe_neighborhood)
+        assert np.unique(mines).size == 12
+        mined = np.isin(np.arange(64), mines)
+        boards = started(mined, first, (8, 8))
+        while boards.games[0]["status"] == PLAYING:
+            visible = boards.visible[0].reshape(8, 8)
+            safe = np.flatnonzero((mine_probabilities(visible, 12) == 0.0) & (visible < 0))
+            assert safe.size > 0
+            reveal(boards, 0, safe[0])
+        assert boards.games[0]["status"] == WON
+
+
+def test_no_guess_search_says_when_it_gives_up():
+    with pytest.raises(LabError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
+        no_guess_board(8, 8, 45, 0, np.random.default_rng(0), 3)
+
+
+def test_heuristic_estimate_is_not_exact_but_heuristic_wins_games():
+    shape, rng = (8, 8), np.random.default_rng(9)
+    first = rng.integers(64, size=100)
+    games = play_boards(shape, random_boards(shape, 10, first, rng, True), first, heuristic_moves, threads=2)
+    assert games.won.any()
+    assert games.guesses.any()

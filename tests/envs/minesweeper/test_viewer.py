@@ -1,0 +1,201 @@
+"""What people look at: text, picture and the game in the terminal."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from src.core.agent import Agent, Decision
+from src.core.game import Game
+from src.envs.minesweeper import play_local as local
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.viewer import save_heatmap, text_board, top_actions
+from tests.lab import Lab
+
+VISIBLE = np.array([[0, 1, -1], [1, 2, -2], [-1, -1, -1]], np.int8)
+
+
+def test_text_board() -> None:
+    assert text_board(VISIBLE, 2).split("\n") == [
+        "2 mines, 1 flags, 5 cells hidden",
+        "     0  1  2",
+        "  0     1  .",
+        "  1  1  2  F",
+        "  2  .  .  .",
+    ]
+
+
+def test_text_board_with_probabilities() -> None:
+    actions = np.zeros(18)
+    actions[[2, 7, 9 + 8]] = 0.2, 0.5, 0.3
+    chances = np.full((3, 3), 0.25)
+    chances[2, :2] = 1.0
+    lines = text_board(VISIBLE, 2, action_probability=actions, top_k=2, mine_probability=chances).split("\n")
+    assert lines[2:8] == [
+        "  0     1  .",
+        "  1  1  2  F",
+        "  2  . [.][.]",
+        "1. reveal row 2, column 1: 50.0%",
+        "2. flag row 2, column 2: 30.0%",
+        "mine probability, %",
+    ]
+    assert lines[-1] == "  2 100 100  25"
+    assert lines[-2] == "  1          25"
+
+
+def test_text_board_with_solution() -> None:
+    solution = np.zeros((3, 3), bool)
+    solution[2, 0] = True
+    assert text_board(VISIBLE, 2, solution=solution).split("\n")[-1] == "  2  *  .  ."
+
+
+def test_top_actions_leave_out_the_impossible() -> None:
+    assert top_actions(np.array([0.0, 0.5, 0.5, 0.0]), 3) == [1, 2]
+
+
+def test_heatmap_is_a_picture_that_shows_the_chances(tmp_path: Path) -> None:
+    low, high = tmp_path / "low.png", tmp_path / "high.png"
+    save_heatmap(low, VISIBLE, np.full((3, 3), 0.1), title="low")
+    save_heatmap(high, VISIBLE, np.full((3, 3), 0.9), title="high")
+    first, second = imread(low), imread(high)
+    assert first.shape == second.shape
+    assert not np.allclose(first, second)
+
+
+def answers(*lines: str) -> Callable[[str], str]:
+    waiting = iter(lines)
+
+    def ask(prompt: str) -> str:
+        try:
+            return next(waiting)
+        except StopIteration:
+            raise EOFError from None
+
+    return ask
+
+
+def play(*lines: str, agent: Agent | None = None, **settings: Any) -> tuple[int | None, str]:
+    told: list[str] = []
+    game = Minesweeper(5, 5, 6, **settings)
+    outcome = local.play_local(game, np.random.default_rng(0), agent, ask=answers(*lines), tell=told.append)
+    return outcome, "\n".join(told)
+
+
+def test_quitting_and_the_end_of_input_leave_the_game() -> None:
+    assert play("q", "r 0 0")[0] is None
+    assert play()[0] is None
+    assert play("q")[1].count("6 mines") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("hello", "'hello' is not a move"),
+        ("", "'' is not a move"),
+        ("r 1", "'r 1' is not a move"),
+        ("r one 2", "is not a move"),
+        ("r ² 2", "is not a move"),
+        ("r -1 2", "is not a move"),
+        ("r 5 0", "row 5, column 0 is off the board: rows 0..4, columns 0..4"),
+        ("f 0 99", "off the board"),
+        ("r 0 0", "row 0, column 0 is revealed already"),
+    ],
+)
+def test_bad_input_gets_a_sentence_and_changes_nothing(line: str, sentence: str) -> None:
+    quiet = play("r 0 0", "f 4 4")[1]
+    told = play("r 0 0", line, "f 4 4")[1]
+    assert sentence in told
+    assert [text for text in told.split("\n") if sentence not in text] == quiet.split("\n")
+
+
+def test_a_person_can_win_and_lose() -> None:
+    game = Minesweeper(5, 5, 6)
+    state = game.play(game.initial(np.random.default_rng(0)), 0)
+    mines = np.flatnonzero(state.boards.number[0] == 9)
+    moves = [f"r {cell // 5} {cell % 5}" for cell in range(25) if cell not in mines]
+    outcome, told = play(*moves)
+    assert outcome == 1
+    assert told.endswith("You won.")
+    outcome, told = play("r 0 0", f"r {mines[0] // 5} {mines[0] % 5}")
+    assert outcome == -1
+    assert told.endswith("That was a mine.")
+    assert told.count("*") == 6, "the mines are shown at the end and not before"
+
+
+def test_flags_are_refused_where_the_game_has_none() -> None:
+    assert "without flags" in play("f 0 0", flag_actions=False)[1]
+
+
+class Stepper(Agent):
+    """Reveals the first hidden cell and tells why; stops when cell 12 is open."""
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        if view.visible[2, 2] >= 0:
+            return Decision(None)
+        actions = np.zeros(50)
+        actions[12] = 1
+        why = {"guess": True, "action_probability": actions, "mine_probability": np.full((5, 5), 0.08)}
+        return Decision(12, why)
+
+
+def test_an_agent_moves_on_enter() -> None:
+    outcome, told = play("", "", agent=Stepper())
+    assert outcome is None
+    assert "reveal row 2, column 2 (guess: True)" in told
+    assert "1. reveal row 2, column 2: 100.0%" in told
+    assert "mine probability, %" in told
+    assert told.endswith("The agent stops here.")
+
+
+def test_probabilities_are_shown_and_drawn(tmp_path: Path) -> None:
+    told: list[str] = []
+    lines = iter(["r 0 0", "m", "q"])
+    picture = tmp_path / "heat.png"
+    local.play_local(
+        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=picture, ask=lambda _: next(lines), tell=told.append
+    )
+    assert "mine probability, %" in "\n".join(told)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_before_the_first_reveal_there_is_nothing_to_tell() -> None:
+    assert "which is safe" in play("m", "q")[1]
+
+
+def test_a_picture_that_cannot_be_drawn_does_not_end_the_game(tmp_path: Path) -> None:
+    told: list[str] = []
+    ask = answers("r 0 0", "m", "r 0 0", "q")
+    local.play_local(
+        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=tmp_path / "no" / "h.png", ask=ask, tell=told.append
+    )
+    assert "there is no folder" in "\n".join(told)
+    assert "is revealed already" in told[-1]
+
+
+@pytest.mark.parametrize("agent", ["random", "rules", "heuristic", "exact"])
+def test_every_agent_plays_on_enter(lab: Lab, agent: str) -> None:
+    done = lab.run("play_local", f"agent={agent}", "seed=3", "env=minesweeper_8x8", stdin="\n" * 70)
+    assert done.returncode == 0, done.stderr
+    assert any(ending in done.stdout for ending in ("You won.", "That was a mine.", "The agent stops here."))
+
+
+def test_the_command(lab: Lab) -> None:
+    done = lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\nq\n")
+    assert done.returncode == 0, done.stderr
+    assert "'nonsense' is not a move" in done.stdout
+    assert (
+        done.stdout == lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\n").stdout
+    )
+    for arguments, sentence in (
+        (["env.config.mine_count=99"], "99 mines do not fit"),
+        (["seed=-3"], "seed=-3"),
+        (["env=tictactoe"], "cannot be stepped through"),
+        (["agent=minimax"], "with two players"),
+    ):
+        done = lab.run("play_local", *arguments, stdin="q\n")
+        assert done.returncode != 0
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
