@@ -44,11 +44,12 @@ def main(cfg: DictConfig) -> None:
         )
 
     rival = cfg.composition.opponent if game.players == 2 else cfg.composition.agent
-    report.show(f"{cfg.composition.agent} on {cfg.composition.env}", game, agent, {rival: score})
+    lines = report.every_reply(game, agent)
+    report.show(f"{cfg.composition.agent} on {cfg.composition.env}", game, {rival: score}, lines)
     if cfg.json is not None:
         names = {"env": cfg.composition.env, "agent": cfg.composition.agent, "seed": cfg.seed}
         names |= {"opponent": rival} if game.players == 2 else {}
-        result = names | report.score_as_dict(game, score) | report.every_reply_as_dict(game, agent)
+        result = names | report.score_as_dict(game, score) | report.lines_as_dict(lines)
         if starts is not None:
             result["per_board"] = [int(outcome == 1) for outcome in score.outcomes]
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")

@@ -5,6 +5,15 @@ from typing import Any
 
 
 @dataclass
+class Command:
+    """What every command is composed of."""
+
+    env: Any = None
+    reward: Any = None
+    composition: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass
 class Evaluation:
     episodes: int = 0
     opening_plies: int = 0
@@ -16,10 +25,8 @@ class Logger:
 
 
 @dataclass
-class Train:
-    env: Any = None
+class Train(Command):
     algo: Any = None
-    reward: Any = None
     curriculum: Any = None
     logger: Logger = field(default_factory=Logger)
     seed: int = 0
@@ -27,13 +34,10 @@ class Train:
     checkpoint_seconds: float = 0.0
     evaluation: Evaluation = field(default_factory=Evaluation)
     optimized_metric: str = ""
-    composition: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
-class Evaluate:
-    env: Any = None
-    reward: Any = None
+class Evaluate(Command):
     agent: Any = None
     opponent: Any = None
     episodes: int = 0
@@ -41,23 +45,16 @@ class Evaluate:
     opening_plies: int = 0
     boards: str | None = None
     json: str | None = None
-    composition: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
-class Engine:
-    env: Any = None
-    reward: Any = None
+class Engine(Command):
     agent: Any = None
     seed: int = 0
-    composition: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
-class PlayLocal:
-    env: Any = None
-    reward: Any = None
+class PlayLocal(Command):
     agent: Any = None
     seed: int | None = None
     heatmap: str | None = None
-    composition: dict[str, str | None] = field(default_factory=dict)

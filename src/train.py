@@ -42,9 +42,9 @@ def main(cfg: DictConfig) -> float:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
-        metrics = report.score_metrics(scores)
-        run.finish(metrics, report.scores_as_dict(env.game, agent, scores))
-    report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, agent, scores)
+        metrics, lines = report.score_metrics(scores), report.every_reply(env.game, agent)
+        run.finish(metrics, report.scores_as_dict(env.game, scores, lines))
+    report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
     log.info("everything is in %s", directory)
     return metrics[cfg.optimized_metric]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from src.core.agent import Agent, Decision
-from src.core.game import Game, Trait
+from src.core.game import Game, Trait, seen_from
 from src.core.seeding import draw
 
 
@@ -29,7 +29,7 @@ class MinimaxAgent(Agent):
         if state not in self._values:
             outcome = game.outcome(state)
             if outcome is not None:
-                self._values[state] = outcome if game.to_move(state) == 0 else -outcome
+                self._values[state] = seen_from(game.to_move(state), outcome)
             else:
                 values = (self._value_of(game, state, action) for action in game.legal_actions(state))
                 self._values[state] = max(values)

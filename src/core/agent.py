@@ -68,3 +68,13 @@ class SelfPlay(Agent):
         if self._current is None:
             raise LabError("agent=self plays like a learner that it was given, and there is none here")
         return self._current.decide(game, view, rng)
+
+
+def check_baselines(baselines: Mapping[str, Agent], game: Game) -> None:
+    """Refuse agents that a result in `game` cannot be measured against."""
+    for agent in baselines.values():
+        agent.check(game)
+        require(
+            not isinstance(agent, SelfPlay),
+            "env.baselines: self is whoever is being measured, and so nobody to be measured against",
+        )

@@ -11,7 +11,7 @@ import numpy as np
 
 from src.core.agent import Agent
 from src.core.errors import LabError, require
-from src.core.game import Game
+from src.core.game import Game, seen_from
 from src.core.seeding import draw, generator
 
 
@@ -150,7 +150,7 @@ def _random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
         state = game.initial(rng)
         for _ in range(plies):
             if game.outcome(state) is None:
-                state = game.play(state, draw(rng, game.legal_actions(game.view(state))))
+                state = game.play(state, draw(rng, game.random_actions(game.view(state))))
         if game.outcome(state) is None:
             return state
     raise LabError(f"opening_plies={plies}: no game was still going on after that many random moves in 1,000 tries")
@@ -191,14 +191,14 @@ def _move(game: Game, group: list[_Match]) -> None:
             for key in agent.tallies:
                 match.tallies[key] += decision.why[key]
         if decision.action is None:
-            match.outcome = -1 if seat == 0 else 1
+            match.outcome = seen_from(seat, -1)
         else:
             match.state = game.play(match.state, decision.action)
 
 
 def _own_outcome(match: _Match) -> int:
     assert match.outcome is not None
-    return match.outcome if match.seat == 0 else -match.outcome
+    return seen_from(match.seat, match.outcome)
 
 
 def _mean_figures(game: Game, agent: Agent, matches: list[_Match]) -> dict[str, float]:

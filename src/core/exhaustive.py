@@ -7,13 +7,12 @@ import numpy as np
 
 from src.core.agent import Agent
 from src.core.arena import Tally
-from src.core.game import Game
+from src.core.game import Game, seen_from
 
 
 def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
     """Lines won, drawn and lost by the agent in `seat` when its opponent tries each of its moves everywhere."""
     rng = np.random.default_rng(0)  # handed on because agents take one; a deterministic agent never draws from it
-    own_sign = 1 if seat == 0 else -1
     choices: dict[Any, int | None] = {}
     lines: Counter[int] = Counter()
     open_states = [game.initial(rng)]
@@ -21,7 +20,7 @@ def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
         state = open_states.pop()
         outcome = game.outcome(state)
         if outcome is not None:
-            lines[outcome * own_sign] += 1
+            lines[seen_from(seat, outcome)] += 1
         elif game.to_move(state) != seat:
             open_states += [game.play(state, action) for action in game.legal_actions(game.view(state))]
         else:

@@ -85,6 +85,11 @@ class Game(ABC, Generic[State]):
         raise LabError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")
 
 
+def seen_from(seat: int, outcome: int) -> int:
+    """An outcome, which is told for seat 0, as the player in `seat` sees it; the same turns it back."""
+    return outcome if seat == 0 else -outcome
+
+
 class Canonical(NamedTuple):
     """A position turned into the one that stands for all its mirror images."""
 

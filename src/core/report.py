@@ -125,13 +125,11 @@ def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
     return metrics
 
 
-def scores_as_dict(game: Game, agent: Agent, scores: Mapping[str, Score]) -> dict[str, Any]:
-    return {"scores": {name: score_as_dict(game, score) for name, score in scores.items()}} | every_reply_as_dict(
-        game, agent
-    )
+def scores_as_dict(game: Game, scores: Mapping[str, Score], lines: Mapping[str, Tally]) -> dict[str, Any]:
+    return {"scores": {name: score_as_dict(game, score) for name, score in scores.items()}} | lines_as_dict(lines)
 
 
-def show(title: str, game: Game, agent: Agent, scores: Mapping[str, Score]) -> None:
+def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str, Tally]) -> None:
     console = Console()
     console.print(score_table(title, scores, game.players))
     for name, score in scores.items():
@@ -139,14 +137,14 @@ def show(title: str, game: Game, agent: Agent, scores: Mapping[str, Score]) -> N
             console.print(group_table(name, groups))
     if any(score.figures for score in scores.values()):
         console.print(figures_table(scores))
-    if (lines := every_reply(game, agent)) is not None:
+    if lines:
         console.print(every_reply_table(lines))
 
 
-def every_reply(game: Game, agent: Agent) -> dict[str, Tally] | None:
-    """Lines over every play of the opponent by seat, where the game is small and the agent always decides alike."""
+def every_reply(game: Game, agent: Agent) -> dict[str, Tally]:
+    """Lines over every play of the opponent by seat; empty unless the game is small and the agent deterministic."""
     if not agent.deterministic or Trait.ENUMERABLE not in game.traits:
-        return None
+        return {}
     return {name: walk_replies(game, agent, seat) for seat, name in enumerate(SEATS)}
 
 
@@ -159,6 +157,5 @@ def every_reply_table(lines: Mapping[str, Tally]) -> Table:
     return table
 
 
-def every_reply_as_dict(game: Game, agent: Agent) -> dict[str, Any]:
-    lines = every_reply(game, agent)
-    return {} if lines is None else {"every_reply": {seat: vars(tally) for seat, tally in lines.items()}}
+def lines_as_dict(lines: Mapping[str, Tally]) -> dict[str, Any]:
+    return {"every_reply": {seat: vars(tally) for seat, tally in lines.items()}} if lines else {}

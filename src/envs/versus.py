@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from src.core.agent import Agent, SelfPlay
+from src.core.agent import Agent, check_baselines
 from src.core.errors import require
-from src.core.game import TwoPlayerGame
+from src.core.game import TwoPlayerGame, seen_from
 from src.core.seeding import draw
 
 SEATS: dict[str, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
@@ -39,12 +39,8 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         baselines: Mapping[str, Agent],
     ) -> None:
         require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
-        for agent in (opponent, *baselines.values()):
-            agent.check(game)
-        require(
-            not any(isinstance(agent, SelfPlay) for agent in baselines.values()),
-            "env.baselines: self is whoever is being measured, and so nobody to be measured against",
-        )
+        opponent.check(game)
+        check_baselines(baselines, game)
         self.game, self.opponent, self.reward = game, opponent, reward
         self.seats = SEATS[seat]
         self.baselines = dict(baselines)
@@ -67,7 +63,7 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         outcome = self.game.outcome(self._state)
         if outcome is None:
             return self._observation(), 0.0, False, False, {"seat": self._own_seat}
-        own_outcome = outcome if self._own_seat == 0 else -outcome
+        own_outcome = seen_from(self._own_seat, outcome)
         info = {"seat": self._own_seat, "outcome": own_outcome}
         return self._observation(), self.reward(own_outcome), True, False, info
 

@@ -11,7 +11,7 @@ from src.core.agent import Agent, SelfPlay
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.exhaustive import walk_replies
-from src.core.game import TabularGame
+from src.core.game import TabularGame, seen_from
 from src.core.run import Run
 from src.core.seeding import draw
 
@@ -149,7 +149,7 @@ class QLearning:
                 reach = max(action_values(store, env.game, following.state).values())
                 target = self.discount * (reach if following.seat == turn.seat else -reach)
             else:
-                target = env.reward(outcome if turn.seat == 0 else -outcome)
+                target = env.reward(seen_from(turn.seat, outcome))
             errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.learning_rate)))
         return float(np.mean(errors))
 

@@ -8,7 +8,7 @@ import numpy as np
 from src.algos.qlearning.ranking import RankingStore
 from src.core.agent import Agent, Decision
 from src.core.errors import require
-from src.core.game import Game, TabularGame, Trait
+from src.core.game import Game, TabularGame, Trait, seen_from
 
 
 class QTableAgent(Agent):
@@ -54,7 +54,7 @@ def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[in
 
 def winning_move(game: TabularGame, state: Any) -> int | None:
     """The lowest move that wins at once."""
-    winner = 1 if game.to_move(state) == 0 else -1
+    winner = seen_from(game.to_move(state), 1)
     wins = (action for action in game.legal_actions(state) if game.outcome(game.play(state, action)) == winner)
     return next(wins, None)
 

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from src.core.agent import Agent
+from src.core.agent import Agent, check_baselines
 from src.core.errors import LabError
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
@@ -37,8 +37,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         """`baselines` are the agents a learner's result is shown beside."""
         self.config, self.baselines = config, dict(baselines)
         self.game = self.config.game()
-        for agent in self.baselines.values():
-            agent.check(self.game)
+        check_baselines(self.baselines, self.game)
         self.render_mode = self.config.render_mode
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = self.game.encoding.space(self.game.rows, self.game.cols)

@@ -116,9 +116,7 @@ class Minesweeper(Game[Position]):
         return 0
 
     def legal_actions(self, view: View) -> list[int]:
-        if view.over:
-            return []
-        hidden: list[int] = np.flatnonzero(view.visible < 0).tolist()
+        hidden = self.random_actions(view)
         return hidden + [self.cells + cell for cell in hidden] if self.flag_actions else hidden
 
     def play(self, state: Position, action: int) -> Position:
