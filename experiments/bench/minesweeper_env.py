@@ -2,42 +2,28 @@
 
     python -m experiments.bench.minesweeper_env
 
-Random legal reveals with automatic resets on the CPU. Ours hands out float32 planes (11 channels) or the compact int8
+Random legal reveals with automatic resets on the CPU; the torch backend on the GPU if there is one, which
+`experiments.bench.minesweeper_torch` measures alone. Ours hands out float32 planes (11 channels) or the compact int8
 board, masks of reveals and flags, rewards and final observations; the sampling of actions is compiled too and timed
 apart. Jumanji's game is the lighter one: no cascades, mines drawn before the first reveal, the board as int32.
 """
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numba
 import numpy as np
 from numba import njit, prange
 
+from experiments.bench import minesweeper_torch
+from experiments.bench.speed import Board, Speed, measure, show, show_header
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.rules import GAME, below
 from src.envs.minesweeper.vec_env import VecMinesweeper
 
 ENV_COUNTS = (1, 16, 64, 256, 1024, 4096, 8192)
 BOARDS = ((8, 8, 10), (9, 9, 10), (16, 16, 40), (16, 30, 99), (32, 32, 200))
-
-
-class Board(NamedTuple):
-    rows: int
-    cols: int
-    mines: int
-
-
-class Speed(NamedTuple):
-    """Env steps a second."""
-
-    best: float  # of the repeats, step calls alone
-    median: float
-    sampled: float  # median with the sampling of actions counted in
-    core: float  # best by the processor time of all threads, which other people's load disturbs least
 
 
 @njit(cache=True, parallel=True)
@@ -104,43 +90,13 @@ def time_jumanji(board: Board, envs: int, seconds: float, repeats: int) -> Speed
     return measure(sample, advance, envs, seconds, repeats)
 
 
-def measure(sample: Callable[[], None], step: Callable[[], object], envs: int, seconds: float, repeats: int) -> Speed:
-    for _ in range(20):  # compiles, and takes the games out of their common beginning
-        sample()
-        step()
-    alone, together, core = [], [], []
-    for _ in range(repeats):
-        calls, stepping, working, began = 0, 0.0, 0.0, time.perf_counter()
-        while (elapsed := time.perf_counter() - began) < seconds:
-            sample()
-            before, worked = time.perf_counter(), time.process_time()
-            step()
-            stepping += time.perf_counter() - before
-            working += time.process_time() - worked
-            calls += 1
-        alone.append(calls * envs / stepping)
-        together.append(calls * envs / elapsed)
-        core.append(calls * envs / working)
-    return Speed(max(alone), statistics.median(alone), statistics.median(together), max(core))
-
-
-def show(name: str, speed: Speed) -> None:
-    print(
-        f"{name:<34}{speed.best:>14,.0f}{speed.median:>14,.0f}{speed.sampled:>16,.0f}{speed.core:>16,.0f}", flush=True
-    )
-
-
-def show_header(title: str, repeats: int) -> None:
-    print(f"\n{title}: env steps/s over {repeats} repeats")
-    print(f"{'':<34}{'best':>14}{'median':>14}{'with sampling':>16}{'a core-second':>16}")
-
-
 def compare(board: Board, envs: int, seconds: float, repeats: int) -> None:
     show_header(f"{board.rows}x{board.cols}, {board.mines} mines, {envs} envs", repeats)
     planes = time_ours(board, envs, seconds, repeats)
     show("ours, float32 planes", planes)
     compact = time_ours(board, envs, seconds, repeats, compact=True)
     show("ours, compact int8", compact)
+    minesweeper_torch.compare(board, envs, seconds, repeats)
     try:
         peer = time_jumanji(board, envs, seconds, repeats)
     except ImportError as error:
@@ -166,6 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     show_header(f"{board.rows}x{board.cols}, {board.mines} mines, float32 planes, by envs", options.repeats)
     for envs in ENV_COUNTS:
         show(f"{envs} envs", time_ours(board, envs, options.seconds, options.repeats))
+    if minesweeper_torch.device() == "cuda":
+        minesweeper_torch.show_by_envs(board, options.seconds, options.repeats)
     show_header(f"{options.envs} envs, float32 planes, by board", options.repeats)
     for size in map(Board._make, BOARDS):
         show(

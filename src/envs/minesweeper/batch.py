@@ -3,15 +3,19 @@
 Observations and masks are kept up to date cell by cell: a step writes what it changed and leaves the rest alone.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
+from src.core.errors import LabError
 from src.envs.minesweeper import rules
-from src.envs.minesweeper.encoding import FLAGS, Layout, show_cell, show_options, spread_frontier
+from src.envs.minesweeper.encoding import FLAGS, Layout
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.reward import RESULT, Reward, Terms, flags_worth, pay
+from src.envs.minesweeper.payment import RESULT, flags_worth, pay
+from src.envs.minesweeper.planes import show_cell, show_options, spread_frontier
+from src.envs.minesweeper.reward import Reward, Terms
 from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
 
 PARALLEL_FROM = 128  # envs; below, waking the threads costs more than they save
@@ -75,7 +79,30 @@ class Batch:
 
     def set_frontier_mask(self, on: bool) -> None:
         self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._layout.frontier >= 0)
-        _rewrite_masks(self.boards, self.buffers, self._setup)
+        _show_all(self.boards, self.buffers, self._setup, self._layout)
+
+    def state(self) -> dict[str, np.ndarray | bool]:
+        """The games in plain arrays, for `load_state`; observations and masks follow from them."""
+        return {name: array.copy() for name, array in self._kept().items()} | {
+            "frontier_mask": self._setup.frontier_mask
+        }
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        for name, array in self._kept().items():
+            if saved[name].shape != array.shape:
+                raise LabError(
+                    f"{name} was saved with shape {saved[name].shape} and has {array.shape} here: load it with the "
+                    "board and num_envs that it was saved with"
+                )
+            array[:] = saved[name]
+        self.set_frontier_mask(bool(saved["frontier_mask"]))
+
+    def _kept(self) -> dict[str, np.ndarray]:
+        """The arrays that the games are in, records as their bytes (N, bytes)."""
+        records = {"games": self.boards.games, "results": self.buffers.results}
+        return {"number": self.boards.number, "visible": self.boards.visible} | {
+            name: array.view(np.uint8).reshape(len(array), -1) for name, array in records.items()
+        }
 
 
 @kernel
@@ -177,20 +204,27 @@ def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Lay
         rules.deal(boards, i, setup.fewest, setup.most)
     result.steps = 0
     result.invalid_steps = 0
-    buffers.planes[i] = 0
-    buffers.mask[i] = True
-    buffers.frontier[i] = False
+    _show_nothing(i, buffers)
     _show(i, opened, boards, buffers, setup, layout)
 
 
 @kernel
-def _rewrite_masks(boards: Boards, buffers: Buffers, setup: Setup) -> None:
-    """Make the reveal masks and frontiers anew from the boards."""
+def _show_all(boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
+    """Make observations, masks and frontiers anew from the boards."""
     for i in range(boards.visible.shape[0]):
-        visible, mask, frontier = boards.visible[i], buffers.mask[i], buffers.frontier[i]
-        for cell in range(visible.size):
-            mask[cell] = visible[cell] < 0
-            if setup.track_frontier and visible[cell] >= 0:
-                spread_frontier(frontier, visible, cell, boards.near, boards.degree)
-        if setup.frontier_mask:
-            _mask_to_frontier(mask, visible, frontier)
+        opened = 0
+        _show_nothing(i, buffers)
+        for cell in range(boards.visible.shape[1]):
+            if boards.visible[i, cell] >= 0:
+                boards.opened[i, opened] = cell
+                opened += 1
+            elif boards.visible[i, cell] == FLAGGED and buffers.planes.shape[1] > 0:
+                buffers.planes[i, FLAGS, cell] = 1
+        _show(i, opened, boards, buffers, setup, layout)
+
+
+@kernel
+def _show_nothing(i: int, buffers: Buffers) -> None:
+    buffers.planes[i] = 0
+    buffers.mask[i] = True
+    buffers.frontier[i] = False

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from src.core.errors import LabError
 from src.envs.minesweeper.encoding import Encoding
-from src.envs.minesweeper.game import FirstClick, Minesweeper
 from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.variant import FirstClick, Variant
+
+if TYPE_CHECKING:
+    from src.envs.minesweeper.game import Minesweeper
 
 RENDER_MODES = ("ansi",)
 
@@ -33,21 +37,28 @@ class EnvConfig:
         if self.render_mode not in (None, *RENDER_MODES):
             raise LabError(f"render_mode={self.render_mode!r}: expected null or one of {', '.join(RENDER_MODES)}")
 
-    def game(self) -> Minesweeper:
-        return Minesweeper(
-            self.H,
-            self.W,
-            self.mine_count,
+    def encoding(self) -> Encoding:
+        return Encoding(
+            compact=self.compact,
+            frontier=self.frontier,
+            remaining_mines_ratio=self.remaining_mines_ratio,
+            progress=self.progress,
+        )
+
+    def variant(self) -> Variant:
+        return Variant(
+            rows=self.H,
+            cols=self.W,
+            mines=self.mine_count,
             safe_neighborhood=self.guarantee_safe_neighborhood,
             first_click=self.first_click,
             mine_density=self.mine_density,
             max_steps=self.max_steps,
             flag_actions=self.flag_actions,
-            encoding=Encoding(
-                compact=self.compact,
-                frontier=self.frontier,
-                remaining_mines_ratio=self.remaining_mines_ratio,
-                progress=self.progress,
-            ),
-            reward=self.reward,
         )
+
+    def game(self) -> "Minesweeper":
+        # Imported here because it brings the compiled rules, which the torch environment does without.
+        from src.envs.minesweeper.game import Minesweeper
+
+        return Minesweeper(**vars(self.variant()), encoding=self.encoding(), reward=self.reward)

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from src.core.errors import LabError
-from src.envs.minesweeper.rules import FLAGGED, kernel, neighbors
+from src.envs.minesweeper.variant import FLAGGED
 
 REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
 BASE_PLANES = 11
@@ -49,66 +49,3 @@ class Encoding:
         if self.compact:
             return spaces.Box(FLAGGED, 8, (rows, cols), np.int8)
         return spaces.Box(0.0, 1.0, (self.planes, rows, cols), np.float32)
-
-    def encode(self, visible: np.ndarray, mines: int) -> np.ndarray:
-        """The observation of a board (H, W) that holds `mines` mines."""
-        if self.compact:
-            return visible.copy()
-        near, degree = neighbors(*visible.shape)
-        planes, frontier = np.zeros((self.planes, visible.size), np.float32), np.zeros(visible.size, np.bool_)
-        _encode(planes, frontier, visible.ravel(), near, degree, self.layout, mines)
-        return planes.reshape(self.planes, *visible.shape)
-
-
-@kernel
-def _encode(
-    planes: np.ndarray,
-    frontier: np.ndarray,
-    visible: np.ndarray,
-    near: np.ndarray,
-    degree: np.ndarray,
-    layout: Layout,
-    mines: int,
-) -> None:
-    flags, safe_left = 0, visible.size - mines
-    for cell in range(visible.size):
-        if visible[cell] >= 0:
-            safe_left -= 1
-            show_cell(planes, visible, cell)
-            spread_frontier(frontier, visible, cell, near, degree)
-        elif visible[cell] == FLAGGED:
-            flags += 1
-            planes[FLAGS, cell] = 1
-    show_options(planes, frontier, layout, mines, flags, safe_left)
-
-
-@kernel
-def show_cell(planes: np.ndarray, visible: np.ndarray, cell: int) -> None:
-    """Write a newly revealed cell into the planes (C, HW)."""
-    planes[REVEALED, cell] = 1
-    planes[FLAGS, cell] = 0
-    planes[NUMBERS + visible[cell], cell] = 1
-
-
-@kernel
-def spread_frontier(frontier: np.ndarray, visible: np.ndarray, cell: int, near: np.ndarray, degree: np.ndarray) -> None:
-    """Bring the frontier (HW,) up to date with a newly revealed cell."""
-    frontier[cell] = False
-    for k in range(degree[cell]):
-        frontier[near[cell, k]] = visible[near[cell, k]] < 0
-
-
-@kernel
-def show_options(
-    planes: np.ndarray, frontier: np.ndarray, layout: Layout, mines: int, flags: int, safe_left: int
-) -> None:
-    """Write the optional planes, which any step may change all over."""
-    cells = frontier.size
-    if layout.frontier >= 0:
-        for cell in range(cells):
-            planes[layout.frontier, cell] = frontier[cell]
-    if layout.remaining_mines_ratio >= 0:
-        unflagged = safe_left + mines - flags
-        planes[layout.remaining_mines_ratio] = max(mines - flags, 0) / max(unflagged, 1)
-    if layout.progress >= 0:
-        planes[layout.progress] = 1 - safe_left / (cells - mines)

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
 
 from src.core.agent import Agent, check_baselines
 from src.core.errors import LabError
@@ -19,6 +20,8 @@ from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.vec_env import VecMinesweeper
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
+
+BACKENDS = ("numpy", "torch")
 
 _ONLY = np.zeros(1, np.int64)  # the index of the one board
 
@@ -33,9 +36,13 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
-    def __init__(self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({})) -> None:
-        """`baselines` are the agents a learner's result is shown beside."""
-        self.config, self.baselines = config, dict(baselines)
+    def __init__(
+        self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: str = "numpy"
+    ) -> None:
+        """`baselines` are the agents a learner's result is shown beside, `backend` what holds batches of games."""
+        if backend not in BACKENDS:
+            raise LabError(f"backend={backend!r}: expected one of {', '.join(BACKENDS)}")
+        self.config, self.baselines, self.backend = config, dict(baselines), backend
         self.game = self.config.game()
         check_baselines(self.baselines, self.game)
         self.render_mode = self.config.render_mode
@@ -49,9 +56,16 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         """A game of this configuration in the terminal."""
         play_local(self.game, rng, agent, heatmap=heatmap)
 
-    def vectorize(self, num_envs: int, *, copy: bool = False) -> VecMinesweeper:
-        """A batch of games of the same configuration."""
-        return VecMinesweeper(num_envs, self.config, copy=copy)
+    def vectorize(self, num_envs: int, device: str = "cpu", *, copy: bool = False) -> VectorEnv[Any, Any, Any]:
+        """A batch of games of the same configuration, on `device` if the backend is torch.
+
+        `copy` makes numpy hand out arrays that later steps leave alone, as torch always does.
+        """
+        if self.backend == "numpy":
+            return VecMinesweeper(num_envs, self.config, copy=copy)
+        from src.envs.minesweeper.torch_env import TorchMinesweeper  # games with arrays do without torch
+
+        return TorchMinesweeper(num_envs, self.config, device)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from src.core.errors import LabError
 from src.core.game import Game, Trait
-from src.envs.minesweeper import rules, viewer
+from src.envs.minesweeper import planes, rules, viewer
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.fixed_boards import read_boards
-from src.envs.minesweeper.reward import COMPONENTS, RESULT, Reward, flags_worth, pay
-
-FirstClick = Literal["agent", "uniform"]
+from src.envs.minesweeper.payment import RESULT, flags_worth, pay
+from src.envs.minesweeper.reward import COMPONENTS, Reward
+from src.envs.minesweeper.variant import FirstClick, Variant
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Minesweeper(Game[Position]):
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
+    mirrored: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -62,48 +63,25 @@ class Minesweeper(Game[Position]):
         With `first_click="uniform"` a game begins with one reveal on a cell drawn by the game. Without `max_steps` a
         game lasts as long as its player does not end it.
         """
+        self.variant = Variant(
+            rows=rows,
+            cols=cols,
+            mines=mines,
+            safe_neighborhood=safe_neighborhood,
+            first_click=first_click,
+            mine_density=mine_density,
+            max_steps=max_steps,
+            flag_actions=flag_actions,
+        )
         self.rows, self.cols, self.mines = rows, cols, mines
-        self.cells = rows * cols
+        self.cells, self.num_actions = self.variant.cells, self.variant.num_actions
         self.safe_neighborhood = safe_neighborhood
         self.first_click = first_click
         self.max_steps = max_steps
         self.flag_actions = flag_actions
+        self.mine_range = self.variant.mine_range
         self.encoding = encoding or Encoding()
         self._terms = (reward or Reward()).terms()
-        self.num_actions = self.cells * (2 if flag_actions else 1)
-        if rows < 1 or cols < 1:
-            raise LabError(f"a board of {rows}x{cols} has no cells: rows and cols are at least 1")
-        if first_click not in ("agent", "uniform"):
-            raise LabError(f"first_click={first_click!r}: it is 'agent' or 'uniform'")
-        if max_steps is not None and max_steps < 1:
-            raise LabError(f"max_steps={max_steps}: a game lasts at least one step")
-        self.mine_range = (mines, mines) if mine_density is None else self._mines_of_band(mine_density)
-        self._check_mines()
-
-    def _mines_of_band(self, mine_density: Sequence[float]) -> tuple[int, int]:
-        match list(mine_density) if isinstance(mine_density, Sequence) else mine_density:
-            case [int() | float() as low, int() | float() as high] if 0 < low <= high < 1:
-                pass
-            case other:
-                raise LabError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
-        low, high = (round(share * self.cells) for share in mine_density)
-        return low, high
-
-    def _check_mines(self) -> None:
-        fewest, most = self.mine_range
-        board = f"{self.rows}x{self.cols} board"
-        if fewest < 1:
-            raise LabError(f"{fewest} mines on a {board}: there must be at least one")
-        kept_free = min(3, self.rows) * min(3, self.cols) if self.safe_neighborhood else 1
-        if most > self.cells - kept_free:
-            raise LabError(
-                f"{most} mines do not fit on a {board}: the first reveal keeps {kept_free} of its {self.cells} cells "
-                f"free, so at most {self.cells - kept_free} fit"
-            )
-        if self.first_click == "uniform" and self.cells - most == 1:
-            raise LabError(
-                f"{most} mines on a {board} leave one safe cell: with first_click='uniform' nothing is left to play"
-            )
 
     def initial(self, rng: np.random.Generator) -> Position:
         boards = self._empty_board()
@@ -138,6 +116,15 @@ class Minesweeper(Game[Position]):
             state.paid[name] += float(state.result[0][name])
         return state
 
+    def sensible_mask(self, view: View) -> np.ndarray:
+        """Reveals: a player that always does the same in the same position would toggle a flag for ever."""
+        mask = np.zeros(self.num_actions, np.bool_)
+        mask[: self.cells] = view.visible.ravel() < 0
+        return mask
+
+    def is_open(self, state: Position, action: int) -> bool:
+        return bool(state.boards.visible[0, action % self.cells] < 0)
+
     def outcome(self, state: Position) -> int | None:
         status = int(state.boards.games[0]["status"])
         if status != rules.PLAYING:
@@ -149,7 +136,7 @@ class Minesweeper(Game[Position]):
         return View(visible, int(state.boards.games[0]["mines"]), over=self.outcome(state) is not None)
 
     def observe(self, view: View) -> np.ndarray:
-        return self.encoding.encode(view.visible, view.mines)
+        return planes.encode(self.encoding, view.visible, view.mines)
 
     def render(self, state: Position) -> str:
         view = self.view(state)

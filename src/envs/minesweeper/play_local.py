@@ -97,7 +97,7 @@ def consult(
 ) -> int | None:
     """The agent's choice, told with what it knows about the position."""
     view = game.view(state)
-    action, why = agent.decide(game, view, rng)
+    action, why, _ = agent.decide(game, view, rng)
     boards = {name: why[name] for name in ("action_probability", "mine_probability") if name in why}
     if boards:
         tell(viewer.text_board(view.visible, view.mines, **boards))

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-HIDDEN, FLAGGED = -1, -2  # in `visible`, where 0..8 is a revealed number
-MINE = 9  # in `number`, where 0..8 counts the mines around a safe cell
+from src.envs.minesweeper.variant import FLAGGED as FLAGGED
+from src.envs.minesweeper.variant import HIDDEN as HIDDEN
+from src.envs.minesweeper.variant import MINE as MINE
+
 PLAYING, WON, LOST = 0, 1, -1
 
 # Kernels allocate nothing, so they do without numba's reference counts, and they are inlined into their callers: else

@@ -1,6 +1,6 @@
 """Minesweeper for learners at scale: N games stepped together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,17 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def set_frontier_mask(self, on: bool) -> None:
         """Narrow the masks to the frontier or widen them again, also amid episodes."""
         self._batch.set_frontier_mask(on)
+
+    def state(self) -> dict[str, np.ndarray | bool]:
+        """All that follows depends on, for `load_state`."""
+        if not self._seeded:
+            raise LabError("there are no episodes to save: call reset() first")
+        return self._batch.state()
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        """Go on exactly as the environment that was saved."""
+        self._batch.load_state(saved)
+        self._seeded = True
 
     def mine_mask(self) -> np.ndarray:
         """(N, H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""

@@ -5,6 +5,8 @@ import pytest
 from src.compose import build
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.test_compositions import composed
 
 
@@ -35,3 +37,8 @@ def test_overrides() -> None:
     env = env_of("env=minesweeper_16x16", "env.config.mine_density=[0.12,0.2]", "env.config.compact=true")
     assert env.game.mine_range == (31, 51)
     assert env.observation_space.shape == (16, 16)
+
+
+def test_backends() -> None:
+    for backend, kind in (("numpy", VecMinesweeper), ("torch", TorchMinesweeper)):
+        assert isinstance(env_of("env=minesweeper_16x16", f"env.backend={backend}").vectorize(2, "cpu"), kind)

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from src.core.errors import LabError
-from src.envs.minesweeper import rules
+from src.envs.minesweeper import planes, rules
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
 from tests.envs.minesweeper.making import make_config, make_env
@@ -112,7 +112,7 @@ def test_an_action_on_a_revealed_cell_is_invalid_and_changes_nothing(kind: str) 
     observation, reward, terminated, truncated, info = env.step(1 if kind == "reveal" else 6 + 1)
     for old, new in zip(before, [boards.visible, boards.number, boards.games], strict=True):
         np.testing.assert_array_equal(old, new)
-    np.testing.assert_array_equal(observation, env.game.encoding.encode(boards.visible.reshape(2, 3), 1))
+    np.testing.assert_array_equal(observation, planes.encode(env.game.encoding, boards.visible.reshape(2, 3), 1))
     assert not terminated
     assert not truncated
     assert reward == pytest.approx(STEP - 1e-3)

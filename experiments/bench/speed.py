@@ -1,0 +1,52 @@
+"""How the Minesweeper benchmarks measure and print speed."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Board(NamedTuple):
+    rows: int
+    cols: int
+    mines: int
+
+
+class Speed(NamedTuple):
+    """Env steps a second."""
+
+    best: float  # of the repeats, step calls alone
+    median: float
+    sampled: float  # median with the sampling of actions counted in
+    core: float  # best by the processor time of all threads, which other people's load disturbs least
+
+
+def measure(sample: Callable[[], None], step: Callable[[], object], envs: int, seconds: float, repeats: int) -> Speed:
+    for _ in range(20):  # compiles, and takes the games out of their common beginning
+        sample()
+        step()
+    alone, together, core = [], [], []
+    for _ in range(repeats):
+        calls, stepping, working, began = 0, 0.0, 0.0, time.perf_counter()
+        while (elapsed := time.perf_counter() - began) < seconds:
+            sample()
+            before, worked = time.perf_counter(), time.process_time()
+            step()
+            stepping += time.perf_counter() - before
+            working += time.process_time() - worked
+            calls += 1
+        alone.append(calls * envs / stepping)
+        together.append(calls * envs / elapsed)
+        core.append(calls * envs / working)
+    return Speed(max(alone), statistics.median(alone), statistics.median(together), max(core))
+
+
+def show(name: str, speed: Speed) -> None:
+    print(
+        f"{name:<34}{speed.best:>14,.0f}{speed.median:>14,.0f}{speed.sampled:>16,.0f}{speed.core:>16,.0f}", flush=True
+    )
+
+
+def show_header(title: str, repeats: int) -> None:
+    print(f"\n{title}: env steps/s over {repeats} repeats")
+    print(f"{'':<34}{'best':>14}{'median':>14}{'with sampling':>16}{'a core-second':>16}")

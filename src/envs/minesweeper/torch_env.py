@@ -1,0 +1,235 @@
+"""Minesweeper for learners on a GPU: N games in tensors that never leave their device."""
+
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
+
+import torch
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from torch import Tensor
+
+from src.core.errors import LabError
+from src.envs.minesweeper import viewer
+from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.reward import COMPONENTS
+from src.envs.minesweeper.torch_rules import Deed, Games, Stock, act, blank_games, frontier, lay, replaced, started
+from src.envs.minesweeper.variant import FLAGGED, MINE
+
+
+class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
+    """Plays by the rules of `VecMinesweeper`, on boards of its own: one generator on the device draws them all.
+
+    What a step returns are tensors on the device, which later steps leave alone. Final observations come as one tensor
+    and, like the other final figures, with every step; they mean something only where `info["_final_obs"]` is set.
+
+    Games are dealt from a stock that is refilled between steps; only for that does the host look at the device, once
+    in `pool - 1` steps. With `first_click="agent"` the mines depend on the click, so it looks in every step.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
+        """`pool` is how many games per env are drawn ahead."""
+        if num_envs < 1:
+            raise LabError(f"num_envs={num_envs}: a batch holds at least one env")
+        if pool < 2:
+            raise LabError(f"pool={pool}: at least two games per env are drawn ahead, one to deal and one to refill")
+        self.num_envs, self.config, self.device = num_envs, config, torch.device(device)
+        if self.device.type == "cuda" and not torch.cuda.is_available():
+            raise LabError(f"device={device}: torch finds no CUDA device here")
+        self.variant, self.encoding, self._terms = config.variant(), config.encoding(), config.reward.terms()
+        self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
+        self.single_observation_space = self.encoding.space(config.H, config.W)
+        self.single_action_space = spaces.Discrete(self.variant.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._shown = torch.tensor([FLAGGED, *range(9)], dtype=torch.int8, device=self.device).view(-1, 1, 1)
+        self._games = blank_games(self.variant, num_envs, self.device)
+        self._stock = Stock(self.variant, num_envs, pool, self.device)
+        self._dealt = torch.zeros((), dtype=torch.int64, device=self.device)  # games ever taken from the stock
+        self._seeded = False
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Tensor, dict[str, Any]]:
+        """New games for all; without a seed the generator goes on."""
+        if seed is not None:
+            if not isinstance(seed, SupportsIndex):
+                raise LabError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
+            super().reset(seed=int(seed))
+            self._stock.generator.manual_seed(int(seed))
+            self._dealt, self._stock.drawn, self._stock.sure_for = torch.zeros_like(self._dealt), 0, 0
+        elif not self._seeded:
+            self._stock.generator.seed()
+        self._seeded = True
+        self._stock.refill(self._dealt)
+        self._games, self._dealt = self._stock.deal(self._games, self._dealt, torch.ones_like(self._games.laid))
+        return self._observe(self._games), {"action_mask": self.action_masks()}
+
+    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
+        self._check(actions)
+        self._stock.refill(self._dealt)
+        if self.variant.first_click == "agent":
+            self._lay_where_games_begin(actions)
+        self._games, self._dealt, *result = self.play(self._games, self._dealt, actions)
+        return tuple(result)
+
+    def play(self, games: Games, dealt: Tensor, actions: Tensor) -> tuple[Any, ...]:
+        """A step as a function: the games and the count of those dealt after it, then what `step` returns.
+
+        Its course depends on no data, so it can be compiled or captured in a CUDA graph.
+        """
+        cells = self.variant.cells
+        exists = (actions >= 0) & (actions < self.variant.num_actions)
+        cell = torch.where(exists, actions % cells, cells)  # beyond the board, a GPU stops by itself
+        after, deed = act(games, cell, actions < cells)
+        after = after._replace(flags_worth=self._flags_worth(after))
+        won = after.safe_left == 0
+        terminated = won | deed.lost
+        truncated = ~terminated & (after.steps >= self.config.max_steps)
+        ended = terminated | truncated
+        rewards = self._rewards(deed, won, after.flags_worth - games.flags_worth)
+        following, dealt = self._stock.deal(after, dealt, ended)
+        info = {
+            "action_mask": self._mask(following),
+            "rewards": rewards,
+            "final_obs": self._observe(after),
+            "_final_obs": ended,
+            "final_info": {
+                "steps": after.steps * ended,
+                "invalid_steps": after.invalid_steps * ended,
+                "safe_revealed": self._progress(after) * ended,
+                "won": won,
+            },
+            "_final_info": ended,
+        }
+        reward = sum(rewards[name] for name in COMPONENTS)
+        return following, dealt, self._observe(following), reward, terminated, truncated, info
+
+    def _rewards(self, deed: Deed, won: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
+        """What `payment.pay` pays, (N,) float64 each."""
+        terms, goes_on = self._terms, (~(won | deed.lost)).double()
+        return {
+            "progress": deed.opened.double() * terms.progress,
+            "outcome": won.double() * terms.win + deed.lost.double() * terms.loss,
+            "step": goes_on * terms.step,
+            "invalid": (~deed.valid).double() * terms.invalid,
+            "flag": goes_on * flags_gain,
+        }
+
+    def _flags_worth(self, games: Games) -> Tensor:
+        terms = self._terms
+        if terms.right_flag == terms.wrong_flag == 0:
+            return games.flags_worth
+        flags = games.visible == FLAGGED
+        right = (flags & (games.code == MINE)).sum((1, 2)).double()
+        return games.laid * (right * terms.right_flag + (flags.sum((1, 2)) - right) * terms.wrong_flag)
+
+    def _lay_where_games_begin(self, actions: Tensor) -> None:
+        begins = ~self._games.laid & (actions < self.variant.cells)
+        which = begins.nonzero().squeeze(1)
+        if len(which):
+            mines = self._stock.draw_mines(actions[which], self._games.mines[which])
+            code = self._games.code.index_copy(0, which, lay(mines, self._games.code.dtype))
+            self._games = self._games._replace(code=code, laid=self._games.laid | begins)
+
+    def action_masks(self) -> Tensor:
+        """(N, A) bool: the legal actions of every env."""
+        return self._mask(self._games)
+
+    def set_frontier_mask(self, on: bool) -> None:
+        """Narrow the masks to the frontier or widen them again, also amid episodes."""
+        self._frontier_mask = on
+
+    def mine_mask(self) -> Tensor:
+        """(N, H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""
+        return self._games.code == MINE
+
+    def set_boards(self, mines: Tensor, first: Tensor | None = None, which: Tensor | None = None) -> None:
+        """Lay given mines (N, H, W) bool on the boards named by `which` (N,) bool, or on all.
+
+        With `first` (N,) that makes new games whose first reveal is done there; without, the games go on as they stand.
+        """
+        which = torch.ones_like(self._games.laid) if which is None else which
+        games = self._games if first is None else blank_games(self.variant, self.num_envs, self.device)
+        self._games = replaced(self._games, which, started(games, mines, first))
+
+    def render(self) -> tuple[str, ...] | None:
+        if self.render_mode is None:
+            return None
+        pairs = zip(self._games.visible.cpu().numpy(), self._games.mines.tolist(), strict=True)
+        return tuple(viewer.text_board(visible, mines) for visible, mines in pairs)
+
+    def state(self) -> dict[str, Any]:
+        """All that follows depends on, for `load_state`; of the stock, the generator states that it is drawn from."""
+        if not self._seeded:
+            raise LabError("there are no episodes to save: call reset() first")
+        return {
+            **self._games._asdict(),
+            "dealt": self._dealt,
+            "drawn": self._stock.drawn,
+            "sure_for": self._stock.sure_for,
+            "drawn_from": torch.stack(self._stock.drawn_from),
+            "generator": self._stock.generator.get_state(),
+            "frontier_mask": self._frontier_mask,
+        }
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        """Go on exactly as the environment that was saved."""
+        here = {**self._games._asdict(), "drawn_from": torch.stack(self._stock.drawn_from)}
+        for name, tensor in here.items():
+            if saved[name].shape != tensor.shape:
+                raise LabError(
+                    f"{name} was saved with shape {tuple(saved[name].shape)} and has {tuple(tensor.shape)} here: load "
+                    "it with the board, num_envs, pool and kind of device that it was saved with"
+                )
+        self._games = Games(*(saved[name].to(self.device) for name in Games._fields))
+        self._dealt, self._frontier_mask = saved["dealt"].to(self.device), saved["frontier_mask"]
+        for block, state in enumerate(saved["drawn_from"].cpu()):
+            self._stock.generator.set_state(state.clone())  # which reads a row of a tensor as the tensor's first
+            self._stock.fill(block)
+        self._stock.generator.set_state(saved["generator"].cpu())
+        self._stock.drawn, self._stock.sure_for = saved["drawn"], saved["sure_for"]
+        self._seeded = True
+
+    def _check(self, actions: Tensor) -> None:
+        if not self._seeded:
+            raise LabError("there are no episodes to step: call reset() first")
+        if actions.dtype != torch.int64 or actions.shape != (self.num_envs,) or actions.device.type != self.device.type:
+            raise LabError(
+                f"actions are {actions.dtype} of shape {tuple(actions.shape)} on {actions.device}: expected "
+                f"torch.int64 of shape ({self.num_envs},) on {self.device}"
+            )
+        if self.device.type == "cpu":  # elsewhere, looking would mean waiting
+            wrong = (actions < 0) | (actions >= self.variant.num_actions)
+            if bool(wrong.any()):
+                env, last = int(wrong.int().argmax()), self.variant.num_actions - 1
+                raise LabError(f"action {actions[env]} of env {env} does not exist: they are 0..{last}")
+
+    def _mask(self, games: Games) -> Tensor:
+        reveals = hidden = games.visible < 0
+        if self._frontier_mask:
+            near = frontier(games.visible)
+            reveals = hidden & (near | ~near.flatten(1).any(1).view(-1, 1, 1))
+        kinds = [reveals, hidden] if self.config.flag_actions else [reveals]
+        return torch.cat([kind.flatten(1) for kind in kinds], 1)
+
+    def _observe(self, games: Games) -> Tensor:
+        if self.encoding.compact:
+            return games.visible
+        visible = games.visible[:, None]
+        planes = [torch.cat([visible >= 0, visible == self._shown], 1).float()]
+        if self.encoding.frontier:
+            planes.append(frontier(games.visible)[:, None].float())
+        if self.encoding.remaining_mines_ratio:
+            planes.append(self._mines_ratio(games).float().view(-1, 1, 1, 1).expand_as(visible))
+        if self.encoding.progress:
+            planes.append(self._progress(games).float().view(-1, 1, 1, 1).expand_as(visible))
+        return torch.cat(planes, 1) if len(planes) > 1 else planes[0]
+
+    def _mines_ratio(self, games: Games) -> Tensor:
+        flags = (games.visible == FLAGGED).sum((1, 2))
+        return (games.mines - flags).clamp(min=0).double() / (games.safe_left + games.mines - flags).clamp(min=1)
+
+    def _progress(self, games: Games) -> Tensor:
+        return 1 - games.safe_left.double() / (self.variant.cells - games.mines)

@@ -1,0 +1,70 @@
+"""Which games of Minesweeper there are, and the codes on a board: what every way to play it shares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from src.core.errors import LabError
+
+HIDDEN, FLAGGED = -1, -2  # to the player, who sees 0..8 on a revealed cell
+MINE = 9  # beneath, where 0..8 counts the mines around a safe cell
+
+FirstClick = Literal["agent", "uniform"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """The rules one game is played by; refuses what no game can be played by."""
+
+    rows: int
+    cols: int
+    mines: int
+    safe_neighborhood: bool = True  # the first reveal keeps its neighbours free of mines too
+    first_click: FirstClick = "agent"  # "uniform": a game begins with one reveal on a cell drawn by the game
+    mine_density: Sequence[float] | None = None  # [low, high]: mines are drawn from this share of the cells
+    max_steps: int | None = None  # without, a game lasts as long as its player does not end it
+    flag_actions: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.cols < 1:
+            raise LabError(f"a board of {self.rows}x{self.cols} has no cells: rows and cols are at least 1")
+        if self.first_click not in ("agent", "uniform"):
+            raise LabError(f"first_click={self.first_click!r}: it is 'agent' or 'uniform'")
+        if self.max_steps is not None and self.max_steps < 1:
+            raise LabError(f"max_steps={self.max_steps}: a game lasts at least one step")
+        self._check_mines()
+
+    @property
+    def cells(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def num_actions(self) -> int:
+        return self.cells * (2 if self.flag_actions else 1)
+
+    @property
+    def mine_range(self) -> tuple[int, int]:
+        """The fewest and the most mines a game may have."""
+        if self.mine_density is None:
+            return self.mines, self.mines
+        match list(self.mine_density) if isinstance(self.mine_density, Sequence) else self.mine_density:
+            case [int() | float() as low, int() | float() as high] if 0 < low <= high < 1:
+                return round(low * self.cells), round(high * self.cells)
+            case other:
+                raise LabError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
+
+    def _check_mines(self) -> None:
+        fewest, most = self.mine_range
+        board = f"{self.rows}x{self.cols} board"
+        if fewest < 1:
+            raise LabError(f"{fewest} mines on a {board}: there must be at least one")
+        kept_free = min(3, self.rows) * min(3, self.cols) if self.safe_neighborhood else 1
+        if most > self.cells - kept_free:
+            raise LabError(
+                f"{most} mines do not fit on a {board}: the first reveal keeps {kept_free} of its {self.cells} cells "
+                f"free, so at most {self.cells - kept_free} fit"
+            )
+        if self.first_click == "uniform" and self.cells - most == 1:
+            raise LabError(
+                f"{most} mines on a {board} leave one safe cell: with first_click='uniform' nothing is left to play"
+            )

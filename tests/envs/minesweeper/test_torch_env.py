@@ -1,0 +1,394 @@
+"""The tensors play the very games that the compiled rules play."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.core import checkpoint
+from src.core.errors import LabError
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.minesweeper.torch_rules import ZERO
+from src.envs.minesweeper.vec_env import VecMinesweeper
+from tests.envs.minesweeper.making import make_config, make_env
+from tests.envs.minesweeper.test_vec_env import random_actions
+from tests.lab import ROOT
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "shipped": {"rows": 8, "cols": 8, "mines": 10, "first_click": "uniform"},
+    "everything on": {
+        "rows": 6,
+        "cols": 9,
+        "first_click": "uniform",
+        "mine_density": [0.08, 0.3],
+        "frontier_mask": True,
+        "frontier": True,
+        "remaining_mines_ratio": True,
+        "progress": True,
+        "reward": Reward(use_flag_shaping=True, flag_incorrect_reward=-0.003),
+    },
+    "compact, reveals only": {
+        "rows": 5,
+        "cols": 4,
+        "mines": 3,
+        "first_click": "uniform",
+        "safe_neighborhood": False,
+        "compact": True,
+        "flag_actions": False,
+    },
+    "one row": {"rows": 1, "cols": 12, "mines": 3, "first_click": "uniform", "progress": True},
+    "the agent begins": {
+        "rows": 7,
+        "cols": 4,
+        "mine_density": [0.1, 0.3],
+        "remaining_mines_ratio": True,
+        "reward": Reward(use_flag_shaping=True),
+    },
+    "the agent begins, compact": {"rows": 4, "cols": 6, "mines": 4, "safe_neighborhood": False, "compact": True},
+}
+
+
+def give_boards(theirs: VecMinesweeper, ours: TorchMinesweeper, which: np.ndarray) -> None:
+    """Hand newly dealt games of the one environment to the other."""
+    mines, chosen = torch.from_numpy(theirs.mine_mask()), torch.from_numpy(which)
+    counts = torch.from_numpy(theirs._batch.boards.games["mines"].copy())
+    if theirs.game.first_click == "uniform":
+        # Any zero in sight opens the same cells as the first reveal; without one, a single cell is in sight.
+        visible = torch.from_numpy(theirs._batch.boards.visible)
+        ours.set_boards(mines, ((visible == 0).int() * 2 + (visible > 0).int()).argmax(1), chosen)
+    else:
+        games = ours._games
+        ours._games = games._replace(
+            mines=torch.where(chosen, counts, games.mines),
+            safe_left=torch.where(chosen, theirs.game.cells - counts, games.safe_left),
+        )
+
+
+def give_mines_where_games_began(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np.ndarray) -> None:
+    """Lay what the others' step has laid; where it also won the game at once, what was left hidden are the mines."""
+    begins = ~ours._games.laid & (torch.from_numpy(actions) < theirs.game.cells)
+    ended = theirs._batch.buffers.results["terminated"] | theirs._batch.buffers.results["truncated"]
+    hidden = (theirs._batch.buffers.final_visible < 0).reshape(theirs.mine_mask().shape)
+    mines = np.where(ended[:, None, None], hidden, theirs.mine_mask())
+    ours.set_boards(torch.from_numpy(mines), None, begins)
+
+
+def assert_same(theirs: Any, ours: Any) -> None:
+    assert isinstance(ours, torch.Tensor)
+    np.testing.assert_array_equal(ours.numpy(), theirs)
+    assert ours.numpy().dtype == theirs.dtype
+
+
+def assert_same_step(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np.ndarray) -> dict[str, Any]:
+    *results, info = theirs.step(actions)
+    if theirs.game.first_click == "agent":
+        give_mines_where_games_began(theirs, ours, actions)
+    *tensors, our_info = ours.step(torch.from_numpy(actions))
+    for expected, tensor in zip(results[1:], tensors[1:], strict=True):
+        assert_same(expected, tensor)
+    for name, values in info["rewards"].items():
+        assert_same(values, our_info["rewards"][name])
+    ended = results[2] | results[3]
+    assert_same(ended, our_info["_final_obs"])
+    assert_same(ended, our_info["_final_info"])
+    for name, values in info.get("final_info", {}).items():
+        assert_same(values, our_info["final_info"][name])
+    for i in np.flatnonzero(ended):
+        assert_same(info["final_obs"][i], our_info["final_obs"][i])
+    give_boards(theirs, ours, ended)
+    assert_same(results[0], ours._observe(ours._games))
+    np.testing.assert_array_equal(tensors[0].numpy()[~ended], results[0][~ended])
+    assert_same(info["action_mask"], ours.action_masks())
+    assert_same(theirs.mine_mask(), ours.mine_mask())
+    return info | {"ended": ended, "truncated": results[3]}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_torch_equals_numpy(variant: str) -> None:
+    config = make_config(**VARIANTS[variant], max_steps=25)
+    theirs, ours = VecMinesweeper(32, config), TorchMinesweeper(32, config, "cpu")
+    _, info = theirs.reset(seed=3)
+    ours.reset(seed=3)
+    give_boards(theirs, ours, np.ones(32, bool))
+    assert_same(info["action_mask"], ours.action_masks())
+    rng, seen = np.random.default_rng(0), {"ended": 0, "truncated": 0, "invalid": 0, "won": 0}
+    for step in range(150):
+        if step % 40 == 39:
+            for env in (theirs, ours):
+                env.set_frontier_mask(step % 80 == 39)
+        info = assert_same_step(theirs, ours, random_actions(rng, theirs.action_masks()))
+        seen["ended"] += int(info["ended"].sum())
+        seen["truncated"] += int(info["truncated"].sum())
+        seen["invalid"] += int((info["rewards"]["invalid"] < 0).sum())
+        seen["won"] += int(np.sum(info.get("final_info", {}).get("won", 0)))
+    assert min(seen["ended"], seen["invalid"]) > 50
+    assert seen["won"] > 0
+    assert seen["truncated"] > 0 or not config.flag_actions
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_it_declares_what_it_returns(variant: str) -> None:
+    env = make_env(**VARIANTS[variant])
+    theirs, ours = env.vectorize(3), TorchMinesweeper(3, env.config, "cpu")
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "metadata"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    observation, info = ours.reset(seed=0)
+    assert ours.observation_space.contains(observation.numpy())
+    assert info["action_mask"].shape == (3, env.game.num_actions)
+
+
+def played(env: TorchMinesweeper | VecMinesweeper, steps: int, seed: int) -> list[Any]:
+    """What random play returns, step by step."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(steps):
+        actions: Any = random_actions(rng, np.asarray(env.action_masks()))
+        if isinstance(env, TorchMinesweeper):
+            actions = torch.from_numpy(actions)
+        seen.append((*env.step(actions), env.mine_mask()))
+    return seen
+
+
+def assert_equal_trees(left: Any, right: Any) -> None:
+    if isinstance(left, dict):
+        assert left.keys() == right.keys()
+        left, right = list(left.values()), list(right.values())
+    if isinstance(left, list | tuple):
+        assert len(left) == len(right)
+        for one, other in zip(left, right, strict=True):
+            assert_equal_trees(one, other)
+    elif left is None:
+        assert right is None
+    elif isinstance(left, np.ndarray) and left.dtype == object:
+        assert_equal_trees(list(left), list(right))
+    else:
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_saved_environment_goes_on_as_if_nothing_had_happened(variant: str, backend: str, tmp_path: Any) -> None:
+    config = make_config(**VARIANTS[variant], max_steps=25)
+
+    def make() -> Any:
+        return (
+            VecMinesweeper(6, config, copy=True) if backend == "numpy" else TorchMinesweeper(6, config, "cpu", pool=3)
+        )
+
+    env = make()
+    with pytest.raises(LabError, match="call reset"):
+        env.state()
+    env.reset(seed=11)
+    played(env, 43, seed=0)
+    env.set_frontier_mask(True)
+    checkpoint.save(tmp_path / "env", env.state())
+    expected = played(env, 60, seed=1)
+    fresh = make()
+    for other in (env, fresh):
+        other.load_state(checkpoint.load(tmp_path / "env"))
+        assert_equal_trees(played(other, 60, seed=1), expected)
+    assert_equal_trees(env.reset(), fresh.reset())
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+def test_what_was_saved_elsewhere_is_refused(backend: str) -> None:
+    small, large = (
+        VecMinesweeper(2, config) if backend == "numpy" else TorchMinesweeper(2, config, "cpu")
+        for config in (make_config(rows=4, cols=5, mines=3), make_config(rows=5, cols=5, mines=3))
+    )
+    small.reset(seed=0)
+    with pytest.raises(LabError, match=r"was saved with shape .* here"):
+        large.load_state(small.state())
+
+
+@pytest.mark.parametrize("variant", ["shipped", "the agent begins"])
+def test_one_seed_one_course_of_games(variant: str) -> None:
+    first, second = (TorchMinesweeper(5, make_config(**VARIANTS[variant], max_steps=30), "cpu") for _ in range(2))
+    assert_equal_trees(first.reset(seed=2), second.reset(seed=2))
+    assert_equal_trees(played(first, 80, seed=0), played(second, 80, seed=0))
+    assert_equal_trees(first.reset(seed=2), TorchMinesweeper(5, first.config, "cpu").reset(seed=2))
+    assert not torch.equal(first.reset()[0], first.reset(seed=3)[0]) or variant != "shipped"
+
+
+def test_no_board_is_dealt_twice() -> None:
+    """Even if every game ends at once, and over many rounds of the stock."""
+    config = EnvConfig(H=16, W=16, mine_count=40, first_click="uniform", max_steps=1, compact=True)
+    env, seen, dealt = TorchMinesweeper(7, config, "cpu", pool=3), set(), 0
+    env.reset(seed=0)
+    for _ in range(40):
+        seen |= {board.numpy().tobytes() for board in env.mine_mask()}
+        dealt += 7
+        *_, info = env.step(torch.full((7,), 256, dtype=torch.int64))
+        assert info["_final_obs"].all()
+    assert len(seen) == dealt
+
+
+def test_games_are_dealt_in_the_order_they_were_drawn_whoever_takes_them() -> None:
+    """Which boards come does not depend on when the stock is refilled."""
+    config = EnvConfig(H=9, W=9, mine_count=12, first_click="uniform", max_steps=40)
+    boards = []
+    for pool in (2, 5):
+        env = TorchMinesweeper(4, config, "cpu", pool=pool)
+        env.reset(seed=5)
+        boards.append([step[-1] for step in played(env, 60, seed=0)])
+    assert_equal_trees(*boards)
+
+
+def excess(counts: np.ndarray, expected: np.ndarray | float) -> float:
+    """The chi-square statistic over its degrees of freedom: about 1 if the counts are as expected."""
+    return float((((counts - expected) ** 2) / expected).sum() / (counts.size - 1))
+
+
+def test_every_set_of_allowed_cells_is_as_likely() -> None:
+    stock = TorchMinesweeper(1, make_config(rows=3, cols=4, mines=2), "cpu")._stock
+    stock.generator.manual_seed(0)
+    mines = stock.draw_mines(torch.full((30_000,), 4), torch.full((30_000,), 2)).flatten(1)
+    assert not mines[:, [0, 1, 4, 5, 8, 9]].any(), "the first reveal and its neighbours are free"
+    pairs = mines.double().T @ mines.double()
+    assert mines.sum() == 60_000
+    allowed = pairs[[2, 3, 6, 7, 10, 11]][:, [2, 3, 6, 7, 10, 11]].numpy()
+    assert excess(allowed[np.triu_indices(6, 1)], 30_000 / 15) < 2
+    amounts = torch.arange(30_000) % 3
+    assert torch.equal(stock.draw_mines(torch.zeros(30_000, dtype=torch.int64), amounts).sum((1, 2)), amounts)
+
+
+@pytest.mark.parametrize("safe_neighborhood", [True, False])
+def test_boards_are_drawn_as_by_the_compiled_rules(safe_neighborhood: bool) -> None:
+    """Mines a cell, mines a board and cells opened by the first reveal are as frequent."""
+    config = make_config(
+        rows=4, cols=5, mine_density=[0.15, 0.4], first_click="uniform", safe_neighborhood=safe_neighborhood
+    )
+    cells, mines, opened = (np.zeros((2, size)) for size in (20, 9, 20))
+    envs: tuple[Any, Any] = TorchMinesweeper(2000, config, "cpu"), VecMinesweeper(2000, config)
+    for which, env in enumerate(envs):
+        env.reset(seed=1)
+        for _ in range(10):
+            observation = np.asarray(env.reset()[0])
+            boards = np.asarray(env.mine_mask()).reshape(2000, 20)
+            cells[which] += boards.sum(0)
+            mines[which] += np.bincount(boards.sum(1), minlength=9)
+            opened[which] += np.bincount(observation[:, 0].sum((1, 2)).astype(int), minlength=20)
+    for ours, theirs in (cells, mines, opened):
+        seen = ours + theirs > 0
+        assert excess(ours[seen], (ours + theirs)[seen] / 2) < 1  # of about a half, as their mean leans to both
+
+
+def test_the_first_reveal_is_safe_and_so_are_its_neighbours() -> None:
+    env = TorchMinesweeper(210, make_config(rows=6, cols=7, mines=30), "cpu")
+    env.reset(seed=0)
+    assert not env.mine_mask().any()
+    actions = torch.arange(210) % 42
+    *_, info = env.step(actions)
+    assert not info["_final_obs"].any()
+    assert (env.mine_mask().sum((1, 2)) == 30).all()
+    for down in (-1, 0, 1):
+        for right in (-1, 0, 1):
+            row, col = (actions // 7 + down).clamp(0, 5), (actions % 7 + right).clamp(0, 6)
+            assert not env.mine_mask()[torch.arange(210), row, col].any()
+            assert (env._games.visible[torch.arange(210), row, col] >= 0).all()
+
+
+def test_the_first_reveal_of_the_environment_is_uniform() -> None:
+    """With one cell safe besides, only the first reveal is in sight."""
+    config = make_config(rows=3, cols=4, mines=10, first_click="uniform", safe_neighborhood=False, compact=True)
+    visible = TorchMinesweeper(12_000, config, "cpu").reset(seed=0)[0].flatten(1)
+    assert ((visible >= 0).sum(1) == 1).all()
+    assert excess((visible >= 0).sum(0).numpy(), 1000) < 2.5
+
+
+def test_regions_are_labelled_by_their_largest_cell() -> None:
+    env = TorchMinesweeper(1, make_config(rows=3, cols=5, mines=3, safe_neighborhood=False), "cpu")
+    mines = torch.zeros(1, 3, 5, dtype=torch.bool)
+    mines[0, :, 2] = True
+    env.set_boards(mines, torch.tensor([0]))
+    assert env._games.code[0, :, 0].tolist() == [ZERO + 10] * 3
+    assert env._games.code[0, :, 4].tolist() == [ZERO + 14] * 3
+    assert env._games.visible[0].tolist() == [[0, 2, -1, -1, -1], [0, 3, -1, -1, -1], [0, 2, -1, -1, -1]]
+
+
+def test_what_was_handed_out_stays_as_it_is() -> None:
+    env = TorchMinesweeper(4, make_config(**VARIANTS["compact, reveals only"]), "cpu")
+    observation, info = env.reset(seed=0)
+    before = observation.clone(), info["action_mask"].clone()
+    played(env, 20, seed=0)
+    assert_equal_trees(before, (observation, info["action_mask"]))
+
+
+@pytest.mark.parametrize("variant", ["everything on", "the agent begins, compact"])
+def test_a_step_can_be_compiled_whole(variant: str) -> None:
+    """Neither its course nor its shapes depend on the data."""
+    env = TorchMinesweeper(4, make_config(**VARIANTS[variant]), "cpu")
+    env.reset(seed=0)
+    actions = torch.zeros(4, dtype=torch.int64)
+    compiled = torch.compile(env.play, fullgraph=True, backend="eager")
+    assert_equal_trees(compiled(env._games, env._dealt, actions), env.play(env._games, env._dealt, actions))
+
+
+def test_actions_that_do_not_exist_are_refused() -> None:
+    env = TorchMinesweeper(2, make_config(rows=5, cols=5, mines=4), "cpu")
+    with pytest.raises(LabError, match="call reset"):
+        env.step(torch.tensor([0, 0]))
+    env.reset(seed=0)
+    with pytest.raises(LabError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
+        env.step(torch.tensor([0, 50]))
+    with pytest.raises(LabError, match=r"shape \(3,\)"):
+        env.step(torch.tensor([0, 1, 2]))
+    with pytest.raises(LabError, match=r"torch\.float32"):
+        env.step(torch.tensor([0.0, 1.0]))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        env.play(env._games, env._dealt, torch.tensor([0, 50]))
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    config = make_config(rows=5, cols=5, mines=4)
+    for settings, message in (((0, config, "cpu"), "num_envs=0"), ((2, config, "cuda"), "no CUDA device")):
+        if message != "no CUDA device" or not torch.cuda.is_available():
+            with pytest.raises(LabError, match=message):
+                TorchMinesweeper(*settings)
+    with pytest.raises(LabError, match="pool=1"):
+        TorchMinesweeper(2, config, "cpu", pool=1)
+    with pytest.raises(LabError, match="one whole number"):
+        TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])  # type: ignore[arg-type]
+    with pytest.raises(LabError, match="do not fit"):
+        TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
+    with pytest.raises(LabError, match="backend='jax': expected one of numpy, torch"):
+        MinesweeperEnv(config, backend="jax")
+
+
+def test_the_backend_is_a_setting() -> None:
+    config = make_config(rows=5, cols=5, mines=4)
+    assert isinstance(MinesweeperEnv(config).vectorize(2), VecMinesweeper)
+    assert isinstance(MinesweeperEnv(config, backend="torch").vectorize(2, "cpu"), TorchMinesweeper)
+
+
+def test_render() -> None:
+    env = TorchMinesweeper(2, make_config(rows=5, cols=5, mines=4, render_mode="ansi"), "cpu")
+    env.reset(seed=0)
+    frames = env.render()
+    assert frames is not None
+    assert len(frames) == 2
+    assert "4 mines" in frames[0]
+
+
+WITHOUT_NUMBA = """
+import sys
+sys.modules["numba"] = None
+import torch
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+env = TorchMinesweeper(3, EnvConfig(first_click="uniform", reward=Reward(use_flag_shaping=True)), "cpu")
+observation, info = env.reset(seed=0)
+observation, *_ = env.step(info["action_mask"].int().argmax(1))
+print(tuple(observation.shape))
+"""
+
+
+def test_it_runs_where_there_is_no_numba() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT_NUMBA], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "(3, 11, 8, 8)\n", run.stderr
