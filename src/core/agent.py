@@ -17,6 +17,14 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Decision(NamedTuple):
     action: int | None  # None: the player stops here, which counts as a loss
     why: Mapping[str, Any] = NOTHING  # what the player can tell about its choice, in a few named values
+    then: Sequence[int] = ()  # what it would do next whatever comes of this, to be played on without asking again
+
+
+class Line(NamedTuple):
+    """One move of an analysis."""
+
+    score: str  # what the move is worth to the player who makes it, in the agent's own terms
+    actions: tuple[int, ...]  # the move, and how the agent sees the game go on
 
 
 class Agent(ABC):
@@ -26,7 +34,7 @@ class Agent(ABC):
     """
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
-    deterministic: ClassVar[bool] = False  # the same view always gets the same decision
+    deterministic: bool = False  # the same view always gets the same decision
     tallies: ClassVar[tuple[str, ...]] = ()  # keys of `why` that evaluation sums up over a game
     games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
 
@@ -41,6 +49,10 @@ class Agent(ABC):
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """One decision a view. Players that gain from batching (networks) override this."""
         return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
+
+    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+        """The best moves, at most `count`, best first; for agents that weigh moves against each other."""
+        raise LabError("this agent does not weigh its moves: choose one that searches, such as agent=alphabeta")
 
 
 def require_traits(needs: frozenset[Trait], game: Game) -> None:
@@ -65,9 +77,15 @@ class SelfPlay(Agent):
         self._current = agent
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self._learner().decide(game, view, rng)
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        return self._learner().decide_batch(game, views, rngs)
+
+    def _learner(self) -> Agent:
         if self._current is None:
             raise LabError("agent=self plays like a learner that it was given, and there is none here")
-        return self._current.decide(game, view, rng)
+        return self._current
 
 
 def check_baselines(baselines: Mapping[str, Agent], game: Game) -> None:

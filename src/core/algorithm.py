@@ -11,8 +11,23 @@ from src.core.run import Run
 class Environment(Protocol):
     """A Gymnasium environment of ours: the rules it is played by, and the agents it is measured against."""
 
-    game: Game
-    baselines: dict[str, Agent]
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def baselines(self) -> dict[str, Agent]: ...
+
+    @property
+    def observation_space(self) -> Any: ...
+
+    def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
+        """A `gymnasium.vector.VectorEnv` of games of this configuration, each followed by the next in the same step.
+
+        One that computes with tensors keeps them on `device`; others hand out arrays whatever it is.
+
+        Beside what Gymnasium asks of one, it has `action_masks()` (N, A), also as `info["action_mask"]`, `final_obs`,
+        a `final_info` that tells which games were "won", and `state()` and `load_state(saved)` for checkpoints.
+        """
 
 
 class Algorithm(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 
 from src.core.agent import Agent
 from src.core.errors import LabError, require
-from src.core.game import Game, seen_from
+from src.core.game import Game, Trait, seen_from
 from src.core.seeding import draw, generator
 
 
@@ -121,7 +121,7 @@ def evaluate(
             if starts is not None:
                 match.state = starts[pair]
             elif opening_plies:
-                match.state = _random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
+                match.state = random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
         _play_out(game, matches)
         finished += matches
         on_progress(len(finished))
@@ -134,9 +134,10 @@ def evaluate(
     )
 
 
-def require_varied(agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
+def require_varied(game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
     """Refuse to play the same two games again and again and call the repetitions a sample."""
-    alike = opponent is not None and agent.deterministic and opponent.deterministic and opening_plies == 0
+    settled = opponent is not None and agent.deterministic and opponent.deterministic
+    alike = settled and Trait.DETERMINISTIC in game.traits and opening_plies == 0
     require(
         not (alike and episodes > 2),
         "both players always decide alike, so there are only two different games, one for each seat: "
@@ -144,7 +145,7 @@ def require_varied(agent: Agent, opponent: Agent | None, opening_plies: int, epi
     )
 
 
-def _random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
+def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
     """A position after random moves in which the game still goes on."""
     for _ in range(1000):
         state = game.initial(rng)
@@ -194,6 +195,17 @@ def _move(game: Game, group: list[_Match]) -> None:
             match.outcome = seen_from(seat, -1)
         else:
             match.state = game.play(match.state, decision.action)
+            _play_on(game, match, decision.then)
+
+
+def _play_on(game: Game, match: _Match, actions: Sequence[int]) -> None:
+    """Actions decided ahead, as far as what was played before them has not settled them."""
+    assert not actions or game.players == 1, "with two players the other one moves in between"
+    for action in actions:
+        if game.outcome(match.state) is not None:
+            return
+        if game.is_open(match.state, action):
+            match.state = game.play(match.state, action)
 
 
 def _own_outcome(match: _Match) -> int:

@@ -9,20 +9,29 @@ from src.core.errors import LabError, require
 class Curriculum:
     """A ladder: training climbs from one environment to the next once an evaluation scores `promote_at` or more.
 
-    Scores are logged as `eval/score` and lie in [0, 1] for every learner. Learners keep `stage` in their checkpoints
-    and log it as `train/stage`.
+    Scores lie in [0, 1] for every learner: PPO goes by the score on the current rung (`eval/stage_score`), the others
+    by that on the target (`eval/score`). Learners keep `stage` in their checkpoints and log it as `train/stage`.
     """
 
-    def __init__(self, warm_up: Mapping[str, Any], promote_at: float | None) -> None:
+    def __init__(self, warm_up: Mapping[str, Any], promote_at: float | None, keep: float = 0.0) -> None:
+        """`keep` is the share of the training that stays with the rungs already climbed, all of them alike."""
         if warm_up and promote_at is None:
             raise LabError("curriculum.promote_at is required once there are environments to climb from")
         require(promote_at is None or 0 < promote_at <= 1, f"curriculum.promote_at={promote_at} is outside (0, 1]")
-        self.warm_up, self.promote_at = dict(warm_up), promote_at
+        require(0 <= keep < 1, f"curriculum.keep={keep} is outside [0, 1)")
+        self.warm_up, self.promote_at, self.keep = dict(warm_up), promote_at, keep
         self.stage = 0
 
     def env(self, target: Any) -> Any:
         """The environment to train in now; `target` is the one at the top."""
         return [*self.warm_up.values(), target][self.stage]
+
+    def mixture(self, target: Any) -> list[tuple[Any, float]]:
+        """The environments to train in now with their shares, the newest first, for learners that can mix them."""
+        newest, *climbed = [*self.warm_up.values(), target][self.stage :: -1]
+        if not climbed or self.keep == 0:
+            return [(newest, 1.0)]
+        return [(newest, 1 - self.keep), *((env, self.keep / len(climbed)) for env in climbed)]
 
     def record(self, score: float) -> None:
         """Take note of an evaluation."""

@@ -92,7 +92,7 @@ def score_against_baselines(
     scores = {}
     for name, (player, opponent) in pairings(env, agent).items():
         try:
-            require_varied(player, opponent, opening_plies, episodes)
+            require_varied(env.game, player, opponent, opening_plies, episodes)
         except LabError as error:  # after a long training a figure with a warning is worth more than none
             log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:

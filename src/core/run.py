@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from src.core import checkpoint
 from src.core.console import progress_bar
+from src.core.curve import draw_curve
 from src.core.errors import LabError
 from src.core.files import write_atomic
 from src.core.runlog import RunLog, Tracker
@@ -58,7 +60,14 @@ class Run:
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
         """Record what the finished agent achieved."""
         self.log(self._logged_step, metrics)
+        self._draw(metrics)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
+
+    def _draw(self, metrics: Mapping[str, float]) -> None:
+        path = self.directory / "win_rate.png"
+        rates = {name.split("/")[1]: rate for name, rate in metrics.items() if fnmatchcase(name, "eval/*/win_rate")}
+        if draw_curve(path, *self._log.column("eval/score"), rates) and self._tracker is not None:
+            self._tracker.picture("eval/win_rate_curve", path)
 
     def generator(self, *names: str | int) -> np.random.Generator:
         return generator(self.seed, *names)

@@ -17,6 +17,7 @@ class Tracker(Protocol):
 
     def start(self, directory: Path, config: dict[str, Any]) -> None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
+    def picture(self, name: str, path: Path) -> None: ...
     def finish(self, failed: bool) -> None: ...
 
 
@@ -44,6 +45,11 @@ class RunLog:
         self.rows += 1
         if self.tracker is not None:
             self.tracker.log(row)
+
+    def column(self, name: str) -> tuple[list[float], list[float]]:
+        """The steps at which a metric was logged, and what it was."""
+        rows = [row for row in self._read() if row.get(name)]
+        return [float(row["step"]) for row in rows], [float(row[name]) for row in rows]
 
     def keep(self, rows: int) -> None:
         """Forget the rows after the first `rows`: a resumed run writes them again."""

@@ -30,6 +30,12 @@ class WandbTracker:
         if self._run is not None:
             self._guard("log", lambda: self._run.log(dict(row)))
 
+    def picture(self, name: str, path: Path) -> None:
+        import wandb
+
+        if self._run is not None:
+            self._guard("log", lambda: self._run.log({name: wandb.Image(str(path))}))
+
     def finish(self, failed: bool) -> None:
         if self._run is not None:
             self._guard("finish", lambda: self._run.finish(exit_code=int(failed)))

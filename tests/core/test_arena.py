@@ -4,6 +4,7 @@ from src.core import arena, run
 from src.core.agent import Agent, Decision, RandomAgent
 from src.core.arena import Tally, evaluate, require_varied, wilson_interval
 from src.core.errors import LabError
+from src.core.game import Trait
 from src.core.seeding import generator
 from src.envs.tictactoe.rules import TicTacToe
 from tests.algos.test_qlearning import fit
@@ -129,9 +130,13 @@ def test_repetitions_of_one_game_are_no_sample():
     class Fixed(RandomAgent):
         deterministic = True
 
+    class Dicey(TicTacToe):
+        traits = TicTacToe.traits - {Trait.DETERMINISTIC}
+
     with pytest.raises(LabError, match="opening_plies"):
-        require_varied(Fixed(), Fixed(), opening_plies=0, episodes=100)
-    require_varied(Fixed(), Fixed(), opening_plies=2, episodes=100)
-    require_varied(Fixed(), Fixed(), opening_plies=0, episodes=2)
-    require_varied(Fixed(), RandomAgent(), opening_plies=0, episodes=100)
-    require_varied(Fixed(), None, opening_plies=0, episodes=100)
+        require_varied(GAME, Fixed(), Fixed(), opening_plies=0, episodes=100)
+    require_varied(Dicey(symmetric=True), Fixed(), Fixed(), opening_plies=0, episodes=100)
+    require_varied(GAME, Fixed(), Fixed(), opening_plies=2, episodes=100)
+    require_varied(GAME, Fixed(), Fixed(), opening_plies=0, episodes=2)
+    require_varied(GAME, Fixed(), RandomAgent(), opening_plies=0, episodes=100)
+    require_varied(GAME, Fixed(), None, opening_plies=0, episodes=100)

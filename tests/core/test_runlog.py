@@ -16,6 +16,9 @@ class Recorder:
     def log(self, row):
         self.rows.append(dict(row))
 
+    def picture(self, name, path):
+        pass
+
     def finish(self, failed):
         pass
 

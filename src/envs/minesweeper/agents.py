@@ -1,10 +1,10 @@
-"""The solvers as agents: one reveal at a time, by the same interface as any other player."""
+"""The solvers as agents, by the same interface as any other player."""
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from src.core.game import Game, Trait
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
 
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -21,6 +24,25 @@ THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 def pool(process: int) -> ThreadPoolExecutor:
     """Kept, as each thread keeps its buffers; one for each process, as threads do not survive a fork."""
     return ThreadPoolExecutor(THREADS)
+
+
+def in_threads(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+    """The results in order; a share of the jobs for each thread, and none below a handful, where they cost more."""
+    if len(jobs) < 8:
+        return [work(job) for job in jobs]
+
+    def share(first: int) -> list[Result]:
+        return [work(job) for job in jobs[first::THREADS]]
+
+    results: list[Any] = [None] * len(jobs)
+    for first, done in enumerate(pool(os.getpid()).map(share, range(THREADS))):
+        results[first::THREADS] = done
+    return results
+
+
+def first_reveal(rows: int, cols: int) -> int:
+    """The middle of the board, where a cascade has the most room."""
+    return rows // 2 * cols + cols // 2
 
 
 class SolverAgent(Agent):
@@ -39,30 +61,14 @@ class SolverAgent(Agent):
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
         if (view.visible < 0).all():  # the mines are laid by the first reveal, away from it
             why = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
-            return Decision(self._first_reveal(game), why)
+            return Decision(first_reveal(*view.visible.shape), why)
         choice = choose(view.visible, view.mines, type(self).moves)
         guess = choice.action is not None and not choice.certain
-        return Decision(choice.action, {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason})
-
-    @staticmethod
-    def _first_reveal(game: Game) -> int:
-        """The middle of the board, where a cascade has the most room."""
-        assert isinstance(game, Minesweeper)
-        return game.rows // 2 * game.cols + game.cols // 2
+        why = {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason}
+        return Decision(choice.action, why, choice.then)
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        """A share of the views for each thread; below a handful the threads cost more than they bring."""
-        if len(views) < 8:
-            return super().decide_batch(game, views, rngs)
-        decide = super().decide_batch
-
-        def decide_share(first: int) -> list[Decision]:
-            return decide(game, views[first::THREADS], rngs[first::THREADS])
-
-        decisions = [Decision(None)] * len(views)
-        for first, share in enumerate(pool(os.getpid()).map(decide_share, range(THREADS))):
-            decisions[first::THREADS] = share
-        return decisions
+        return in_threads(lambda job: self.decide(game, *job), list(zip(views, rngs, strict=True)))
 
 
 class RulesAgent(SolverAgent):

@@ -22,6 +22,7 @@ class Choice(NamedTuple):
     certain: bool
     mine_probability: float  # exact, or the heuristic's estimate
     reason: str
+    then: tuple[int, ...] = ()  # the other cells that are just as certain
 
 
 def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Choice:
@@ -40,4 +41,5 @@ def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Ch
     count, why = with_room(visible.shape, mines, attempt)
     if count == 0:
         return Choice(None, False, 0.0, REASONS[why])
-    return Choice(int(cells[0]), why == PROVEN, float(probability[cells[0]]), REASONS[why])
+    action, *then = cells[:count].tolist()
+    return Choice(action, why == PROVEN, float(probability[action]), REASONS[why], tuple(then))
