@@ -1,0 +1,189 @@
+"""Imitation: do what the teacher holds right, know where it sees mines, and how it expects the game to end."""
+
+import copy
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from src.algos.calibration import mine_calibration
+from src.algos.imitation.stream import LessonStream, Teacher
+from src.algos.network import (
+    Architecture,
+    Compute,
+    NetworkAgent,
+    Play,
+    average_into,
+    build_net,
+    load_network,
+    require_sound,
+    selection_score,
+    spent,
+    weights_of,
+)
+from src.algos.optimizer import Optimizer
+from src.core.algorithm import Environment
+from src.core.curriculum import Curriculum
+from src.core.errors import require
+from src.core.game import Trait
+from src.core.run import Run
+from src.nets.boards import Heads
+from src.nets.losses import mine_loss
+from src.nets.masked import NEVER, MaskedCategorical
+from src.nets.symmetry import mirrored
+
+
+class Imitation:
+    needs = frozenset({Trait.ONE_PLAYER})
+
+    def __init__(
+        self,
+        teacher: Teacher,
+        net: Architecture,
+        compute: Compute,
+        play: Play,
+        init_from: str | None,
+        total_steps: int,
+        seconds: float | None,
+        batch_size: int,
+        lesson_rows: int,
+        window: int,
+        repeats: int,
+        lr: float,
+        warm_up: int,
+        weight_decay: float,
+        max_grad_norm: float,
+        aux_mine_weight: float,
+        value_weight: float,
+        mirror: bool,
+        averaging: float,
+        eval_every: int,
+        eval_episodes: int,
+    ) -> None:
+        require(total_steps >= 1, f"algo.total_steps={total_steps}: learning takes at least one position")
+        require(0 <= averaging < 1, f"algo.averaging={averaging} is outside [0, 1)")
+        sizes = (batch_size, lesson_rows, window, repeats, eval_every, eval_episodes)
+        require(min(sizes) >= 1, "algo: sizes and intervals are at least 1")
+        require(batch_size <= total_steps, f"algo.batch_size={batch_size} is more than algo.total_steps={total_steps}")
+        require(
+            batch_size <= lesson_rows * repeats,
+            f"algo.batch_size={batch_size} is more than a lesson of {lesson_rows} rows, {repeats} times over",
+        )
+        self.teacher, self.net, self.compute, self.play, self.init_from = teacher, net, compute, play, init_from
+        self.total_steps, self.seconds, self.batch_size = total_steps, seconds, batch_size
+        self.lesson_rows, self.window, self.repeats = lesson_rows, window, repeats
+        self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
+        self.aux_mine_weight, self.value_weight = aux_mine_weight, value_weight
+        self.mirror, self.averaging = mirror, averaging
+        self.eval_every, self.eval_episodes = eval_every, eval_episodes
+
+    def check(self, env: Environment, curriculum: Curriculum) -> None:
+        require(not curriculum.warm_up, "imitation learns one board at a time: leave out curriculum=")
+        self.teacher.check(env.game)
+        agent = NetworkAgent(
+            build_net(self.net, env.observation_space.shape, env.game.num_actions, self.init_from),
+            Compute("cpu", "float32", False),
+            self.play,
+        )
+        agent.check(env.game)
+        mine = agent.heads(env.observation_space.sample()[None]).mine
+        require(mine.shape[1:] == env.observation_space.shape[-2:], "imitation tells mines: choose net=cnn or residual")
+
+    def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
+        torch.manual_seed(int(run.generator("weights").integers(2**62)))
+        shape, actions = env.observation_space.shape, env.game.num_actions
+        saved = run.restore()
+        net = self.compute.prepare(build_net(self.net, shape, actions, self.init_from if saved is None else None))
+        average = copy.deepcopy(net).eval()
+        batches, done = max(self.total_steps // self.batch_size, 1), 0
+        optimizer = self._optimizer(net)
+        if saved is not None:
+            net.load_state_dict(saved["net"])
+            average.load_state_dict(saved["weights"])
+            optimizer.load(saved["optimizer"])
+            done = saved["batches"]
+
+        def state() -> dict[str, Any]:
+            require_sound(net, done * self.batch_size)
+            learner = {"net": net.state_dict(), "optimizer": optimizer.state(), "batches": done}
+            return {**weights_of(average, shape, actions), **learner}
+
+        fast, agent = self.compute.fast(net), NetworkAgent(average, self.compute, self.play)
+        with self._stream(env, run) as stream, run.progress("positions", batches * self.batch_size, 0) as advance:
+            while done < batches and optimizer.progress < 1:
+                optimizer.progress = spent(done / batches, self.seconds, run)
+                losses = self._losses(fast, stream.batch(done), image=done)
+                losses["grad_norm"] = optimizer.step(losses["loss"])
+                average_into(average, net, min(self.averaging, (done + 1) / (done + 10)))
+                done += 1
+                if done % self.eval_every == 0 or done == batches or optimizer.progress >= 1:
+                    figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
+                    require_sound(net, done * self.batch_size)
+                    score = selection_score(env, agent, self.eval_episodes, run.seed)
+                    run.log(done * self.batch_size, figures | {"eval/score": score, "train/lr": optimizer.current_lr})
+                    run.save_best(score, weights_of(average, shape, actions, torch.float16))
+                    advance(done * self.batch_size)
+                run.save_when_due(state)
+        run.save(state())
+        best = self.load_agent(run.best())
+        run.log(done * self.batch_size, mine_calibration(env, best, int(run.generator("calibration").integers(2**31))))
+        return best
+
+    def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
+        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
+
+    def _optimizer(self, net: nn.Module) -> Optimizer:
+        return Optimizer(
+            net,
+            self.compute,
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            max_grad_norm=self.max_grad_norm,
+            warm_up=self.warm_up,
+        )
+
+    def _stream(self, env: Environment, run: Run) -> LessonStream:
+        return LessonStream(
+            partial(self.teacher.lesson, env.game, run.seed, rows=self.lesson_rows),
+            run.seed,
+            rows=self.lesson_rows,
+            batch_size=self.batch_size,
+            window=self.window,
+            repeats=self.repeats,
+            device=self.compute.where,
+        )
+
+    def _losses(self, net: nn.Module, rows: list[Tensor], image: int) -> dict[str, Tensor]:
+        observation, right, mine, chance = rows
+        if self.mirror:
+            observation, right, mine = mirrored(observation, right, mine, image)
+        with self.compute.autocast():
+            heads: Heads = net(observation.contiguous())
+        hidden = observation < 0
+        losses = {
+            "policy_loss": cross_entropy(heads.policy, right, hidden.flatten(1)),
+            "mine_loss": mine_loss(heads.mine, mine.float(), hidden.flatten(1)),
+            "value_loss": value_loss(heads.value, chance),
+        }
+        weights = {"policy_loss": 1.0, "mine_loss": self.aux_mine_weight, "value_loss": self.value_weight}
+        return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
+
+
+def cross_entropy(policy: Tensor, right: Tensor, hidden: Tensor) -> Tensor:
+    """With the uniform distribution over the right actions, and the surprise that any of them is chosen.
+
+    The first makes the network tell every right action, the second keeps it away from wrong ones. What is `hidden`
+    (B, HW) is legal.
+    """
+    legal = hidden.repeat(1, policy.shape[1] // hidden.shape[1])
+    log_probs = MaskedCategorical(policy, legal).log_probs
+    each = -(torch.where(right, log_probs, 0.0).sum(dim=1) / right.sum(dim=1))
+    any_of_them = -log_probs.masked_fill(~right, NEVER).logsumexp(dim=1)
+    return (each + any_of_them).mean()
+
+
+def value_loss(value: Tensor, chance: Tensor) -> Tensor:
+    """Values run from -1, a loss, to 1; a chance below 0 is not known."""
+    known = chance >= 0
+    return (((value.float() - (2 * chance - 1)) ** 2) * known).sum() / known.sum().clamp_min(1)

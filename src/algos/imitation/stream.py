@@ -1,0 +1,86 @@
+"""Lessons by the stream: made by threads ahead of time, kept in a window on the device, drawn from at random."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from src.core.game import Game
+from src.core.seeding import generator
+
+
+@runtime_checkable
+class Teacher(Protocol):
+    def check(self, game: Game) -> None:
+        """Raise `LabError` where the teacher does not know the game."""
+
+    def lesson(self, game: Game, seed: int, number: int, rows: int) -> Any:
+        """Lesson `number`, a named tuple of arrays with `rows` rows each:
+
+        observation (rows, ...), right (rows, A) bool: the actions that are right, mine (rows, H, W): chance of a mine,
+        chance (rows,): chance to win, negative where it is not known. It depends on its arguments alone.
+        """
+
+
+class LessonStream:
+    """Batch b is drawn from `window` lessons in a row; after every lesson's worth of rows, `repeats` times over, the
+    oldest makes room for a new one. It is the same for the same seed, however many threads there are and wherever the
+    stream is entered.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int], Any],
+        seed: int,
+        *,
+        rows: int,
+        batch_size: int,
+        window: int,
+        repeats: int,
+        device: str,
+    ) -> None:
+        """`make(n)` is lesson n."""
+        self._make, self._seed = make, seed
+        self._rows, self._batch_size, self._window, self._device = rows, batch_size, window, device
+        self._batches_per_lesson = rows * repeats // batch_size
+        self._workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._threads = ThreadPoolExecutor(self._workers)
+        self._coming: dict[int, Future[Any]] = {}
+        self._held: list[Tensor] = []  # one tensor a field, `window` lessons long; lesson n is in slot n % window
+        self._newest = -1
+        self._random = torch.Generator(device)
+
+    def __enter__(self) -> "LessonStream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def batch(self, number: int) -> list[Tensor]:
+        """The rows of batch `number`; going backwards is not possible."""
+        last = number // self._batches_per_lesson + self._window - 1
+        while self._newest < last:
+            self._take(max(self._newest + 1, last - self._window + 1))
+        self._random.manual_seed(int(generator(self._seed, "batch", number).integers(2**62)))
+        size = (self._batch_size,)
+        rows = torch.randint(self._window * self._rows, size, device=self._device, generator=self._random)
+        return [field[rows] for field in self._held]
+
+    def _take(self, number: int) -> None:
+        for ahead in range(number, number + self._window + 2 * self._workers):
+            if ahead not in self._coming:
+                self._coming[ahead] = self._threads.submit(self._make, ahead)
+        lesson = [torch.from_numpy(array) for array in self._coming.pop(number).result()]
+        if not self._held:
+            shapes = [(self._window * self._rows, *field.shape[1:]) for field in lesson]
+            self._held = [
+                torch.zeros(shape, dtype=field.dtype, device=self._device)
+                for shape, field in zip(shapes, lesson, strict=True)
+            ]
+        first = number % self._window * self._rows
+        for held, field in zip(self._held, lesson, strict=True):
+            held[first : first + self._rows] = field.to(self._device, non_blocking=True)
+        self._newest = number

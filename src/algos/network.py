@@ -1,0 +1,227 @@
+"""What learners of networks share: where and how to compute, and the network as a player."""
+
+import contextlib
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from src.core import checkpoint
+from src.core.agent import Agent, Decision, RandomAgent
+from src.core.algorithm import Environment
+from src.core.arena import evaluate
+from src.core.errors import LabError, require
+from src.core.game import Game
+from src.core.run import Run, checkpoint_path
+from src.nets.boards import Heads
+from src.nets.masked import MaskedCategorical
+from src.nets.symmetry import averaged
+
+LARGEST_BATCH = 4096  # positions that are looked at in one go
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@runtime_checkable
+class Architecture(Protocol):
+    """The sizes of a network; built once it is known what it looks at and chooses from."""
+
+    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> nn.Module: ...
+
+
+@dataclass(frozen=True)
+class Compute:
+    device: str  # auto: the GPU if there is one
+    precision: str  # of the network's arithmetic on a GPU
+    compile: bool  # of the network, on a GPU
+
+    def __post_init__(self) -> None:
+        known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None
+        require(known, f"compute.device={self.device} is unknown: it is auto, cpu, cuda, cuda:1 and so on")
+        require(
+            self.precision in PRECISIONS,
+            f"compute.precision={self.precision} is unknown: choose one of {', '.join(PRECISIONS)}",
+        )
+        if self.device.startswith("cuda"):
+            require(
+                torch.cuda.is_available(), f"compute.device={self.device}, but torch sees no GPU here: use auto or cpu"
+            )
+
+    @property
+    def where(self) -> str:
+        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.where.startswith("cuda")
+
+    def prepare(self, net: nn.Module) -> nn.Module:
+        net = net.to(self.where).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if self.on_gpu:
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+            torch.backends.cudnn.benchmark = True
+        return net
+
+    def fast(self, net: nn.Module) -> Any:
+        """The same network and weights, compiled where that is wanted."""
+        return torch.compile(net, dynamic=False) if self.compile and self.on_gpu else net
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        if not self.on_gpu or self.precision == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast("cuda", PRECISIONS[self.precision])
+
+    def scaler(self) -> torch.amp.GradScaler:
+        """Gradients in float16 vanish unless they are scaled up; elsewhere it does nothing."""
+        return torch.amp.GradScaler(self.where, enabled=self.on_gpu and self.precision == "float16")
+
+
+@dataclass(frozen=True)
+class Play:
+    """How a finished network plays."""
+
+    sure_below: float  # mine probability below which cells are revealed in one go; 0: one at a time
+    symmetries: bool  # average over the mirror images of the board
+
+    def __post_init__(self) -> None:
+        require(0 <= self.sure_below < 1, f"play.sure_below={self.sure_below} is outside [0, 1)")
+
+
+class NetworkAgent(Agent):
+    """Plays the likeliest action. `why` holds the probabilities of actions and mines, and the value."""
+
+    games_in_step = 512
+
+    def __init__(self, net: nn.Module, compute: Compute, play: Play, *, greedy: bool = True) -> None:
+        """Not `greedy`, it draws its actions as the policy has them."""
+        self.net, self.compute, self.play, self.greedy = net.eval(), compute, play, greedy
+        self.deterministic = greedy
+
+    def check(self, game: Game) -> None:
+        require(
+            game.mirrored or not self.play.symmetries,
+            "play.symmetries averages over mirror images, but this game does not look the same in a mirror",
+        )
+        require(
+            game.players == 1 or self.play.sure_below == 0,
+            "play.sure_below reveals cells that hold no mine, which is of no use with two players: set it to 0",
+        )
+        view = game.view(game.initial(np.random.default_rng(0)))
+        observation = game.observe(view)
+        try:
+            known = self.heads(observation[None]).policy.shape[1]
+        except RuntimeError as error:
+            raise LabError(f"this network was trained for another kind of board: {error}") from error
+        # Fewer kinds of action than the game has will do: a network that only reveals plays where flags are allowed.
+        cells = int(np.prod(observation.shape[-2:]))
+        fewer_kinds = observation.ndim >= 2 and known < game.num_actions and known % cells == 0
+        require(
+            known == game.num_actions or fewer_kinds,
+            f"this network chooses among {known} actions here, but the game has {game.num_actions}: "
+            "configure the environment as it was trained",
+        )
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self.decide_batch(game, [view], [rng])[0]
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        heads = self.heads(np.stack([game.observe(view) for view in views]))
+        masks = np.stack([game.sensible_mask(view)[: heads.policy.shape[1]] for view in views])
+        probability = MaskedCategorical(heads.policy, torch.from_numpy(masks).to(heads.policy.device)).probs
+        parts = (probability, heads.mine.sigmoid(), heads.value)
+        rows = zip(rngs, masks, *(part.float().cpu().numpy() for part in parts), strict=True)
+        return [self._decision(*row) for row in rows]
+
+    def _decision(
+        self, rng: np.random.Generator, mask: np.ndarray, probability: np.ndarray, mine: np.ndarray, value: float
+    ) -> Decision:
+        why = {"action_probability": probability, "mine_probability": mine, "value": float(value)}
+        sure = np.flatnonzero(mask[: mine.size] & (mine.ravel() < self.play.sure_below))
+        if sure.size:
+            order = sure[np.argsort(mine.ravel()[sure])].tolist()
+            return Decision(order[0], why, order[1:])
+        if self.greedy:
+            return Decision(int(probability.argmax()), why)
+        return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), why)
+
+    def values(self, observations: np.ndarray) -> np.ndarray:
+        """(B,) what the network expects of each position."""
+        parts = np.array_split(observations, -(-len(observations) // LARGEST_BATCH))
+        return np.concatenate([self.heads(part).value.float().cpu().numpy() for part in parts])
+
+    @torch.inference_mode()
+    def heads(self, observations: np.ndarray) -> Heads:
+        batch = torch.from_numpy(observations).to(self.compute.where)
+        # No trying out of algorithms: games end one by one, so nearly every batch has a size never seen before.
+        with self.compute.autocast(), torch.backends.cudnn.flags(enabled=True, benchmark=False):
+            return averaged(self.net, batch) if self.play.symmetries else self.net(batch)
+
+
+def require_sound(net: nn.Module, step: int) -> None:
+    """Stop a run that diverged before it is saved; what was saved before stays."""
+    broken = [name for name, weight in net.named_parameters() if not bool(torch.isfinite(weight).all())]
+    require(
+        not broken,
+        f"training diverged at step {step}: weights ({', '.join(broken[:3])}) are no numbers any more; what was saved "
+        "is from before, try a smaller learning rate",
+    )
+
+
+def build_net(
+    architecture: Architecture, observation_shape: tuple[int, ...], num_actions: int, init_from: str | None
+) -> nn.Module:
+    """A new network, or one that goes on from the best of an earlier run."""
+    net = architecture.build(observation_shape, num_actions)
+    if init_from is not None:
+        saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
+        try:
+            net.load_state_dict({name: weight.float() for name, weight in saved["weights"].items()})
+        except (KeyError, AttributeError, RuntimeError) as error:
+            raise LabError(f"algo.init_from={init_from} holds no network like algo.net: {error}") from error
+    return net
+
+
+def load_network(architecture: Architecture, saved: dict[str, Any], compute: Compute) -> nn.Module:
+    """The network that `weights_of` described."""
+    net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"])
+    try:
+        net.load_state_dict({name: weight.float() for name, weight in saved["weights"].items()})
+    except RuntimeError as error:
+        raise LabError(f"the saved weights are of another network than algo.net describes: {error}") from error
+    return compute.prepare(net)
+
+
+def weights_of(
+    net: nn.Module, observation_shape: tuple[int, ...], num_actions: int, dtype: torch.dtype = torch.float32
+) -> dict[str, Any]:
+    """What `load_agent` needs. Kept for play, float16 will do: half the size, and no game is decided by the rest."""
+    weights = {name: weight.to(dtype) for name, weight in net.state_dict().items()}
+    return {"weights": weights, "observation_shape": list(observation_shape), "num_actions": num_actions}
+
+
+def selection_score(env: Environment, agent: Agent, episodes: int, seed: int) -> float:
+    """The share of games won, against the first baseline if there are two players, on games of no final figure."""
+    opponent = None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
+    return evaluate(env.game, agent, opponent, episodes, seed, stream="selection").total.win_rate
+
+
+def spent(share: float, seconds: float | None, run: Run) -> float:
+    """How much of the budget is used: of its steps, or of its time if there is a limit and that is nearer."""
+    return share if seconds is None else max(share, run.seconds / seconds)
+
+
+def average_into(average: nn.Module, net: nn.Module, decay: float) -> None:
+    """Move the running average of the weights a little towards the newest."""
+    with torch.no_grad():
+        for kept, new in zip(average.parameters(), net.parameters(), strict=True):
+            kept.lerp_(new, 1 - decay)
+
+
+def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:
+    return torch.as_tensor(array).to(device, non_blocking=True)

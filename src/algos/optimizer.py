@@ -1,0 +1,61 @@
+"""AdamW with warm-up and cosine decay, gradient clipping and mixed precision: one object, one `step`."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from src.algos.network import Compute
+from src.core.errors import require
+
+
+class Optimizer:
+    def __init__(
+        self,
+        net: nn.Module,
+        compute: Compute,
+        *,
+        lr: float,
+        weight_decay: float,
+        max_grad_norm: float,
+        warm_up: int = 0,
+    ) -> None:
+        """The learning rate rises over `warm_up` updates and falls along a cosine with `progress`, to nothing at 1."""
+        require(lr > 0, f"algo.lr={lr}: a learning rate is above 0")
+        require(max_grad_norm > 0, f"algo.max_grad_norm={max_grad_norm} has to be above 0")
+        self.net, self.lr, self.max_grad_norm = net, lr, max_grad_norm
+        self.warm_up, self.done, self.progress = warm_up, 0, 0.0
+        self._adamw = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=weight_decay, fused=compute.on_gpu)
+        self._scaler = compute.scaler()
+
+    @property
+    def current_lr(self) -> float:
+        rise = min(1.0, (self.done + 1) / (self.warm_up + 1))
+        return self.lr * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, self.progress)))
+
+    def step(self, loss: Tensor) -> Tensor:
+        """Learn from a loss; returns the norm of its gradient before clipping."""
+        for group in self._adamw.param_groups:
+            group["lr"] = self.current_lr
+        self._adamw.zero_grad(set_to_none=True)
+        self._scaler.scale(loss).backward()
+        self._scaler.unscale_(self._adamw)
+        norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.max_grad_norm)
+        self._scaler.step(self._adamw)
+        self._scaler.update()
+        self.done += 1
+        return norm
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "adamw": self._adamw.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "done": self.done,
+            "progress": self.progress,
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self._adamw.load_state_dict(saved["adamw"])
+        self._scaler.load_state_dict(saved["scaler"])
+        self.done, self.progress = saved["done"], saved["progress"]

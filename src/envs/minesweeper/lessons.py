@@ -1,0 +1,257 @@
+"""Positions with what a solver would do in them, for networks to learn from.
+
+A lesson is a fixed number of rows from games that the teacher plays. Lesson n of a seed is the same wherever and in
+whatever order it is made, so a stream of them can be made by many threads, broken off, and taken up again.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from src.core.errors import require
+from src.core.game import Game
+from src.core.seeding import generator
+from src.envs.minesweeper import rules
+from src.envs.minesweeper.encoding import BASE_PLANES
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, below
+from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel
+from src.envs.minesweeper.solver.endgame import best_ending
+from src.envs.minesweeper.solver.exact import ENDING, PATIENCE
+from src.envs.minesweeper.solver.guess import best_guess, list_guesses
+from src.envs.minesweeper.solver.local import deduce, estimate
+from src.envs.minesweeper.solver.pairs import coin_tosses
+from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine, make_engine
+
+STATES = 1 << 16
+UNTOLD = -1.0  # a chance that is not known, as the game was broken off or took a turn that its player would not take
+EARLY = 8  # guesses of a game, one of which may be drawn
+PROMISING = 8  # guesses that are drawn among
+
+_kept = threading.local()
+
+
+class Lesson(NamedTuple):
+    observation: np.ndarray  # (rows, H, W) int8: the board as it is seen
+    right: np.ndarray  # (rows, A) bool: the actions the teacher approves of
+    mine: np.ndarray  # (rows, H, W) float16: probability of a mine
+    chance: np.ndarray  # (rows,) float32: chance to win from here, or UNTOLD
+
+
+@entry
+def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
+    """All safe cells are right where there are any, else the best guess, with exact probabilities for every cell.
+
+    In half of the games one of the first guesses is to be drawn among the promising ones, if the game has that many: so
+    the lessons also tell what other guesses lead to.
+    """
+    game, visible = boards.games[0], boards.visible[0]
+    known, probability, moves = (
+        np.zeros(visible.size, np.int8),
+        np.zeros(visible.size),
+        np.zeros(visible.size, np.int32),
+    )
+    used = _begin(boards, lesson, used, fewest, most, uniform)
+    first = used  # the earliest row whose chance is yet to be told
+    wander = below(game, 2 * EARLY)  # the guess, counted from 0, that is drawn among the promising ones
+    guess = 0
+    while game.status == PLAYING and used < lesson.chance.size:
+        status, log_completions = examine(visible, known, game.mines, e, probability)
+        if status != CONSISTENT:  # too entangled for the engine at hand, which is rare: the game is left here
+            break
+        used = _write(lesson, used, visible, probability)
+        count = 0
+        for cell in np.flatnonzero(lesson.right[used - 1]):
+            moves[count] = cell
+            count += 1
+        if count > 0:
+            _reveal_some(boards, moves, count)
+            continue
+        choice, chance = _choose(visible, known, game.mines, e, probability, log_completions)
+        lesson.right[used - 1, choice] = True
+        if chance >= 0.0:
+            lesson.chance[first:used] = chance
+            first = used
+        if guess == wander:
+            choice = _other_guess(game, visible, e, probability)
+            first = used
+        guess += 1
+        used = _reveal_guess(boards, e, lesson, used, choice, known, probability)
+    if game.status != PLAYING:
+        lesson.chance[first:used] = game.status == WON
+    return used
+
+
+@kernel
+def _begin(boards: Boards, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
+    """Start a game with a uniformly drawn reveal; where the player makes it, any is right, and that is a row."""
+    game, cells = boards.games[0], boards.visible.shape[1]
+    rules.deal(boards, 0, fewest, most)
+    if not uniform:
+        lesson.observation[used], lesson.mine[used] = boards.visible[0], game.mines / cells
+        lesson.right[used, :cells] = True
+        used += 1
+    rules.reveal(boards, 0, below(game, cells))
+    return used
+
+
+@kernel
+def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
+    """Reveal all of the safe cells, or as often any number of them, so that lessons show every stage between."""
+    game = boards.games[0]
+    if below(game, 2) == 0:
+        wanted = 1 + below(game, count)
+        for k in range(wanted):  # the first steps of a shuffle
+            other = k + below(game, count - k)
+            moves[k], moves[other] = moves[other], moves[k]
+        count = wanted
+    for k in range(count):
+        if boards.visible[0, moves[k]] < 0:
+            rules.reveal(boards, 0, moves[k])
+
+
+@kernel
+def _choose(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
+) -> tuple[int, float]:
+    """The best guess, and its chance to win if the rest of the game could be searched, else UNTOLD."""
+    if log_completions < np.log(ENDING + 0.5):
+        completions = int(np.round(np.exp(log_completions)))
+        cell, chance = best_ending(visible, known, mines, e, completions, PATIENCE)
+        if cell >= 0:
+            return cell, chance
+    return best_guess(visible, known, mines, e, probability, log_completions), UNTOLD
+
+
+@kernel
+def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
+    risk = np.zeros(visible.size)
+    coin_tosses(visible, e, probability, risk)
+    shortlist = list_guesses(visible, e, probability, risk)
+    return shortlist[below(game, min(shortlist.size, PROMISING))]
+
+
+@kernel
+def _reveal_guess(
+    boards: Boards, e: Engine, lesson: Lesson, used: int, choice: int, known: np.ndarray, probability: np.ndarray
+) -> int:
+    """A guess that shows a zero gives a row before the cascade too: who looks ahead sees no further than the zero."""
+    game, visible = boards.games[0], boards.visible[0]
+    if boards.number[0, choice] == 0 and used < lesson.chance.size:
+        visible[choice] = 0
+        status, _ = examine(visible, known, game.mines, e, probability)
+        if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
+            used = _write(lesson, used, visible, probability)
+        visible[choice] = rules.HIDDEN
+    rules.reveal(boards, 0, choice)
+    return used
+
+
+@kernel
+def _write(lesson: Lesson, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
+    """A row in which all cells that are certainly safe are right."""
+    lesson.observation[used], lesson.mine[used] = visible, probability
+    for cell in range(visible.size):
+        lesson.right[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
+    return used + 1
+
+
+@entry
+def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
+    """One forced move, drawn at random, is right; positions without one are guessed through and give no row."""
+    game, visible, number = boards.games[0], boards.visible[0], boards.number[0]
+    known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
+    moves = np.zeros(2 * visible.size, np.int32)
+    flags = lesson.right.shape[1] > visible.size
+    first = used
+    used = _begin(boards, lesson, used, fewest, most, uniform)
+    while game.status == PLAYING and used < lesson.chance.size:
+        if not deduce(visible, known, game.mines, e):
+            break
+        count = 0
+        for cell in range(visible.size):
+            if visible[cell] < 0 and known[cell] == SAFE:
+                moves[count] = cell
+                count += 1
+            elif flags and visible[cell] == rules.HIDDEN and known[cell] == MINE:
+                moves[count] = visible.size + cell
+                count += 1
+        if count == 0:
+            rules.reveal(boards, 0, _safest(visible, known, game.mines, e, probability))
+            continue
+        move = moves[below(game, count)]
+        lesson.observation[used], lesson.mine[used] = visible, number == rules.MINE
+        lesson.right[used] = False
+        lesson.right[used, move] = True
+        used += 1
+        if move < visible.size:
+            rules.reveal(boards, 0, move)
+        else:
+            rules.toggle_flag(boards, 0, move - visible.size)
+    if game.status != PLAYING:
+        lesson.chance[first:used] = game.status == WON
+    return used
+
+
+@kernel
+def _safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> int:
+    estimate(visible, known, mines, e, probability)
+    best, choice = 2.0, 0
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN and probability[cell] < best:
+            best, choice = probability[cell], cell
+    return choice
+
+
+class Teacher:
+    """Plays game after game and writes down what it would do."""
+
+    play: ClassVar[Callable]  # one game, to its end or until the rows are full; returns the rows used so far
+
+    def check(self, game: Game) -> None:
+        require(isinstance(game, Minesweeper), "this teacher knows Minesweeper and nothing else: choose another")
+        assert isinstance(game, Minesweeper)
+        extra = game.encoding.planes - BASE_PLANES
+        require(
+            extra <= 0, "lessons show the bare board: leave out the planes frontier, remaining_mines_ratio, progress"
+        )
+
+    def lesson(self, game: Game, seed: int, number: int, rows: int) -> Lesson:
+        assert isinstance(game, Minesweeper)
+        boards, engine = _room(game)
+        boards.games[0]["random"] = generator(seed, "lesson", number).integers(2**64, dtype=np.uint64)
+        board, flat = (rows, game.rows, game.cols), (rows, game.cells)
+        lesson = Lesson(
+            np.zeros(flat, np.int8),
+            np.zeros((rows, game.num_actions), np.bool_),
+            np.zeros(flat, np.float32),
+            np.full(rows, UNTOLD, np.float32),
+        )
+        used = 0
+        while used < rows:
+            used = type(self).play(boards, engine, lesson, used, *game.mine_range, game.first_click == "uniform")
+        mine = lesson.mine.astype(np.float16).reshape(board)
+        return Lesson(lesson.observation.reshape(board), lesson.right, mine, lesson.chance)
+
+
+def _room(game: Minesweeper) -> tuple[Boards, Engine]:
+    """This thread's own board and engine, kept as they take long to make."""
+    key = (game.rows, game.cols, game.safe_neighborhood)
+    if getattr(_kept, "key", None) != key:
+        _kept.boards = rules.new_boards(1, *key)
+        _kept.engine, _kept.key = make_engine(key[:2], STATES), key
+    return _kept.boards, _kept.engine
+
+
+class ExactTeacher(Teacher):
+    """Knows every probability, guesses well, and is soft about it: all safe cells are right."""
+
+    play = staticmethod(_play_exactly)
+
+
+class RulesTeacher(Teacher):
+    """Knows the two classic rules, names one forced move at a time, and shows where the mines really are."""
+
+    play = staticmethod(_play_by_rules)

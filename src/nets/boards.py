@@ -1,0 +1,129 @@
+"""Networks for boards: three heads on a stack of convolutions that keeps the board's shape.
+
+    board (B, H, W) int8, or planes (B, C, H, W)
+      -> trunk (B, F, H, W)
+           policy: 1x1 conv, one plane a kind of action -> (B, kinds * H * W), all of the first kind first
+           value:  pooled -> MLP                        -> (B,)
+           mine:   1x1 conv                             -> (B, H, W)
+
+Nothing depends on H and W, so one set of weights plays boards of every size, as long as actions belong to cells. Where
+they do not, the policy is a dense layer for one size of board.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from src.core.errors import require
+
+BOARD_PLANES = 11  # of a board given as int8: revealed, flagged, and one for each number 0..8
+
+
+class Heads(NamedTuple):
+    policy: Tensor  # (B, A) logits
+    value: Tensor  # (B,)
+    mine: Tensor  # (B, H, W) logits, or (B, 0) of networks that have no such head
+
+
+@dataclass(frozen=True)
+class CNN:
+    """Three plain convolutions: small and quick to learn."""
+
+    hidden: int  # channels of the last two
+
+    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
+        inputs = input_planes(observation_shape)
+        trunk = nn.Sequential(
+            nn.Conv2d(inputs, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.GroupNorm(4, 32),
+            nn.Conv2d(32, self.hidden, 3, padding=1),
+            nn.ReLU(),
+            nn.GroupNorm(8, self.hidden),
+            nn.Conv2d(self.hidden, self.hidden, 3, padding=1),
+            nn.ReLU(),
+        )
+        return BoardNet(trunk, self.hidden, observation_shape, num_actions)
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A residual tower in which every few blocks the whole board is summed up and told to every cell."""
+
+    channels: int
+    blocks: int
+    pool_every: int  # blocks; 0 for never
+
+    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
+        require(self.blocks >= 1, f"net.blocks={self.blocks}: a tower has at least one block")
+        tower = [
+            ResidualBlock(self.channels, pooled=self.pool_every > 0 and (number + 1) % self.pool_every == 0)
+            for number in range(self.blocks)
+        ]
+        stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
+        trunk = nn.Sequential(stem, *tower, nn.ReLU())
+        return BoardNet(trunk, self.channels, observation_shape, num_actions)
+
+
+class ResidualBlock(nn.Module):
+    """Without normalisation: the last convolution starts at zero, so the block begins as the identity."""
+
+    def __init__(self, channels: int, pooled: bool) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        self.summary = nn.Linear(2 * channels, channels) if pooled else None
+        nn.init.kaiming_normal_(self.first.weight, nonlinearity="relu")
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = self.first(torch.relu(x))
+        if self.summary is not None:
+            inner = inner + self.summary(pooled(torch.relu(inner)))[:, :, None, None]
+        return x + self.second(torch.relu(inner))
+
+
+class BoardNet(nn.Module):
+    def __init__(self, trunk: nn.Module, channels: int, observation_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__()
+        cells = observation_shape[-2] * observation_shape[-1]
+        self.trunk = trunk
+        self.policy_head: nn.Module
+        if num_actions % cells == 0:
+            self.policy_head = nn.Sequential(nn.Conv2d(channels, num_actions // cells, 1), nn.Flatten())
+        else:
+            thin = nn.Conv2d(channels, 8, 1)
+            self.policy_head = nn.Sequential(thin, nn.ReLU(), nn.Flatten(), nn.Linear(8 * cells, num_actions))
+        self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
+        self.mine_head = nn.Conv2d(channels, 1, 1)
+
+    def forward(self, observation: Tensor) -> Heads:
+        planes = as_planes(observation, self.mine_head.weight.dtype)
+        features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
+        value = self.value_head(pooled(features)).squeeze(-1)
+        return Heads(self.policy_head(features), value, self.mine_head(features).squeeze(1))
+
+
+def pooled(features: Tensor) -> Tensor:
+    """(B, 2F): mean and maximum of each channel over the board."""
+    return torch.cat([features.mean(dim=(2, 3)), features.amax(dim=(2, 3))], dim=1)
+
+
+def input_planes(observation_shape: tuple[int, ...]) -> int:
+    require(
+        len(observation_shape) in (2, 3),
+        f"an observation of shape {observation_shape} is no board: this network takes (H, W) or (C, H, W)",
+    )
+    return BOARD_PLANES if len(observation_shape) == 2 else observation_shape[0]
+
+
+def as_planes(observation: Tensor, dtype: torch.dtype) -> Tensor:
+    """Planes (B, C, H, W) as they are; a board (B, H, W), -2 a flag, -1 hidden, 0..8 a number, spread into planes."""
+    if observation.dim() == 4:
+        return observation.to(dtype)
+    kinds = torch.arange(9, device=observation.device).view(1, 9, 1, 1)
+    board = observation.unsqueeze(1)
+    return torch.cat([board >= 0, board == -2, board == kinds], dim=1).to(dtype)

@@ -1,0 +1,36 @@
+"""A network for observations that are no boards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+from src.core.errors import require
+from src.nets.boards import Heads
+
+
+@dataclass(frozen=True)
+class MLP:
+    """Fully connected layers over whatever is observed, laid out flat."""
+
+    hidden: Sequence[int]  # neurons of each layer
+
+    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "FlatNet":
+        require(len(self.hidden) >= 1, "net.hidden: there has to be at least one layer, such as [128, 128]")
+        return FlatNet([prod(observation_shape), *self.hidden], num_actions)
+
+
+class FlatNet(nn.Module):
+    def __init__(self, sizes: Sequence[int], num_actions: int) -> None:
+        super().__init__()
+        layers = [nn.Sequential(nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(sizes)]
+        self.trunk = nn.Sequential(nn.Flatten(), *layers)
+        self.policy_head, self.value_head = nn.Linear(sizes[-1], num_actions), nn.Linear(sizes[-1], 1)
+
+    def forward(self, observation: Tensor) -> Heads:
+        features = self.trunk(observation.to(self.value_head.weight.dtype))
+        nowhere = torch.zeros(len(observation), 0, device=observation.device)
+        return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), nowhere)

@@ -1,0 +1,149 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.algos.imitation import Imitation
+from src.algos.imitation.learning import cross_entropy, value_loss
+from src.algos.imitation.stream import LessonStream
+from src.algos.network import Compute, Play
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.lessons import ExactTeacher, RulesTeacher
+from src.nets.boards import Residual
+from src.nets.flat import MLP
+from src.nets.losses import mine_loss
+from tests.algos.test_ppo import killed_after, read_column, run_in
+
+CPU = Compute("cpu", "float32", compile=False)
+
+
+def imitation(**changes: Any) -> Imitation:
+    settings: dict[str, Any] = {
+        "teacher": ExactTeacher(),
+        "net": Residual(8, 2, 2),
+        "compute": CPU,
+        "play": Play(sure_below=0.0, symmetries=False),
+        "init_from": None,
+        "total_steps": 640,
+        "seconds": None,
+        "batch_size": 32,
+        "lesson_rows": 64,
+        "window": 2,
+        "repeats": 2,
+        "lr": 3e-3,
+        "warm_up": 5,
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "aux_mine_weight": 1.0,
+        "value_weight": 0.1,
+        "mirror": True,
+        "averaging": 0.9,
+        "eval_every": 10,
+        "eval_episodes": 20,
+    }
+    return Imitation(**{**settings, **changes})
+
+
+def minesweeper(size: int = 5, mines: int = 3, **settings: Any) -> MinesweeperEnv:
+    options = {"first_click": "uniform", "flag_actions": False, "compact": True, **settings}
+    return MinesweeperEnv(EnvConfig(H=size, W=size, mine_count=mines, **options))
+
+
+def test_the_losses_by_hand():
+    policy = torch.log(torch.tensor([[1.0, 2.0, 1.0]]))
+    right, hidden = torch.tensor([[True, True, False]]), torch.ones(1, 3, dtype=torch.bool)
+    each, any_of_them = -(np.log(0.25) + np.log(0.5)) / 2, -np.log(0.25 + 0.5)
+    assert cross_entropy(policy, right, hidden).item() == pytest.approx(each + any_of_them)
+    hidden = torch.tensor([[[True, False, False]]])
+    logits, probability = torch.tensor([[[0.0, 9.0, 9.0]]]), torch.tensor([[[0.25, 0.0, 0.0]]])
+    assert mine_loss(logits, probability, hidden.flatten(1)).item() == pytest.approx(np.log(2)), (
+        "revealed cells do not count"
+    )
+    value, chance = torch.tensor([0.5, 0.0]), torch.tensor([1.0, -1.0])
+    assert value_loss(value, chance).item() == pytest.approx(0.25), "what is not known does not count"
+
+
+def test_the_stream_is_the_same_wherever_it_is_entered():
+    made = []
+
+    def make(number: int) -> list[np.ndarray]:
+        made.append(number)
+        return [np.full(4, number), np.arange(4) + 10 * number]
+
+    settings: dict[str, Any] = {"rows": 4, "batch_size": 2, "window": 3, "repeats": 1, "device": "cpu"}
+    with LessonStream(make, 0, **settings) as stream:
+        whole = [stream.batch(number) for number in range(8)]
+    with LessonStream(make, 0, **settings) as stream:
+        late = stream.batch(5)
+    assert all(torch.equal(a, b) for a, b in zip(whole[5], late, strict=True))
+    for number, (lesson, row) in enumerate(whole):
+        assert torch.equal(row // 10, lesson), "fields stay together"
+        assert lesson.min() >= number // 2
+        assert lesson.max() < number // 2 + 3
+    assert len({tuple(row.tolist()) for _, row in whole}) > 4, "batches differ"
+
+
+def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
+    env = minesweeper()
+    with run_in(tmp_path / "run") as run:
+        imitation(total_steps=9600, eval_every=300, eval_episodes=300).fit(env, Curriculum({}, None), run)
+    assert read_column(tmp_path / "run", "eval/score")[-1] > 0.5, "random play wins about one game in ten"
+
+
+def test_the_rule_teacher_is_learned_from_too(tmp_path: Path):
+    with run_in(tmp_path / "run") as run:
+        algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=5, eval_episodes=1)
+        algo.fit(minesweeper(), Curriculum({}, None), run)
+    losses = read_column(tmp_path / "run", "losses/policy_loss")
+    assert losses[-1] < losses[0]
+
+
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
+    with run_in(tmp_path / "whole") as run:
+        whole = imitation().fit(minesweeper(), Curriculum({}, None), run)
+    with killed_after(7, tmp_path / "killed") as run:
+        imitation().fit(minesweeper(), Curriculum({}, None), run)
+    with run_in(tmp_path / "killed") as run:
+        resumed = imitation().fit(minesweeper(), Curriculum({}, None), run)
+    for a, b in zip(whole.net.parameters(), resumed.net.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_what_the_teacher_cannot_show_is_refused():
+    with pytest.raises(LabError, match="bare board"):
+        imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
+    with pytest.raises(LabError, match="choose net=cnn or residual"):
+        imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
+    with pytest.raises(LabError, match="more than a lesson"):
+        imitation(batch_size=200)
+    with pytest.raises(LabError, match="one board at a time"):
+        imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))
+
+
+def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
+    env = minesweeper()
+    with run_in(tmp_path / "run") as run:
+        agent = imitation(play=Play(sure_below=0.9, symmetries=False)).fit(env, Curriculum({}, None), run)
+    view = env.game.view(env.game.initial(np.random.default_rng(0)))
+    decision = agent.decide(env.game, view, np.random.default_rng(0))
+    mine = decision.why["mine_probability"].ravel()
+    order = [decision.action, *decision.then]
+    hidden = np.flatnonzero(view.visible.ravel() < 0)
+    assert set(order) == {int(cell) for cell in hidden if mine[cell] < 0.9}
+    assert list(mine[order]) == sorted(mine[order]), "the surest first"
+
+
+def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Path):
+    with run_in(tmp_path / "run") as run:
+        agent = imitation().fit(minesweeper(), Curriculum({}, None), run)
+    flags = minesweeper(flag_actions=True, compact=False)
+    agent.check(flags.game)
+    view = flags.game.view(flags.game.initial(np.random.default_rng(1)))
+    assert agent.decide(flags.game, view, np.random.default_rng(0)).action in range(25)
+    with pytest.raises(LabError, match="another kind of board"):
+        agent.check(minesweeper(compact=False, progress=True).game)

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from src.core.errors import LabError
+from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.game import Minesweeper, View
+from src.envs.minesweeper.lessons import UNTOLD, ExactTeacher, RulesTeacher, Teacher
+from src.envs.minesweeper.solver import analyse, choose, forced_moves
+from src.envs.tictactoe.rules import TicTacToe
+
+
+def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweeper:
+    options = {"first_click": "uniform", "flag_actions": False, **settings}
+    return Minesweeper(rows, cols, mines, **options)
+
+
+@pytest.mark.parametrize("teacher", [ExactTeacher(), RulesTeacher()], ids=lambda teacher: type(teacher).__name__)
+def test_a_lesson_depends_on_its_seed_and_number_alone(teacher: Teacher):
+    first, again = teacher.lesson(board(), 3, 4, 100), teacher.lesson(board(), 3, 4, 100)
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    for other in (teacher.lesson(board(), 3, 5, 100), teacher.lesson(board(), 4, 4, 100)):
+        assert not np.array_equal(first.observation, other.observation)
+
+
+def test_the_exact_teacher_says_what_the_exact_solver_says():
+    lesson = ExactTeacher().lesson(board(), 0, 0, 300)
+    guesses = 0
+    for visible, right, mine in zip(lesson.observation, lesson.right, lesson.mine, strict=True):
+        exact = analyse(visible, 6).mine_probability
+        assert mine == pytest.approx(exact, abs=1e-3)
+        safe = (visible.ravel() < 0) & (exact.ravel() == 0)
+        if safe.any():
+            assert np.array_equal(right, safe)
+        else:
+            guesses += 1
+            assert np.flatnonzero(right).tolist() == [choose(visible, 6).action]
+    assert guesses > 5
+
+
+def test_chances_are_those_of_the_games():
+    lesson = ExactTeacher().lesson(board(8, 8, 10), 1, 0, 4000)
+    told = lesson.chance[lesson.chance != UNTOLD]
+    assert ((told >= 0) & (told <= 1)).all()
+    assert len(told) > 0.95 * len(lesson.chance)
+    first_rows = [0, *(1 + np.flatnonzero(np.diff((lesson.observation >= 0).sum((1, 2))) < 0))]
+    starts = lesson.chance[first_rows]
+    assert np.mean(starts[starts >= 0]) == pytest.approx(0.89, abs=0.04), "as often as the solver wins"
+
+
+@pytest.mark.parametrize("flags", [False, True])
+def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
+    lesson = RulesTeacher().lesson(board(flag_actions=flags), 0, 0, 300)
+    kinds = set()
+    for visible, right, mine in zip(lesson.observation, lesson.right, lesson.mine, strict=True):
+        [action] = np.flatnonzero(right)
+        kind, cell = divmod(int(action), 35)
+        forced = forced_moves(View(visible, 6, over=False))
+        assert (("reveal", "flag")[kind], cell) in forced
+        assert mine.ravel()[cell] == kind, "where the mines really are"
+        assert set(np.unique(mine)) <= {0, 1}
+        kinds.add(kind)
+    assert kinds == ({0, 1} if flags else {0})
+
+
+def test_where_the_player_begins_the_first_row_lets_it_begin_anywhere():
+    lesson = ExactTeacher().lesson(board(first_click="agent"), 0, 0, 50)
+    assert (lesson.observation[0] == -1).all()
+    assert lesson.right[0].all()
+    assert lesson.mine[0] == pytest.approx(np.full((5, 7), 6 / 35), abs=1e-3)
+
+
+def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():
+    lesson = ExactTeacher().lesson(board(8, 8, 10), 0, 0, 3000)
+    lone = 0
+    for visible in lesson.observation:
+        for row, col in np.argwhere(visible == 0):
+            lone += (visible[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2] < 0).any()
+    assert lone > 0
+
+
+def test_other_games_and_boards_with_extra_planes_are_refused():
+    with pytest.raises(LabError, match="knows Minesweeper"):
+        ExactTeacher().check(TicTacToe(symmetric=True))
+    with pytest.raises(LabError, match="bare board"):
+        ExactTeacher().check(board(encoding=Encoding(progress=True)))
+    ExactTeacher().check(board())

@@ -1,0 +1,112 @@
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.core.errors import LabError
+from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.planes import encode
+from src.nets.boards import CNN, Residual, as_planes
+from src.nets.symmetry import averaged, mirrored, mirrors
+
+ARCHITECTURES = [CNN(16), Residual(8, 3, 2), Residual(8, 1, 0)]
+
+
+def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
+    return torch.randint(-2, 9, (batch, rows, cols), dtype=torch.int8, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
+def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CNN | Residual):
+    rows, cols = 3, 5
+    module = net.build((rows, cols), 2 * rows * cols)
+    conv: Any = module.policy_head[0]  # type: ignore[index]
+    with torch.no_grad():
+        conv.weight.zero_()
+        conv.bias.copy_(torch.tensor([1.0, -1.0]))
+    policy = module(board(rows, cols)).policy
+    assert (policy[:, : rows * cols] == 1).all()
+    assert (policy[:, rows * cols :] == -1).all()
+
+
+def test_a_logit_belongs_to_the_cell_of_its_number():
+    """What changes in one corner is seen in the logits of that corner, of either kind, and of no cell far away."""
+    rows, cols = 9, 12
+    module = Residual(8, 1, 0).build((rows, cols), 2 * rows * cols)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(generator=torch.Generator().manual_seed(1))
+    before = torch.full((1, rows, cols), -1, dtype=torch.int8)
+    after = before.clone()
+    after[0, rows - 1, 0] = 3
+    changed = (module(before).policy != module(after).policy)[0].view(2, rows, cols)
+    assert changed[:, rows - 1, 0].all()
+    assert not changed[:, 0, :].any()
+    assert not changed[:, :, cols - 1].any()
+
+
+@pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
+def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
+    module = net.build((8, 8), 64)
+    heads = module(board(16, 30))
+    assert heads.policy.shape == (2, 480)
+    assert heads.value.shape == (2,)
+    assert heads.mine.shape == (2, 16, 30)
+
+
+def test_actions_that_belong_to_no_cell_get_a_dense_layer():
+    assert CNN(16).build((4, 3, 3), 20)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 20)
+
+
+def test_a_board_spread_into_planes_is_what_the_environment_shows():
+    visible = board(4, 7, batch=1)
+    expected = encode(Encoding(), visible[0].numpy(), 5)
+    assert np.array_equal(as_planes(visible, torch.float32)[0].numpy(), expected)
+
+
+def test_what_is_no_board_is_refused():
+    with pytest.raises(LabError, match="no board"):
+        CNN(16).build((5,), 5)
+
+
+def test_a_tower_begins_as_its_first_convolution():
+    """The blocks start as the identity, whatever their number."""
+    module = Residual(8, 4, 2).build((4, 4), 16)
+    planes = as_planes(board(4, 4), torch.float32)
+    stem = next(iter(module.trunk.children()))
+    assert torch.equal(module.trunk(planes), torch.relu(stem(planes)))
+
+
+@pytest.mark.parametrize(("rows", "cols", "count"), [(4, 4, 8), (3, 5, 4)])
+def test_mirrors_are_all_different_and_undone(rows: int, cols: int, count: int):
+    x = torch.arange(rows * cols).view(1, rows, cols)
+    images = [turn(x) for turn, _ in mirrors(rows, cols)]
+    assert len({tuple(image.flatten().tolist()) for image in images}) == count
+    assert all(torch.equal(undo(turn(x)), x) for turn, undo in mirrors(rows, cols))
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5)])
+def test_the_average_is_the_same_for_every_mirror_image(shape: tuple[int, int]):
+    net = Residual(8, 1, 1).build(shape, 2 * shape[0] * shape[1])
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(3))
+    x = board(*shape)
+    plain, average = net(x), averaged(net, x)
+    assert not torch.allclose(plain.policy, average.policy)
+    for turn, undo in mirrors(*shape):
+        image = averaged(net, turn(x))
+        policy = undo(image.policy.view(2, 2, *turn(x).shape[-2:])).flatten(1)
+        assert torch.allclose(policy, average.policy, atol=1e-5)
+        assert torch.allclose(undo(image.mine), average.mine, atol=1e-5)
+        assert torch.allclose(image.value, average.value, atol=1e-5)
+
+
+def test_labels_are_turned_with_their_board():
+    x = board(3, 5, batch=4)
+    right, mine = torch.cat([x > 3, x > 5], dim=1).flatten(1), x.float()
+    for choice in range(4):
+        turned, policy, cells = mirrored(x, right, mine, choice)
+        assert torch.equal(policy, torch.cat([turned > 3, turned > 5], dim=1).flatten(1))
+        assert torch.equal(cells, turned.float())
