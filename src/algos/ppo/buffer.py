@@ -1,0 +1,79 @@
+"""What a rollout leaves to learn from: T steps of N environments, and the advantages computed from them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from src.nets.masked import require_legal
+
+
+class Batch(NamedTuple):
+    observations: Tensor  # (B, ...)
+    masks: Tensor  # (B, A) bool
+    actions: Tensor  # (B,) int64
+    log_probs: Tensor  # (B,) of the actions when they were taken
+    values: Tensor  # (B,) as estimated then
+    advantages: Tensor  # (B,)
+    returns: Tensor  # (B,)
+    mines: Tensor  # (B, H, W) bool, or (B, 0) in games without mines
+
+
+class RolloutBuffer:
+    def __init__(self, steps: int, observations: Tensor, masks: Tensor, mines: Tensor) -> None:
+        """`observations` (N, ...), `masks` (N, A) and `mines` (N, ...) show what a step of N environments holds."""
+
+        def room(like: Tensor) -> Tensor:
+            return torch.zeros((steps, *like.shape), dtype=like.dtype, device=like.device)
+
+        scalars = torch.zeros(observations.shape[0], device=observations.device)
+        self.observations, self.masks, self.mines = room(observations), room(masks), room(mines)  # (T, N, ...)
+        self.actions = room(scalars.long())  # this and the following (T, N)
+        self.log_probs, self.values, self.rewards = room(scalars), room(scalars), room(scalars)
+        self.dones = room(scalars.bool())
+        self.advantages, self.returns = room(scalars), room(scalars)
+        self._filled = 0
+
+    def add(
+        self,
+        observations: Tensor,
+        masks: Tensor,
+        mines: Tensor,
+        actions: Tensor,
+        log_probs: Tensor,
+        values: Tensor,
+        rewards: Tensor,
+        dones: Tensor,
+    ) -> None:
+        """One step: what was seen, done and paid, and which games it ended."""
+        names = ("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones")
+        given = (observations, masks, mines, actions, log_probs, values, rewards, dones)
+        for name, value in zip(names, given, strict=True):
+            getattr(self, name)[self._filled] = value
+        self._filled += 1
+
+    def compute_gae(self, last_values: Tensor, gamma: float, lam: float) -> None:
+        """Generalised advantage estimation (Schulman et al. 2016); `last_values` (N,) follow the last step.
+
+        A step that ends a game has nothing after it. Where a game was merely cut off, the value of its last position is
+        in the reward already.
+        """
+        require_legal(self.masks, "rollout")
+        advantage = torch.zeros_like(last_values)
+        following = last_values
+        for step in reversed(range(self.rewards.shape[0])):
+            goes_on = (~self.dones[step]).float()
+            delta = self.rewards[step] + gamma * following * goes_on - self.values[step]
+            advantage = delta + gamma * lam * goes_on * advantage
+            self.advantages[step] = advantage
+            following = self.values[step]
+        self.returns = self.advantages + self.values
+        self._filled = 0
+
+    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[Batch]:
+        """All steps once, in random order, in `count` parts."""
+        fields = [getattr(self, name).flatten(0, 1) for name in Batch._fields]
+        order = torch.randperm(fields[0].shape[0], generator=generator, device=fields[0].device)
+        for rows in order.tensor_split(count):
+            yield Batch(*(field[rows] for field in fields))

@@ -1,0 +1,357 @@
+"""PPO: its arithmetic by hand, learning on something tiny, resuming to the bit."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.algos.network import Compute, Play, selection_score, weights_of
+from src.algos.optimizer import Optimizer
+from src.algos.ppo import PPO
+from src.algos.ppo.buffer import Batch, RolloutBuffer
+from src.algos.ppo.rollout import Rollouts
+from src.algos.ppo.update import LossWeights, clipped_policy_loss, ppo_losses, value_loss
+from src.core import checkpoint
+from src.core.agent import Agent, RandomAgent, SelfPlay
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError
+from src.core.run import Run
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from src.nets.boards import CNN, Heads, Residual
+from src.nets.flat import MLP
+from tests.algos.echo import EchoBatch, echo
+
+CPU = Compute("cpu", "float32", compile=False)
+WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=0.2, vf_coef=0.5, ent_coef=0.01, aux_mine_weight=0.1)
+
+
+def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) -> RolloutBuffer:
+    one = torch.ones(1, 2)
+    buffer = RolloutBuffer(len(rewards), one, one.bool(), torch.zeros(1, 0))
+    for reward, value, done in zip(rewards, values, dones, strict=True):
+        played = torch.tensor([1]), torch.ones(1), torch.tensor([value]), torch.tensor([reward]), torch.tensor([done])
+        buffer.add(one, one.bool(), torch.zeros(1, 0), *played)
+    return buffer
+
+
+def test_gae_by_hand():
+    """gamma 0.5, lambda 0.5, values 1, 2, 4, then 8 after the last step; the game ends with the second.
+
+    delta_2 = 3 + 0.5 * 8 - 4 = 3       A_2 = 3
+    delta_1 = 2 - 2 = 0                 A_1 = 0, the end
+    delta_0 = 1 + 0.5 * 2 - 1 = 1       A_0 = 1 + 0.25 * 0 = 1
+    """
+    buffer = filled_buffer([1.0, 2.0, 3.0], [1.0, 2.0, 4.0], [False, True, False])
+    buffer.compute_gae(torch.tensor([8.0]), gamma=0.5, lam=0.5)
+    assert buffer.advantages.flatten().tolist() == [1.0, 0.0, 3.0]
+    assert buffer.returns.flatten().tolist() == [2.0, 2.0, 7.0]
+
+
+def test_gae_carries_advantages_back_within_a_game():
+    """A_1 = 3 + 0.5 * 8 - 2 = 5, A_0 = (1 + 0.5 * 2 - 1) + 0.25 * 5 = 2.25."""
+    buffer = filled_buffer([1.0, 3.0], [1.0, 2.0], [False, False])
+    buffer.compute_gae(torch.tensor([8.0]), gamma=0.5, lam=0.5)
+    assert buffer.advantages.flatten().tolist() == [2.25, 5.0]
+
+
+def test_a_rollout_in_which_nothing_is_legal_is_refused():
+    buffer = RolloutBuffer(1, torch.ones(1, 2), torch.zeros(1, 2).bool(), torch.zeros(1, 0))
+    with pytest.raises(LabError, match="no action is legal"):
+        buffer.compute_gae(torch.zeros(1), 1.0, 1.0)
+
+
+def test_minibatches_are_a_partition():
+    buffer = filled_buffer([float(step) for step in range(10)], [0.0] * 10, [False] * 10)
+    buffer.compute_gae(torch.zeros(1), gamma=0.0, lam=0.0)
+    parts = list(buffer.minibatches(3, torch.Generator().manual_seed(0)))
+    assert [len(part.returns) for part in parts] == [4, 3, 3]
+    assert sorted(value for part in parts for value in part.returns.tolist()) == [float(step) for step in range(10)]
+
+
+def test_the_policy_loss_stops_paying_beyond_the_clip():
+    """Ratios 1.5 and 0.5: too much of a good thing counts as 1.2, running from a bad one as -0.8; the mean is -0.2."""
+    log_ratio = torch.tensor([1.5, 0.5]).log()
+    loss, clipped = clipped_policy_loss(log_ratio, torch.tensor([1.0, -1.0]), 0.2)
+    assert loss.item() == pytest.approx(-(1.2 - 0.8) / 2)
+    assert clipped.item() == 1.0
+    loss, _ = clipped_policy_loss(log_ratio, torch.tensor([-1.0, 1.0]), 0.2)
+    assert loss.item() == pytest.approx(-(-1.5 + 0.5) / 2), "mistakes are paid for in full"
+
+
+def test_the_value_loss_by_hand():
+    value, old, returns = torch.tensor([1.0]), torch.tensor([0.0]), torch.tensor([2.0])
+    assert value_loss(value, old, returns, None).item() == 0.5
+    assert value_loss(value, old, returns, 0.25).item() == pytest.approx(0.5 * 1.75**2)
+
+
+def test_the_loss_is_the_weighted_sum_of_its_parts():
+    batch = Batch(
+        observations=torch.zeros(2, 1, 1, 2),
+        masks=torch.tensor([[True, True], [True, False]]),
+        actions=torch.tensor([0, 0]),
+        log_probs=torch.tensor([0.5, 1.0]).log(),
+        values=torch.zeros(2),
+        advantages=torch.tensor([1.0, -1.0]),
+        returns=torch.tensor([1.0, 0.0]),
+        mines=torch.tensor([[[True, False]], [[False, False]]]),
+    )
+
+    def net(_: torch.Tensor) -> Heads:
+        return Heads(torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 1, 2))
+
+    losses = {name: value.item() for name, value in ppo_losses(net, batch, WEIGHTS, CPU).items()}
+    log_2 = float(np.log(2))
+    assert losses["policy_loss"] == pytest.approx(0.0)
+    assert losses["value_loss"] == pytest.approx(0.25)
+    assert losses["entropy"] == pytest.approx(log_2 / 2), "one of two rows has a choice"
+    assert losses["mine_loss"] == pytest.approx(log_2)
+    assert losses["loss"] == pytest.approx(0.5 * 0.25 - 0.01 * log_2 / 2 + 0.1 * log_2)
+    assert losses["approx_kl"] == pytest.approx(0.0)
+
+
+def test_the_learning_rate_rises_and_falls_along_a_cosine():
+    optimizer = Optimizer(torch.nn.Linear(1, 1), CPU, lr=1.0, weight_decay=0.0, max_grad_norm=1.0, warm_up=1)
+    assert optimizer.current_lr == 0.5
+    optimizer.done = 1
+    for progress, rate in [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]:
+        optimizer.progress = progress
+        assert optimizer.current_lr == pytest.approx(rate)
+
+
+def test_gradients_are_clipped():
+    net = torch.nn.Linear(1, 1, bias=False)
+    optimizer = Optimizer(net, CPU, lr=0.1, weight_decay=0.0, max_grad_norm=0.5)
+    norm = optimizer.step((100 * net(torch.ones(1, 1))).sum())
+    assert norm.item() == pytest.approx(100)
+    assert net.weight.grad is not None
+    assert net.weight.grad.item() == pytest.approx(0.5)
+
+
+def ppo(**changes: Any) -> PPO:
+    settings: dict[str, Any] = {
+        "net": CNN(16),
+        "compute": CPU,
+        "play": Play(sure_below=0.0, symmetries=False),
+        "losses": WEIGHTS,
+        "init_from": None,
+        "total_steps": 512,
+        "seconds": None,
+        "num_envs": 8,
+        "steps_per_env": 8,
+        "mini_batches": 2,
+        "ppo_epochs": 2,
+        "gamma": 0.99,
+        "gae_lambda": 0.95,
+        "lr": 1e-3,
+        "warm_up": 0,
+        "weight_decay": 0.0,
+        "max_grad_norm": 0.5,
+        "target_kl": None,
+        "frontier_mask_until_updates": 2,
+        "eval_every": 2,
+        "eval_episodes": 10,
+    }
+    return PPO(**{**settings, **changes})
+
+
+def minesweeper(backend: str = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
+    config = EnvConfig(H=size, W=size, mine_count=mines, flag_actions=False, compact=True, **settings)
+    return MinesweeperEnv(config, backend=backend)
+
+
+def run_in(folder: Path) -> Run:
+    folder.mkdir(exist_ok=True)
+    return Run(folder, {"seed": 0, "checkpoint_seconds": 1e9}, None)
+
+
+@contextmanager
+def killed_after(saves: int, folder: Path) -> Iterator[Run]:
+    """A run that saves whenever it can and is killed right after it has done so for the `saves`th time."""
+    done = 0
+    with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
+        run._checkpoint_seconds = 0
+        save = run.save
+
+        def save_and_die(learner: dict[str, Any]) -> None:
+            nonlocal done
+            save(learner)
+            done += 1
+            if done == saves:
+                raise KeyboardInterrupt
+
+        run.save = save_and_die  # type: ignore[method-assign]
+        yield run
+
+
+def plain_ladder() -> Curriculum:
+    return Curriculum({}, None)
+
+
+@pytest.mark.parametrize("truncates", [False, True])
+def test_it_learns_to_name_what_it_is_shown_among_what_may_be_named(tmp_path: Path, truncates: bool):
+    env = echo(lambda num_envs: EchoBatch(num_envs, rounds=2, truncates=truncates))
+    algo = ppo(
+        net=MLP([32]),
+        total_steps=6400,
+        num_envs=16,
+        steps_per_env=8,
+        lr=1e-2,
+        gamma=0.5,
+        eval_every=50,
+        eval_episodes=200,
+    )
+    with run_in(tmp_path / "run") as run:
+        agent = algo.fit(env, plain_ladder(), run)
+    assert selection_score(env, algo.load_agent(untrained(algo, env)), 200, 0) < 0.7
+    assert selection_score(env, agent, 200, 0) > 0.95
+
+
+def untrained(algo: PPO, env: Any) -> dict[str, Any]:
+    torch.manual_seed(0)
+    shape, actions = env.observation_space.shape, env.game.num_actions
+    return weights_of(algo.net.build(shape, actions), shape, actions)
+
+
+def read_column(folder: Path, name: str) -> list[float]:
+    with (folder / "metrics.csv").open() as file:
+        return [float(row[name]) for row in csv.DictReader(file) if row.get(name)]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str):
+    def figures(folder: Path) -> list[dict[str, str]]:
+        with (folder / "metrics.csv").open() as file:
+            return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
+
+    with run_in(tmp_path / "whole") as run:
+        ppo().fit(minesweeper(backend), plain_ladder(), run)
+    with killed_after(3, tmp_path / "killed") as run:
+        ppo().fit(minesweeper(backend), plain_ladder(), run)
+    with run_in(tmp_path / "killed") as run:
+        ppo().fit(minesweeper(backend), plain_ladder(), run)
+    assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
+
+
+def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):
+    algo = ppo(lr=1e30, max_grad_norm=1e30, total_steps=10_000)
+    with run_in(tmp_path / "run") as run:
+        run._checkpoint_seconds = 0
+        with pytest.raises(LabError, match="diverged at step"):
+            algo.fit(minesweeper(), plain_ladder(), run)
+    last = tmp_path / "run/checkpoints/last.safetensors"
+    if last.exists():
+        weights = checkpoint.load(last)["learner"]["weights"]
+        assert all(torch.isfinite(weight).all() for weight in weights.values())
+
+
+def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: Path):
+    """Rewards of 1 a step and a value of 10 everywhere: a cut-off step is worth 1 + 0.5 * 10, an end 1."""
+
+    def net(observations: torch.Tensor) -> Heads:
+        size = len(observations)
+        logits = torch.where(observations > 0, 100.0, 0.0)  # names what is shown
+        return Heads(logits, torch.full((size,), 10.0), torch.zeros(size, 0))
+
+    for truncates, expected in ((True, 6.0), (False, 1.0)):
+        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0)
+        rollouts.collect(net, net, 0.5, 1.0, torch.Generator())  # type: ignore[arg-type]
+        assert rollouts.buffer.rewards.tolist() == [[1.0] * 3, [expected] * 3]
+        assert rollouts.buffer.dones.tolist() == [[False] * 3, [True] * 3]
+
+
+def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: Path):
+    def learn(run: Run) -> None:
+        env, first = versus(SelfPlay()), versus(RandomAgent())
+        ladder = Curriculum({"random": first}, promote_at=0.01)
+        ppo(total_steps=640, eval_every=3, gamma=1.0, losses=LossWeights(0.2, None, 0.5, 0.01, 0.0)).fit(
+            env, ladder, run
+        )
+
+    with run_in(tmp_path / "whole") as run:
+        learn(run)
+    with killed_after(8, tmp_path / "killed") as run:
+        learn(run)
+    with run_in(tmp_path / "killed") as run:
+        learn(run)
+    assert read_column(tmp_path / "whole", "train/stage")[-1] == 1
+    for name in ("losses/loss", "eval/score", "train/episode_return"):
+        assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
+
+
+def versus(opponent: Agent) -> VersusEnv:
+    game = TicTacToe(symmetric=True)
+    return VersusEnv(game, opponent, OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mini_batches": 40}, "less than two steps each"),
+        ({"init_from": "nowhere"}, "no checkpoint at"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
+    with pytest.raises(LabError, match=message):
+        ppo(**changes).check(minesweeper(), plain_ladder())
+
+
+def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
+    with pytest.raises(LabError, match="in a mirror"):
+        ppo(play=Play(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
+    with pytest.raises(LabError, match="two players"):
+        ppo(play=Play(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
+
+
+def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about_them():
+    batch = Batch(
+        observations=torch.zeros(1, 1, 1, 2),
+        masks=torch.ones(1, 2, dtype=torch.bool),
+        actions=torch.tensor([0]),
+        log_probs=torch.zeros(1),
+        values=torch.zeros(1),
+        advantages=torch.zeros(1),
+        returns=torch.zeros(1),
+        mines=torch.zeros(1, 1, 2, dtype=torch.bool),
+    )
+
+    def net(_: torch.Tensor) -> Heads:
+        return Heads(torch.zeros(1, 2), torch.zeros(1), torch.zeros(1, 1, 2))
+
+    assert ppo_losses(net, batch, WEIGHTS, CPU)["mine_loss"].item() == 0
+
+
+def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
+    ladder = Curriculum({"easy": minesweeper(size=4, mines=1)}, promote_at=0.01, keep=0.25)
+    with run_in(tmp_path / "run") as run:
+        ppo(total_steps=640, eval_every=1, eval_episodes=20).fit(minesweeper(size=5, mines=3), ladder, run)
+    stages = read_column(tmp_path / "run", "train/stage")
+    assert stages[0] == 0
+    assert stages[-1] == 1
+    target = object()
+    assert ladder.mixture(target) == [(target, 0.75), (ladder.warm_up["easy"], 0.25)]
+
+
+def test_a_ladder_that_one_set_of_weights_cannot_climb_is_refused():
+    other = MinesweeperEnv(EnvConfig(H=4, W=4, mine_count=1, flag_actions=False, frontier=True))
+    with pytest.raises(LabError, match="another kind of board"):
+        ppo().check(minesweeper(), Curriculum({"other": other}, promote_at=0.5))
+
+
+def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
+    with run_in(tmp_path / "first") as run:
+        first = ppo().fit(minesweeper(), plain_ladder(), run)
+    with run_in(tmp_path / "second") as run:
+        algo = ppo(init_from=str(tmp_path / "first"), lr=1e-12, total_steps=64)
+        second = algo.fit(minesweeper(size=6, mines=5), plain_ladder(), run)
+    for old, new in zip(first.net.parameters(), second.net.parameters(), strict=True):
+        assert torch.allclose(old, new, atol=1e-3)
+    with pytest.raises(LabError, match="holds no network like"), run_in(tmp_path / "third") as run:
+        ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
