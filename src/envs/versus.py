@@ -9,8 +9,9 @@ import numpy as np
 
 from src.core.agent import Agent, check_baselines
 from src.core.errors import require
-from src.core.game import TwoPlayerGame, seen_from
-from src.core.seeding import draw
+from src.core.game import TwoPlayerGame
+from src.envs.match import Match, let_opponents_move
+from src.envs.sync import SyncVersus
 
 SEATS: dict[str, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
 
@@ -46,40 +47,31 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.baselines = dict(baselines)
         self.action_space = gymnasium.spaces.Discrete(game.num_actions)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
-        self._state: Any = None
-        self._own_seat = 0
+        self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
+        self._match = Match(game, opponent, self.seats)
+
+    def vectorize(self, num_envs: int, device: str = "cpu") -> SyncVersus:
+        """A batch of games of the same configuration, against the same opponent."""
+        return SyncVersus(num_envs, self.game, self.opponent, self.reward, self.seats, self.observation_space)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
-        self._own_seat = draw(self.np_random, self.seats)
-        self._state = self.game.initial(self.np_random)
-        self._let_opponent_move()
-        return self._observation(), {"seat": self._own_seat}
+        self._match.rng = self.np_random
+        self._match.begin()
+        let_opponents_move([self._match])
+        return self._match.observation(), {"seat": self._match.own_seat}
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
-        self._state = self.game.play(self._state, int(action))
-        self._let_opponent_move()
-        outcome = self.game.outcome(self._state)
+        self._match.play(int(action))
+        let_opponents_move([self._match])
+        info: dict[str, Any] = {"seat": self._match.own_seat}
+        outcome = self._match.own_outcome
         if outcome is None:
-            return self._observation(), 0.0, False, False, {"seat": self._own_seat}
-        own_outcome = seen_from(self._own_seat, outcome)
-        info = {"seat": self._own_seat, "outcome": own_outcome}
-        return self._observation(), self.reward(own_outcome), True, False, info
+            return self._match.observation(), 0.0, False, False, info
+        return self._match.observation(), self.reward(outcome), True, False, info | {"outcome": outcome}
 
     def action_masks(self) -> np.ndarray:
-        mask = np.zeros(self.game.num_actions, dtype=bool)
-        mask[self.game.legal_actions(self.game.view(self._state))] = True
-        return mask
+        return self._match.mask()
 
     def render(self) -> str:
-        return self.game.render(self._state)
-
-    def _let_opponent_move(self) -> None:
-        while self.game.outcome(self._state) is None and self.game.to_move(self._state) != self._own_seat:
-            decision = self.opponent.decide(self.game, self.game.view(self._state), self.np_random)
-            assert decision.action is not None, "an opponent inside an environment plays to the end"
-            self._state = self.game.play(self._state, decision.action)
-
-    def _observation(self) -> np.ndarray:
-        return self.game.observe(self.game.view(self._state))
+        return self.game.render(self._match.state)

@@ -1,0 +1,178 @@
+"""Our PPO beside sb3-contrib's MaskablePPO: whole loop, collecting and learning, same network and games, one run.
+
+    python -m experiments.bench.ppo_throughput                          # on the CPU
+    python -m experiments.bench.ppo_throughput --device cuda --many 8192
+
+Three ways to the same algorithm: sb3-contrib over single environments, as it is usually run; sb3-contrib over our
+batch; and ours. On a GPU ours computes in bfloat16, compiled, on boards of int8, and may play `--many` games at once.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import sb3_contrib
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from src.algos.maskable_ppo import MaskedVecEnv
+from src.algos.network import Compute
+from src.algos.optimizer import Optimizer
+from src.algos.ppo.rollout import Rollouts
+from src.algos.ppo.update import LossWeights, normalised, ppo_update
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.nets.boards import CNN, Residual
+
+NETS: dict[str, CNN | Residual] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}
+STEPS, MINI_BATCHES, EPOCHS = 128, 8, 3
+WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.003, aux_mine_weight=0.0)
+
+
+class SameNetwork(MaskableActorCriticPolicy):
+    """Our network in sb3-contrib's hands."""
+
+    def __init__(self, *args: Any, architecture: CNN | Residual, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs, net_arch=[])  # type: ignore[misc]
+        assert isinstance(self.action_space, spaces.Discrete)
+        assert self.observation_space.shape is not None
+        self.board = architecture.build(self.observation_space.shape, int(self.action_space.n))
+        self.optimizer = torch.optim.AdamW(self.board.parameters(), lr=3e-4)
+
+    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+        distribution, values = self._look(obs, action_masks)
+        actions = distribution.get_actions(deterministic=deterministic)
+        return actions, values, distribution.log_prob(actions)
+
+    def evaluate_actions(
+        self, obs: Any, actions: Tensor, action_masks: Any = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        distribution, values = self._look(obs, action_masks)
+        return values, distribution.log_prob(actions), distribution.entropy()
+
+    def predict_values(self, obs: Any) -> Tensor:
+        return self.board(obs).value.unsqueeze(1)
+
+    def _look(self, obs: Tensor, action_masks: Any) -> tuple[Any, Tensor]:
+        heads = self.board(obs)
+        distribution = self.action_dist.proba_distribution(action_logits=heads.policy)
+        distribution.apply_masking(action_masks)
+        return distribution, heads.value.unsqueeze(1)
+
+
+def peer(envs: VecEnv, architecture: CNN | Residual, device: str) -> Callable[[], int]:
+    """One rollout and its updates; returns the steps."""
+    steps = envs.num_envs * STEPS
+    model = sb3_contrib.MaskablePPO(
+        SameNetwork,
+        envs,
+        n_steps=STEPS,
+        batch_size=steps // MINI_BATCHES,
+        n_epochs=EPOCHS,
+        gamma=0.995,
+        device=device,
+        policy_kwargs={"architecture": architecture},
+    )
+
+    def update() -> int:
+        model.learn(steps, reset_num_timesteps=False)
+        return steps
+
+    return update
+
+
+def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: str) -> Callable[[], int]:
+    compute = Compute(device, "bfloat16", compile=True)
+    shape, actions = env.observation_space.shape, env.game.num_actions
+    assert shape is not None
+    net = compute.prepare(architecture.build(shape, actions))
+    fast, random = compute.fast(net), torch.Generator(device)
+    optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
+    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0)  # type: ignore[arg-type]
+
+    def update() -> int:
+        rollouts.collect(fast, net, 0.995, 0.95, random)
+        for _ in range(EPOCHS):
+            for batch in rollouts.buffer.minibatches(MINI_BATCHES, random):
+                batch = batch._replace(advantages=normalised(batch.advantages))
+                ppo_update(fast, optimizer, batch, WEIGHTS, compute)
+        return count * STEPS
+
+    return update
+
+
+def speed(update: Callable[[], int], device: str, seconds: float) -> float:
+    """Steps a second, after an update to warm up."""
+
+    def wait() -> None:
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    update()
+    wait()
+    steps, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        steps += update()
+        wait()
+    return steps / (time.perf_counter() - began)
+
+
+def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
+    """A forward pass to play, and a forward and a backward pass, worth two, an epoch to learn."""
+    assert env.observation_space.shape is not None
+    net = architecture.build(env.observation_space.shape, env.game.num_actions)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        net(torch.zeros(1, *env.observation_space.shape))
+    return counter.get_total_flops() * (1 + 3 * EPOCHS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--board", default="8x8x10", help="rows x cols x mines")
+    parser.add_argument("--net", default="cnn", choices=list(NETS))
+    parser.add_argument("--envs", type=int, default=256)
+    parser.add_argument("--many", type=int, default=None, help="games at once for a further row of ours")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--peak", type=float, default=989e12, help="floating point operations a second of the chip")
+    parser.add_argument("--seconds", type=float, default=20, help="for each row")
+    args = parser.parse_args()
+    rows, cols, mines = map(int, args.board.split("x"))
+    backend = "numpy" if args.device == "cpu" else "torch"
+    settings: dict[str, Any] = {
+        "H": rows,
+        "W": cols,
+        "mine_count": mines,
+        "first_click": "uniform",
+        "flag_actions": False,
+    }
+    single = MinesweeperEnv(EnvConfig(**settings))
+    env = MinesweeperEnv(EnvConfig(**settings, compact=True), backend=backend)
+    net, device = NETS[args.net], args.device
+    ways: dict[str, Callable[[], Callable[[], int]]] = {
+        "sb3, single envs": lambda: peer(
+            DummyVecEnv([lambda: MinesweeperEnv(EnvConfig(**settings)) for _ in range(args.envs)]), net, device
+        ),
+        "sb3, our batch": lambda: peer(MaskedVecEnv(single.vectorize(args.envs)), net, device),
+        "ours": lambda: ours(env, args.envs, net, device),
+    }
+    if args.many is not None:
+        ways[f"ours, {args.many} envs"] = lambda: ours(env, args.many, net, device)
+    print(f"{args.board}, {args.net}, {args.envs} envs, {STEPS} steps, {EPOCHS} epochs of {MINI_BATCHES} on {device}")
+    base, cost = None, flops_a_step(single, net)
+    for name, make in ways.items():
+        rate = speed(make(), device, args.seconds)
+        base = base or rate
+        share = f"  {rate * cost / args.peak:6.2%} of the chip's peak" if device != "cpu" else ""
+        print(
+            f"{name:>20} {rate:>12,.0f} steps/s {rate / base:>7.1f}x {rate * cost / 1e9:>9.1f} GFLOP/s{share}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

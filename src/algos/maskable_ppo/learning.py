@@ -1,0 +1,189 @@
+"""Proximal policy optimisation over legal actions only: sb3-contrib learns, from what and until when is said here."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from stable_baselines3.common.utils import get_device
+
+from src.algos.maskable_ppo.adapter import MaskedVecEnv
+from src.algos.maskable_ppo.model import Model
+from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
+from src.core.agent import Agent, SelfPlay
+from src.core.arena import evaluate, require_varied
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError, require
+from src.core.game import Trait
+from src.core.run import Run
+
+
+@dataclass(frozen=True)
+class MaskablePPO:
+    """Learns in rollouts of many games at once; a run goes on from the last rollout that was saved."""
+
+    total_steps: int
+    num_envs: int
+    steps_per_env: int
+    batch_size: int
+    epochs: int
+    gamma: float
+    gae_lambda: float
+    clip: float
+    ent_coef: float
+    vf_coef: float
+    lr: float
+    max_grad_norm: float
+    channels: Sequence[int]
+    hidden: Sequence[int]
+    device: str
+    threads: int
+    eval_every: int
+    eval_episodes: int
+    eval_opening_plies: int
+
+    needs: ClassVar[frozenset[Trait]] = frozenset()
+
+    def __post_init__(self) -> None:
+        counts = ("total_steps", "num_envs", "steps_per_env", "epochs", "threads", "eval_every")
+        for name in (*counts, "eval_episodes"):
+            self._require(name, getattr(self, name) >= 1, "has to be at least 1")
+        for name in ("clip", "lr", "max_grad_norm"):
+            self._require(name, getattr(self, name) > 0, "has to be above 0")
+        for name in ("ent_coef", "vf_coef", "eval_opening_plies"):
+            self._require(name, getattr(self, name) >= 0, "is negative")
+        for name in ("gamma", "gae_lambda"):
+            self._require(name, 0 <= getattr(self, name) <= 1, "is outside [0, 1]")
+        for name in ("channels", "hidden"):
+            sizes = getattr(self, name)
+            listed = isinstance(sizes, Sequence) and all(type(size) is int and size >= 1 for size in sizes)
+            self._require(name, listed, "has to be a list of sizes, such as [32, 32]")
+        known = re.fullmatch(r"cpu|auto|cuda(:\d+)?", self.device)
+        self._require("device", known is not None, "is unknown: it is cpu, cuda, cuda:1 and so on, or auto")
+        rollout = self.num_envs * self.steps_per_env
+        divides = self.batch_size >= 2 and rollout % self.batch_size == 0
+        whole = f"has to divide a rollout of num_envs * steps_per_env = {rollout} steps into batches of at least 2"
+        self._require("batch_size", divides, whole)
+
+    def _require(self, name: str, condition: bool, message: str) -> None:
+        require(condition, f"algo.{name}={getattr(self, name)} {message}")
+
+    def check(self, env: Any, curriculum: Curriculum) -> None:
+        missing = self.device.startswith("cuda") and not torch.cuda.is_available()
+        self._require("device", not missing, "is not to be had here: use algo.device=cpu")
+        if not isinstance(getattr(env, "opponent", None), SelfPlay):  # who is nobody yet
+            games = MaskedVecEnv(env.vectorize(1))
+            games.seed(0)
+            games.reset()  # says what is wrong with it
+        require(curriculum.keep == 0, "curriculum.keep: maskable_ppo plays one environment at a time: set it to 0")
+        network = self._network(env)
+        for name, stage in curriculum.warm_up.items():
+            alike = self._network(stage) == network
+            require(alike, f"curriculum.warm_up.{name} differs in observations or actions, but one network plays all")
+        agent = MaskablePolicyAgent(network.build())
+        require_varied(env.game, agent, _judge(env), self.eval_opening_plies, self.eval_episodes)
+
+    def fit(self, env: Any, curriculum: Curriculum, run: Run) -> MaskablePolicyAgent:
+        torch.set_num_threads(self.threads)
+        saved = run.restore()
+        curriculum.stage = 0 if saved is None else saved["stage"]
+        model = self._model(env, curriculum, run)
+        if saved is not None:
+            model.load_state(saved)
+
+        def state() -> dict[str, Any]:
+            return model.agent_state() | model.learner_state() | {"stage": curriculum.stage}
+
+        with run.progress("steps", self.total_steps, model.num_timesteps) as advance:
+            while model.num_timesteps < self.total_steps:
+                due = (model.num_timesteps // self.eval_every + 1) * self.eval_every
+                metrics = _learn(model) | {"train/stage": curriculum.stage}
+                step = model.num_timesteps
+                if step >= min(due, self.total_steps):
+                    metrics["eval/score"] = self._score(env, model, run.seed)
+                run.log(step, metrics)
+                if "eval/score" in metrics:
+                    run.save_best(metrics["eval/score"], model.agent_state())
+                    self._climb(metrics["eval/score"], model, env, curriculum, run)
+                run.save_when_due(state)
+                advance(min(step, self.total_steps))
+        run.save(state())
+        return self.load_agent(run.best())
+
+    def load_agent(self, saved: dict[str, Any]) -> MaskablePolicyAgent:
+        policy = Network.from_dict(saved["network"]).build()
+        policy.load_state_dict(saved["policy"])
+        return MaskablePolicyAgent(policy.to(get_device(self.device)))  # on the cpu where there is no such device
+
+    def _network(self, env: Any) -> Network:
+        return Network.of(env, self.channels, self.hidden)
+
+    def _model(self, env: Any, curriculum: Curriculum, run: Run) -> Model:
+        games = self._games(env, curriculum)
+        model = Model(
+            self._network(env),
+            games,
+            n_steps=self.steps_per_env,
+            batch_size=self.batch_size,
+            n_epochs=self.epochs,
+            gamma=self.gamma,
+            gae_lambda=self.gae_lambda,
+            clip_range=self.clip,
+            ent_coef=self.ent_coef,
+            vf_coef=self.vf_coef,
+            learning_rate=self.lr,
+            max_grad_norm=self.max_grad_norm,
+            device=self.device,
+            seed=int(run.generator("training").integers(2**31)),
+        )
+        self._enter(model, games, env, curriculum, run)
+        return model
+
+    def _games(self, env: Any, curriculum: Curriculum) -> MaskedVecEnv:
+        return MaskedVecEnv(curriculum.env(env).vectorize(self.num_envs))
+
+    def _enter(self, model: Model, games: MaskedVecEnv, env: Any, curriculum: Curriculum, run: Run) -> None:
+        """Begin the games of the curriculum's stage; in self-play the opponent is the learner of every moment."""
+        opponent = getattr(curriculum.env(env), "opponent", None)
+        if isinstance(opponent, SelfPlay):
+            opponent.become(SampledPolicyAgent(model.policy))
+        seed = int(run.generator("stage", curriculum.stage).integers(2**31))
+        model.enter(games, seed)
+
+    def _climb(self, score: float, model: Model, env: Any, curriculum: Curriculum, run: Run) -> None:
+        before = curriculum.stage
+        curriculum.record(score)
+        if curriculum.stage != before:
+            self._enter(model, self._games(env, curriculum), env, curriculum, run)
+
+    def _score(self, env: Any, model: Model, seed: int) -> float:
+        """The share of games won against the first baseline, or alone."""
+        score = evaluate(
+            env.game,
+            MaskablePolicyAgent(model.policy),
+            _judge(env),
+            self.eval_episodes,
+            seed,
+            opening_plies=self.eval_opening_plies,
+            stream="selection",
+        )
+        return score.total.win_rate
+
+
+def _learn(model: Model) -> dict[str, float]:
+    try:
+        return model.learn_rollout()
+    except FloatingPointError as error:
+        raise LabError(
+            f"learning diverged at step {model.num_timesteps}: {error}; lower algo.lr, or look at the rewards of the "
+            "environment (what was saved before is intact)"
+        ) from error
+
+
+def _judge(env: Any) -> Agent | None:
+    """Whom evaluations are played against; nobody in games for one."""
+    if env.game.players == 1:
+        return None
+    require(bool(env.baselines), "env.baselines is empty: there is nobody to measure against")
+    return next(iter(env.baselines.values()))

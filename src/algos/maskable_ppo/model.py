@@ -1,0 +1,80 @@
+"""sb3-contrib's MaskablePPO, one rollout at a time and with a state that can be kept and gone on from."""
+
+from typing import Any
+
+import numpy as np
+import sb3_contrib
+import torch
+from stable_baselines3.common.logger import Logger
+
+from src.algos.maskable_ppo.adapter import MaskedVecEnv
+from src.algos.maskable_ppo.policy import BoardPolicy, Network
+
+LOSSES = {  # our names of what sb3-contrib reports, and the sign it takes
+    "losses/policy_loss": ("train/policy_gradient_loss", 1),
+    "losses/value_loss": ("train/value_loss", 1),
+    "losses/entropy": ("train/entropy_loss", -1),
+    "losses/approx_kl": ("train/approx_kl", 1),
+    "losses/clip_fraction": ("train/clip_fraction", 1),
+}
+
+
+class Model(sb3_contrib.MaskablePPO):
+    env: MaskedVecEnv
+    policy: BoardPolicy
+
+    def __init__(self, network: Network, env: MaskedVecEnv, **settings: Any) -> None:
+        super().__init__(BoardPolicy, env, policy_kwargs=network.arguments(), **settings)
+        self.network = network
+        self.set_logger(Logger(folder=None, output_formats=[]))
+        self.policy.optimizer.register_step_pre_hook(_refuse_divergence)
+
+    def enter(self, env: MaskedVecEnv, seed: int) -> None:
+        """Begin games in `env`."""
+        self.set_env(env)
+        env.seed(seed)
+        self._last_obs, self._last_episode_starts = env.reset(), np.ones(env.num_envs, bool)
+
+    def learn_rollout(self) -> dict[str, float]:
+        """One rollout and the epochs over it. Raises `FloatingPointError` before the weights are spoiled."""
+        self.learn(self.n_steps * self.n_envs, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+        reported = self.logger.name_to_value
+        losses = {name: sign * float(reported[theirs]) for name, (theirs, sign) in LOSSES.items()}
+        return losses | self.env.take_finished() | self.env.figures()
+
+    def agent_state(self) -> dict[str, Any]:
+        """All that playing needs."""
+        return {"network": self.network.as_dict(), "policy": dict(self.policy.state_dict())}
+
+    def learner_state(self) -> dict[str, Any]:
+        """All that learning goes on from beside that; sb3 draws from the generators of numpy and torch themselves."""
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        numpy = np.random.get_state(legacy=False)  # noqa: NPY002
+        return {
+            "step": self.num_timesteps,
+            "updates": self._n_updates,
+            "optimizer": self.policy.optimizer.state_dict(),
+            "generators": {"numpy": numpy, "torch": torch.get_rng_state(), "cuda": cuda},
+            "env": self.env.state(),
+            "observations": self._last_obs,
+            "episode_starts": self._last_episode_starts,
+        }
+
+    def load_state(self, saved: dict[str, Any]) -> None:
+        self.policy.load_state_dict(saved["policy"])
+        self.policy.optimizer.load_state_dict(saved["optimizer"])
+        self.num_timesteps, self._n_updates = saved["step"], saved["updates"]
+        self._last_obs, self._last_episode_starts = saved["observations"], saved["episode_starts"]
+        self.env.load_state(saved["env"])
+        np.random.set_state(saved["generators"]["numpy"])  # noqa: NPY002
+        torch.set_rng_state(saved["generators"]["torch"])
+        if torch.cuda.is_available() and saved["generators"]["cuda"]:
+            torch.cuda.set_rng_state_all(saved["generators"]["cuda"])
+
+
+def _refuse_divergence(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """A loss that is no number shows in the gradient: stop before it reaches the weights."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+    if not torch.isfinite(norm):
+        raise FloatingPointError("a loss is NaN or infinite")

@@ -1,0 +1,157 @@
+"""The network: convolutions that keep the size of the board, then a layer stack for policy and value each."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import nn
+
+from src.algos.maskable_ppo.adapter import refuse_empty
+from src.core.agent import Agent, Decision
+from src.core.errors import require
+from src.core.game import Game
+
+
+@dataclass(frozen=True)
+class Network:
+    """What it takes to build a network again without its environment."""
+
+    shape: tuple[int, ...]  # of an observation
+    dtype: str
+    low: float
+    high: float
+    actions: int
+    channels: tuple[int, ...]
+    hidden: tuple[int, ...]
+
+    @staticmethod
+    def of(env: Any, channels: Sequence[int], hidden: Sequence[int]) -> "Network":
+        seen, done = env.observation_space, env.action_space
+        require(isinstance(seen, spaces.Box), f"observations have to be arrays (a Box), not {seen}")
+        require(isinstance(done, spaces.Discrete), f"actions have to be numbers (Discrete), not {done}")
+        low, high = float(seen.low.min()), float(seen.high.max())
+        return Network(seen.shape, str(seen.dtype), low, high, int(done.n), tuple(channels), tuple(hidden))
+
+    def arguments(self) -> dict[str, Any]:
+        """How the policy is built, beyond the spaces it gets from an environment."""
+        return {
+            "features_extractor_class": BoardFeatures,
+            "features_extractor_kwargs": {"channels": self.channels},
+            "net_arch": list(self.hidden),
+            "activation_fn": nn.ReLU,
+            "normalize_images": False,
+        }
+
+    def build(self) -> "BoardPolicy":
+        """A policy whose weights are still to be loaded."""
+        seen = spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
+        return BoardPolicy(seen, spaces.Discrete(self.actions), lambda _: 0.0, ortho_init=False, **self.arguments())
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(saved: dict[str, Any]) -> "Network":
+        lists = {name: tuple(saved[name]) for name in ("shape", "channels", "hidden")}
+        return Network(**(saved | lists))
+
+
+class BoardFeatures(BaseFeaturesExtractor):
+    """Planes (C, H, W) go through 3x3 convolutions that keep their size: on a small board every cell counts.
+
+    A board of whole numbers (H, W) is turned into one plane for each of them first; anything else is taken as it is.
+    """
+
+    def __init__(self, observation_space: spaces.Box, channels: Sequence[int]) -> None:
+        shape = observation_space.shape
+        board = len(shape) == 2 and np.issubdtype(observation_space.dtype, np.integer)
+        low, high = int(observation_space.low.min()) if board else 0, int(observation_space.high.max()) if board else 0
+        kinds = high - low + 1 if board else 0
+        planes = (kinds, *shape) if board else shape
+        convolve = len(planes) == 3 and len(channels) > 0
+        super().__init__(observation_space, int(np.prod((channels[-1], *planes[1:]) if convolve else planes)))
+        self.low, self.kinds = low, kinds
+        layers: list[nn.Module] = []
+        for inputs, outputs in zip((planes[0], *channels), channels, strict=False) if convolve else ():
+            layers += [nn.Conv2d(inputs, outputs, kernel_size=3, padding=1), nn.ReLU()]
+        self.layers = nn.Sequential(*layers, nn.Flatten())
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        if self.kinds:
+            kinds = torch.arange(self.low, self.low + self.kinds, device=observations.device)
+            observations = (observations.unsqueeze(1) == kinds.view(1, -1, 1, 1)).float()
+        return self.layers(observations)
+
+
+class BoardPolicy(MaskableActorCriticPolicy):
+    """Stops as soon as its outputs are no numbers any more, rather than draw from them."""
+
+    def outputs(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities (N, A) of the actions that `masks` (N, A) allows, and values (N,)."""
+        with torch.no_grad():
+            features = self.extract_features(torch.as_tensor(observations, device=self.device))
+            for_policy, for_value = self.mlp_extractor(features)
+            logits = self.action_net(for_policy)
+            allowed = torch.as_tensor(masks, device=self.device)
+            probabilities = torch.where(allowed, logits, -torch.inf).softmax(dim=1)
+            return probabilities.cpu().numpy(), self.value_net(for_value).flatten().cpu().numpy()
+
+    def _get_action_dist_from_latent(self, latent_pi: torch.Tensor) -> MaskableDistribution:
+        logits = self.action_net(latent_pi)
+        if not torch.isfinite(logits).all():
+            raise FloatingPointError("the outputs of the network are not finite")
+        return self.action_dist.proba_distribution(action_logits=logits)
+
+
+class MaskablePolicyAgent(Agent):
+    """Plays the likeliest legal action, the lowest of several."""
+
+    deterministic = True
+    games_in_step = 256
+
+    def __init__(self, policy: BoardPolicy) -> None:
+        self.policy = policy
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        seen = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
+        shape, actions = self.policy.observation_space.shape, self.policy.action_net.out_features
+        require(
+            (seen, game.num_actions) == (shape, actions),
+            f"its network takes observations of {shape} and has {actions} actions, "
+            f"but this game has {seen} and {game.num_actions}",
+        )
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self.decide_batch(game, [view], [rng])[0]
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        """`why` tells how likely the policy finds each action, and the return it expects."""
+        masks = np.stack([game.sensible_mask(view) for view in views])
+        refuse_empty(masks)
+        probabilities, values = self.policy.outputs(np.stack([game.observe(view) for view in views]), masks)
+        actions = self.choose(probabilities, rngs)
+        return [
+            Decision(action, {"action_probability": row, "value": value})
+            for action, row, value in zip(actions, probabilities, values.tolist(), strict=True)
+        ]
+
+    def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
+        return probabilities.argmax(axis=1).tolist()
+
+
+class SampledPolicyAgent(MaskablePolicyAgent):
+    """Draws from the probabilities, as the learner itself does while it learns: its opponent in self-play."""
+
+    deterministic = False
+
+    def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
+        cumulative = probabilities.cumsum(axis=1, dtype=np.float64)
+        drawn = np.array([1.0 - rng.random() for rng in rngs])  # in (0, 1], where no action without a chance lies
+        return (cumulative >= (drawn * cumulative[:, -1])[:, None]).argmax(axis=1).tolist()

@@ -1,0 +1,386 @@
+import csv
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+
+from src.algos.maskable_ppo import MaskablePolicyAgent, MaskablePPO, MaskedVecEnv
+from src.algos.maskable_ppo.policy import BoardFeatures, Network, SampledPolicyAgent
+from src.core import checkpoint
+from src.core.agent import RandomAgent, SelfPlay
+from src.core.arena import evaluate
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError
+from src.core.run import Run
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo
+from tests.envs.minesweeper.making import make_config
+
+SETTINGS: dict[str, Any] = {
+    "total_steps": 256,
+    "num_envs": 8,
+    "steps_per_env": 16,
+    "batch_size": 64,
+    "epochs": 2,
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "clip": 0.2,
+    "ent_coef": 0.01,
+    "vf_coef": 0.5,
+    "lr": 0.001,
+    "max_grad_norm": 0.5,
+    "channels": [],
+    "hidden": [32],
+    "device": "cpu",
+    "threads": 1,
+    "eval_every": 128,
+    "eval_episodes": 20,
+    "eval_opening_plies": 0,
+}
+NO_CURRICULUM = Curriculum({}, None)
+RNG = np.random.default_rng(0)
+
+
+def tictactoe(opponent=None):
+    game, reward = TicTacToe(symmetric=True), OutcomeReward(1, 0, -1)
+    return VersusEnv(game, opponent or RandomAgent(), reward, "random", {"random": RandomAgent()})
+
+
+def learner(**changes):
+    return MaskablePPO(**(SETTINGS | changes))
+
+
+def fit(directory, env, curriculum=None, seed=0, run_class=Run, checkpoint_seconds=1e9, **changes):
+    config = {"seed": seed, "checkpoint_seconds": checkpoint_seconds, "composition": {}}
+    algo, curriculum = learner(**changes), curriculum or NO_CURRICULUM
+    algo.check(env, curriculum)
+    with run_class(directory, config, None) as run:
+        return algo.fit(env, curriculum, run)
+
+
+def rows(directory):
+    with (directory / "metrics.csv").open(newline="") as file:
+        return [{name: value for name, value in row.items() if "time/" not in name} for row in csv.DictReader(file)]
+
+
+def untrained(env, channels=()):
+    torch.manual_seed(0)
+    return MaskablePolicyAgent(Network.of(env, channels, [16]).build())
+
+
+# The adapter
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_the_adapter_hands_through_what_the_batch_does(compact):
+    config = make_config(rows=4, cols=4, mines=3, max_steps=4, compact=compact)
+    adapter: Any = MaskedVecEnv(MinesweeperEnv(config).vectorize(6))
+    batch: Any = MinesweeperEnv(config).vectorize(6, copy=True)
+    adapter.seed(3)
+    observations, (expected, _) = adapter.reset(), batch.reset(seed=3)
+    rng, cut_off = np.random.default_rng(0), 0
+    for _ in range(40):
+        np.testing.assert_array_equal(observations, expected)
+        masks = get_action_masks(adapter)
+        np.testing.assert_array_equal(masks, batch.action_masks())
+        actions = (rng.random(masks.shape) * masks).argmax(axis=1)
+        before, kept = observations, observations.copy()
+        observations, rewards, dones, infos = adapter.step(actions)
+        np.testing.assert_array_equal(before, kept, "what was handed out stays as it was")
+        expected, expected_rewards, terminated, truncated, info = batch.step(actions)
+        np.testing.assert_array_equal(rewards, expected_rewards.astype(np.float32))
+        np.testing.assert_array_equal(dones, terminated | truncated)
+        for i in range(6):
+            assert ("terminal_observation" in infos[i]) == dones[i]
+            if dones[i]:
+                np.testing.assert_array_equal(infos[i]["terminal_observation"], info["final_obs"][i])
+                assert infos[i]["TimeLimit.truncated"] == (truncated[i] and not terminated[i])
+                cut_off += infos[i]["TimeLimit.truncated"]
+    assert cut_off > 0
+    assert 1 <= adapter.take_finished()["train/episode_length"] <= 4
+    assert adapter.take_finished() == {}
+
+
+def test_the_adapter_answers_what_sb3_asks():
+    adapter = MaskedVecEnv(EchoBatch(4))
+    adapter.seed(0)
+    adapter.reset()
+    assert is_masking_supported(adapter)
+    assert get_action_masks(adapter).shape == (4, DIGITS)
+    assert adapter.env_method("action_masks", indices=[1, 2]).shape == (2, DIGITS)
+    assert adapter.get_attr("rounds", indices=0) == [1]
+    assert adapter.env_is_wrapped(gymnasium.Wrapper) == [False] * 4
+    with pytest.raises(AttributeError, match="no_such_method"):
+        adapter.env_method("no_such_method")
+
+
+def test_returns_and_lengths_of_games_are_summed_up():
+    adapter: Any = MaskedVecEnv(EchoBatch(2, rounds=3))
+    adapter.seed(0)
+    observations = adapter.reset()
+    for _ in range(6):
+        observations, *_ = adapter.step(observations.argmax(axis=1))
+    assert adapter.take_finished() == {"train/episode_return": 3.0, "train/episode_length": 3.0}
+
+
+def test_games_without_a_legal_action_are_refused(tmp_path):
+    class Stuck(EchoBatch):
+        def _show(self):
+            super()._show()
+            self.masks[2:3] = False
+
+    with pytest.raises(LabError, match="no action is legal in game 2 of the batch"):
+        fit(tmp_path, echo(Stuck))
+
+
+# Learning
+
+
+def test_it_learns_what_is_shown_under_changing_masks(tmp_path):
+    agent = fit(tmp_path, echo(), total_steps=4096, lr=0.005, eval_every=1024)
+    assert evaluate(EchoGame(), agent, None, 200, seed=9).total.win_rate == 1.0
+    assert 0.3 < evaluate(EchoGame(), RandomAgent(), None, 200, seed=9).total.win_rate < 0.7
+    logged = rows(tmp_path)
+    assert float(logged[-1]["train/episode_return"]) > float(logged[0]["train/episode_return"])
+    assert float(logged[-1]["losses/entropy"]) < float(logged[0]["losses/entropy"])
+
+
+def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
+    env = echo(lambda count: EchoBatch(count, rounds=3, truncates=True))
+    agent = fit(tmp_path, env, total_steps=4096, lr=0.005, gamma=0.5, eval_every=4096)
+    assert evaluate(EchoGame(), agent, None, 200, seed=9).total.win_rate > 0.95
+
+
+@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
+def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
+    settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "hidden": [64], "lr": 0.006, "epochs": 4}
+    env = tictactoe(opponent())
+    agent = fit(tmp_path, env, total_steps=12_000, eval_every=4000, eval_episodes=100, **settings)
+    random = evaluate(env.game, RandomAgent(), RandomAgent(), 400, seed=1).total.win_rate
+    assert evaluate(env.game, agent, RandomAgent(), 400, seed=1).total.win_rate > random + 0.2
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        (tmp_path / name).mkdir()
+        fit(tmp_path / name, tictactoe(), seed=seed)
+    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
+
+
+def test_the_last_rollout_is_played_to_its_end(tmp_path):
+    fit(tmp_path, echo(), total_steps=200, eval_every=1000)
+    assert [(row["step"], row["eval/score"] != "") for row in rows(tmp_path)] == [("128", False), ("256", True)]
+
+
+def diverging(rewards=0.0, **changes):
+    class Broken(EchoBatch):
+        steps = 0
+
+        def step(self, actions):
+            self.steps += 1
+            observations, paid, *rest = super().step(actions)
+            return observations, paid + (rewards if self.steps > 20 else 0), *rest
+
+    return echo(Broken), changes
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.parametrize(
+    ("env", "changes", "message"),
+    [
+        (*diverging(np.nan), "diverged at step 256: a loss is NaN"),
+        (*diverging(np.inf), "diverged at step 256: a loss is NaN or infinite"),
+        (*diverging(lr=1e30), "diverged at step 128: the outputs of the network are not finite"),
+    ],
+)
+def test_losses_that_are_no_numbers_end_the_run_with_the_step(tmp_path, env, changes, message):
+    with pytest.raises(LabError, match=message):
+        fit(tmp_path, env, total_steps=1000, **changes)
+    assert not (tmp_path / "checkpoints/last.safetensors").exists()
+
+
+# Checkpoints
+
+
+class KilledError(Exception):
+    pass
+
+
+class ShortRun(Run):
+    """Dies right before it logs for the third time."""
+
+    def log(self, step, metrics):
+        if self._log.rows == 2:
+            raise KilledError
+        super().log(step, metrics)
+
+
+def same_tree(one, other):
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_tree(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_tree, one, other))
+    if isinstance(one, np.ndarray | torch.Tensor):
+        return np.array_equal(one, other)
+    return one == other
+
+
+@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path, opponent):
+    settings = {"total_steps": 640, "checkpoint_seconds": 0}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir(), killed.mkdir()
+    fit(whole, tictactoe(opponent()), **settings)
+    with pytest.raises(KilledError):
+        fit(killed, tictactoe(opponent()), run_class=ShortRun, **settings)
+    assert checkpoint.load(killed / "checkpoints/last.safetensors")["learner"]["step"] == 256
+    fit(killed, tictactoe(opponent()), **settings)
+    assert rows(killed) == rows(whole)
+    for name in ("last", "best"):
+        trees = [checkpoint.load(run / f"checkpoints/{name}.safetensors")["learner"] for run in (whole, killed)]
+        assert same_tree(*trees)
+
+
+def test_the_curriculum_is_climbed_and_remembered(tmp_path):
+    def ladder():
+        return Curriculum({"first": tictactoe(RandomAgent()), "second": tictactoe(RandomAgent())}, 0.01)
+
+    settings = {"total_steps": 640, "checkpoint_seconds": 0}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir(), killed.mkdir()
+    fit(whole, tictactoe(SelfPlay()), ladder(), **settings)
+    assert [row["train/stage"] for row in rows(whole)] == ["0", "1", "2", "2", "2"]
+    with pytest.raises(KilledError):
+        fit(killed, tictactoe(SelfPlay()), ladder(), run_class=ShortRun, **settings)
+    fit(killed, tictactoe(SelfPlay()), ladder(), **settings)
+    assert rows(killed) == rows(whole)
+
+
+def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_path, monkeypatch):
+    trained = fit(tmp_path, tictactoe())
+
+    def refuse(*_, **__):
+        raise AssertionError("nothing is unpickled")
+
+    for owner, name in ((pickle, "load"), (pickle, "loads"), (pickle, "Unpickler"), (torch, "load")):
+        monkeypatch.setattr(owner, name, refuse)
+    game = TicTacToe(symmetric=True)
+    for name in ("last", "best"):
+        saved = checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors")["learner"]
+        agent = learner().load_agent(saved)
+        agent.check(game)
+    views = ["." * 9, "X...O...."]
+    pairs = zip(*(player.decide_batch(game, views, [RNG] * 2) for player in (agent, trained)), strict=True)
+    for one, other in pairs:
+        assert one.action == other.action
+        np.testing.assert_array_equal(one.why["action_probability"], other.why["action_probability"])
+
+
+# The agent and its network
+
+
+def test_the_agent_plays_the_likeliest_legal_action_and_says_how_likely():
+    env = tictactoe()
+    agent, views = untrained(env, channels=[4]), ["." * 9, "XO.......", "XOXOXO.X."]
+    decisions = agent.decide_batch(env.game, views, [RNG] * 3)
+    for view, decision in zip(views, decisions, strict=True):
+        likely, legal = decision.why["action_probability"], env.game.legal_actions(view)
+        assert likely.shape == (9,)
+        assert likely.sum() == pytest.approx(1)
+        assert set(np.flatnonzero(likely)) == set(legal)
+        assert decision.action == likely.argmax()
+        assert isinstance(decision.why["value"], float)
+        alone = agent.decide(env.game, view, RNG)
+        assert alone.action == decision.action
+        np.testing.assert_allclose(alone.why["action_probability"], likely, rtol=1e-5)
+    with pytest.raises(LabError, match="no action is legal"):
+        agent.decide(env.game, "XXXOO....", RNG)
+
+
+def test_the_agent_refuses_a_game_its_network_does_not_fit():
+    agent = untrained(tictactoe())
+    agent.check(TicTacToe(symmetric=False))
+    with pytest.raises(LabError, match=r"takes observations of \(2, 3, 3\) and has 9 actions"):
+        agent.check(EchoGame())
+
+
+def test_sampling_follows_the_probabilities_and_never_takes_what_has_none():
+    agent, rng = SampledPolicyAgent(untrained(echo()).policy), np.random.default_rng(0)
+    likely = np.array([[0, 0.25, 0, 0.75, 0]], np.float32)
+    counts = np.bincount(agent.choose(np.repeat(likely, 4000, axis=0), [rng] * 4000), minlength=5)
+    assert counts[[0, 2, 4]].tolist() == [0, 0, 0]
+    assert counts[1] == pytest.approx(1000, abs=100)
+    ends: Any = SimpleNamespace(random=lambda: 0.0), SimpleNamespace(random=lambda: 1 - 2.0**-53)
+    assert [agent.choose(likely, [end])[0] for end in ends] == [3, 1]
+
+
+def test_a_board_of_numbers_is_shown_to_the_network_as_planes():
+    features = BoardFeatures(spaces.Box(-2, 1, (2, 2), np.int8), channels=[])
+    shown = features(torch.tensor([[[-2.0, 1.0], [0.0, -1.0]]])).reshape(4, 4)
+    assert shown.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]
+    assert BoardFeatures(spaces.Box(-2, 1, (2, 2), np.int8), channels=[5, 6]).features_dim == 6 * 4
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_minesweeper_is_learned_from_either_observation(tmp_path, compact):
+    env = MinesweeperEnv(make_config(rows=4, cols=4, mines=3, max_steps=20, compact=compact))
+    agent = fit(tmp_path, env, channels=[4])
+    agent.check(env.game)
+    assert {row["step"] for row in rows(tmp_path)} == {"128", "256"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"total_steps": 0},
+        {"num_envs": 0},
+        {"batch_size": 60},
+        {"batch_size": 1},
+        {"epochs": 0},
+        {"gamma": 1.5},
+        {"gae_lambda": -1},
+        {"clip": 0},
+        {"ent_coef": -0.1},
+        {"lr": 0},
+        {"channels": [0]},
+        {"channels": 3},
+        {"hidden": ["wide"]},
+        {"device": "gpu"},
+        {"eval_episodes": 0},
+        {"eval_opening_plies": -1},
+    ],
+)
+def test_impossible_settings_are_refused_by_name(change):
+    with pytest.raises(LabError, match=next(iter(change))):
+        learner(**change)
+
+
+def test_what_cannot_be_learned_is_refused_before_anything_is_written():
+    class Tensors(EchoBatch):
+        def reset(self, **options):
+            seen, info = super().reset(**options)
+            return torch.from_numpy(seen), info
+
+    env = tictactoe()
+    with pytest.raises(LabError, match=r"warm_up\.other differs in observations or actions"):
+        learner().check(env, Curriculum({"other": echo()}, 0.5))
+    with pytest.raises(LabError, match="works on numpy arrays"):
+        learner().check(echo(Tensors), NO_CURRICULUM)
+    env.baselines = {}
+    with pytest.raises(LabError, match="nobody to measure against"):
+        learner().check(env, NO_CURRICULUM)
+    env.baselines = {"alike": untrained(env)}
+    with pytest.raises(LabError, match="always decide alike"):
+        learner().check(env, NO_CURRICULUM)
+    learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
+    if not torch.cuda.is_available():
+        with pytest.raises(LabError, match=r"algo\.device=cuda"):
+            learner(device="cuda").check(env, NO_CURRICULUM)
