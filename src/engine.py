@@ -1,15 +1,20 @@
 """A line protocol over standard input and output, so that other programs can play ours."""
 
+import copy
 import sys
+from pathlib import Path
 from typing import Any, TextIO
 
 import hydra
+import numpy as np
 from omegaconf import DictConfig
 
 from src.core.agent import Agent
 from src.core.cli import launch, refuse_multirun
 from src.core.errors import LabError
+from src.core.files import write_atomic
 from src.core.game import TwoPlayerGame
+from src.core.record import read_game, write_game
 from src.core.seeding import generator
 
 
@@ -18,13 +23,19 @@ class Engine:
 
     def __init__(self, game: TwoPlayerGame, agent: Agent, seed: int) -> None:
         self.game, self.agent, self.rng = game, agent, generator(seed, "engine")
-        self.state: Any = game.initial(self.rng)
+        self.start: Any = game.initial(self.rng)
+        self.actions: list[int] = []  # from the start to the position
+        self.state: Any = self.start
         self.commands = {
             "position": self.position,
+            "write": self.write,
+            "save": self.save,
+            "load": self.load,
             "legal": self.legal,
             "go": self.go,
             "perft": self.perft,
             "eval": self.eval,
+            "analyse": self.analyse,
             "show": self.show,
         }
 
@@ -38,12 +49,42 @@ class Engine:
             return "error " + " ".join(str(error).split())
 
     def position(self, arguments: list[str]) -> str:
-        if arguments[:1] != ["startpos"] or arguments[1:2] not in ([], ["moves"]):
-            raise LabError("expected: position startpos [moves m1 m2 ...]")
-        state = self.game.initial(self.rng)
-        for text in arguments[2:]:
-            state = self.game.play(state, self.game.parse_move(state, text))
-        self.state = state
+        setup, names = arguments, []
+        if "moves" in arguments:
+            cut = arguments.index("moves")
+            setup, names = arguments[:cut], arguments[cut + 1 :]
+        if not setup:
+            raise LabError("expected: position startpos, or a position as write gives it, then [moves m1 m2 ...]")
+        start = self.game.initial(self.rng) if setup == ["startpos"] else self.game.read_position(" ".join(setup))
+        state, actions = start, []
+        for name in names:
+            actions.append(self.game.parse_move(state, name))
+            state = self.game.play(state, actions[-1])
+        self.start, self.actions, self.state = start, actions, state
+        return "ok"
+
+    def write(self, arguments: list[str]) -> str:
+        _expect_none("write", arguments)
+        return f"position {self.game.write_position(self.state)}"
+
+    def save(self, arguments: list[str]) -> str:
+        path = _file_of("save", arguments)
+        try:
+            write_atomic(path, write_game(self.game, self.start, self.actions))
+        except OSError as error:
+            raise LabError(f"{path} cannot be written: {error}") from error
+        return "ok"
+
+    def load(self, arguments: list[str]) -> str:
+        path = _file_of("load", arguments)
+        try:
+            start, actions = read_game(self.game, path.read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            raise LabError(f"{path} cannot be read: {error}") from error
+        state = start
+        for action in actions:
+            state = self.game.play(state, action)
+        self.start, self.actions, self.state = start, actions, state
         return "ok"
 
     def legal(self, arguments: list[str]) -> str:
@@ -59,17 +100,26 @@ class Engine:
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
-        if len(arguments) != 1 or not (arguments[0].isascii() and arguments[0].isdigit() and len(arguments[0]) < 4):
-            raise LabError("expected: perft N, with N a whole number from 0 to 999")
-        return f"nodes {perft(self.game, self.state, int(arguments[0]))}"
+        return f"nodes {self.game.perft(self.state, _number('perft', arguments))}"
 
     def eval(self, arguments: list[str]) -> str:
         _expect_none("eval", arguments)
         self._refuse_finished()
-        why = self.agent.decide(self.game, self.game.view(self.state), self.rng).why
+        rng = copy.deepcopy(self.rng)  # asking what the agent thinks must not change what it plays
+        why = self.agent.decide(self.game, self.game.view(self.state), rng).why
+        why = {name: value for name, value in why.items() if np.ndim(value) == 0}  # an array does not fit on the line
         if not why:
             raise LabError("this agent has nothing to say about a position")
         return " ".join(["eval", *(f"{name}={value}" for name, value in why.items())])
+
+    def analyse(self, arguments: list[str]) -> str:
+        """The best moves, one a line: rank, score, then the move and the play that follows."""
+        count = _number("analyse", arguments)
+        self._refuse_finished()
+        lines = []
+        for rank, line in enumerate(self.agent.analyse(self.game, self.game.view(self.state), count), start=1):
+            lines.append(" ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)]))
+        return "\n".join([*lines, "ok"])
 
     def show(self, arguments: list[str]) -> str:
         _expect_none("show", arguments)
@@ -85,14 +135,6 @@ class Engine:
             raise LabError("the game is over")
 
 
-def perft(game: TwoPlayerGame, state: Any, depth: int) -> int:
-    """Positions reached by playing `depth` plies in every possible way."""
-    if depth == 0:
-        return 1
-    actions = game.legal_actions(game.view(state))
-    return len(actions) if depth == 1 else sum(perft(game, game.play(state, action), depth - 1) for action in actions)
-
-
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
     for line in lines:
         if line.split() == ["quit"]:
@@ -106,6 +148,18 @@ def _expect_none(command: str, arguments: list[str]) -> None:
         raise LabError(f"{command} takes no arguments, but got {' '.join(arguments)}")
 
 
+def _number(command: str, arguments: list[str]) -> int:
+    if len(arguments) != 1 or not (arguments[0].isascii() and arguments[0].isdigit() and len(arguments[0]) < 4):
+        raise LabError(f"expected: {command} N, with N a whole number from 0 to 999")
+    return int(arguments[0])
+
+
+def _file_of(command: str, arguments: list[str]) -> Path:
+    if not arguments:
+        raise LabError(f"expected: {command} FILE")
+    return Path(" ".join(arguments))
+
+
 @hydra.main(version_base="1.3", config_path="../conf", config_name="engine")
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
@@ -113,7 +167,10 @@ def main(cfg: DictConfig) -> None:
     cfg = compose.checked(cfg, schema.Engine)
     game = compose.build(cfg.env, "env").game
     if not isinstance(game, TwoPlayerGame):
-        raise LabError(f"the line protocol is for two-player games, which env={cfg.composition.env} is not")
+        raise LabError(
+            f"the line protocol is for two-player games whose positions are values and whose moves have names, "
+            f"which env={cfg.composition.env} is not"
+        )
     agent = compose.build_agent("agent", cfg, game)
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")  # bytes that are no text get an error line like any unknown command

@@ -1,6 +1,8 @@
 """The border between a game's rules and everything that plays it."""
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -8,6 +10,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from src.core.errors import LabError
+from src.core.search import Evaluation, Searcher
+from src.core.seeding import draw
 
 State = TypeVar("State")
 
@@ -30,6 +34,7 @@ class Game(ABC, Generic[State]):
     """
 
     traits: ClassVar[frozenset[Trait]]
+    mirrored: ClassVar[bool] = False  # looks the same in a mirror: actions are cells, every reflection a game
     num_actions: int
 
     @property
@@ -76,6 +81,16 @@ class Game(ABC, Generic[State]):
         """The kind of start a game had, where results are to be counted apart by it."""
         return None
 
+    def sensible_mask(self, view: Any) -> np.ndarray:
+        """(A,) bool: the legal actions, less those that lead nowhere, for players that choose by numbers."""
+        mask = np.zeros(self.num_actions, np.bool_)
+        mask[self.random_actions(view)] = True
+        return mask
+
+    def is_open(self, state: State, action: int) -> bool:
+        """Whether an action that was decided ahead still has something to do; only for games of one player."""
+        return action in self.legal_actions(self.view(state))
+
     def random_actions(self, view: Any) -> list[int]:
         """What a random player draws from: the legal actions, less those that lead nowhere."""
         return self.legal_actions(view)
@@ -99,7 +114,7 @@ class Canonical(NamedTuple):
 
 
 class TwoPlayerGame(Game[State]):
-    """Adds what a line protocol and a search need: states are hashable values, moves have names."""
+    """Adds what a line protocol and a search need: states are hashable values, moves and positions have names."""
 
     @abstractmethod
     def move_name(self, state: State, action: int) -> str: ...
@@ -107,6 +122,63 @@ class TwoPlayerGame(Game[State]):
     @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
         """The legal action a text names; anything else raises `LabError`."""
+
+    def line_names(self, state: State, actions: Sequence[int]) -> list[str]:
+        """The names of actions played one after the other."""
+        names = []
+        for action in actions:
+            names.append(self.move_name(state, action))
+            state = self.play(state, action)
+        return names
+
+    @abstractmethod
+    def write_position(self, state: State) -> str:
+        """The position as words on one line, from which `read_position` makes the same state again."""
+
+    @abstractmethod
+    def read_position(self, text: str) -> State:
+        """The state a text describes; one that cannot be raises `LabError`."""
+
+    def perft(self, state: State, depth: int) -> int:
+        """Positions reached by playing `depth` plies in every possible way."""
+        if depth == 0:
+            return 1
+        actions = self.legal_actions(state)
+        return len(actions) if depth == 1 else sum(self.perft(self.play(state, a), depth - 1) for a in actions)
+
+    # What a search asks for. Every game can be searched; one that says more of itself is searched better.
+
+    def candidates(self, state: State, sharp: bool) -> list[int]:
+        """The legal actions worth searching, most promising kind first; `sharp`: only those that gain."""
+        return self.legal_actions(state)
+
+    def threats(self, state: State) -> list[int]:
+        """The actions that gain so much that a position cannot be judged before they are looked at."""
+        return []
+
+    def factors(self, state: State) -> dict[str, int]:
+        """What speaks for the player to move in an unfinished position, by name; a search weighs and adds them."""
+        return {}
+
+    def solved(self, state: State) -> int | None:
+        """Plies to the end of an unfinished position in which one side wins by force, negative where the player to
+        move loses; None where that takes a search.
+        """
+        return None
+
+    def position_key(self, state: State) -> int:
+        """64 bits that stand for what lies on the board, whichever way it came about."""
+        return int.from_bytes(hashlib.blake2b(repr(state).encode(), digest_size=8).digest())
+
+    def searcher(self, evaluation: Evaluation) -> Searcher | None:
+        """A compiled search of the game's own, where there is one."""
+        return None
+
+    def playout(self, state: State, rng: np.random.Generator) -> int:
+        """The outcome of a quick game from here, by moves that take no thought."""
+        while (outcome := self.outcome(state)) is None:
+            state = self.play(state, draw(rng, self.random_actions(state)))
+        return outcome
 
 
 class TabularGame(TwoPlayerGame[State]):

@@ -85,6 +85,12 @@ class TicTacToe(TabularGame[str]):
             raise LabError(f"{text} is not a legal move here: legal are {' '.join(map(str, _legal(state))) or 'none'}")
         return int(text)
 
+    def write_position(self, state: str) -> str:
+        return state
+
+    def read_position(self, text: str) -> str:
+        return BoardEncoding.to_state_key(text)
+
 
 # The 5,478 positions are few enough to decide each of these once.
 @cache

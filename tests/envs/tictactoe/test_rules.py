@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.core.errors import LabError
-from src.engine import perft
 from src.envs.tictactoe import symmetry
 from src.envs.tictactoe.rules import BoardEncoding, TicTacToe
 
@@ -37,7 +36,7 @@ def test_known_counts():
 
 
 def test_perft_matches_known_counts():
-    assert [perft(GAME, START, depth) for depth in range(10)] == [
+    assert [GAME.perft(START, depth) for depth in range(10)] == [
         1, 9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872,
     ]  # fmt: skip
 

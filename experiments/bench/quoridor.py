@@ -1,0 +1,147 @@
+"""How fast Quoridor is: positions a second beside OpenSpiel's, and what a move of the strongest level takes.
+
+    python -m experiments.bench.quoridor
+
+Both count legal moves: perft(N) makes every position after N - 1 plies and asks each for its legal moves. One core.
+OpenSpiel comes with the extra `bench`.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from hydra import compose, initialize_config_dir
+
+from src.algos.alphabeta import AlphaBetaAgent
+from src.compose import CONF, build
+from src.core.arena import random_opening
+from src.core.seeding import generator
+from src.envs.quoridor.notation import Position
+from src.envs.quoridor.rules import Quoridor
+
+KNOWN = {1: 131, 2: 16_677, 3: 2_062_264, 4: 247_569_030}
+
+
+class Timed(NamedTuple):
+    nodes: int
+    seconds: float
+
+    @property
+    def speed(self) -> float:
+        return self.nodes / self.seconds
+
+
+def timed(count: Callable[[], int], repeats: int) -> Timed:
+    """The median of the repeats, after one that is not counted."""
+    nodes, seconds = count(), []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        count()
+        seconds.append(time.perf_counter() - began)
+    return Timed(nodes, statistics.median(seconds))
+
+
+def show(name: str, result: Timed) -> None:
+    print(f"  {name:<20}{result.nodes:>12,} nodes {result.seconds:>9.4f} s {result.speed:>14,.0f} nodes/s", flush=True)
+
+
+def peer_perft(state: Any, depth: int) -> int:
+    if depth == 1:
+        return len(state.legal_actions())
+    return sum(peer_perft(state.child(action), depth - 1) for action in state.legal_actions())
+
+
+def compare_perft(game: Quoridor, repeats: int) -> None:
+    start = game.initial(np.random.default_rng(0))
+    print(f"perft from the start, medians of {repeats}")
+    for depth, known in KNOWN.items():
+        ours = timed(lambda depth=depth: game.perft(start, depth), repeats)  # type: ignore[misc]
+        assert ours.nodes == known, f"perft({depth}) gave {ours.nodes:,} instead of {known:,}"
+        show(f"ours, perft({depth})", ours)
+    try:
+        import pyspiel
+    except ImportError as error:
+        print(f"  OpenSpiel: not measured ({error}); pip install -e '.[bench]' brings it")
+        return
+    peer_start = pyspiel.load_game(f"quoridor(board_size={game.size})").new_initial_state()
+    ours, peer = timed(lambda: game.perft(start, 3), repeats), timed(lambda: peer_perft(peer_start, 3), repeats)
+    show("OpenSpiel, perft(3)", peer)
+    print(f"  ours / OpenSpiel at perft(3): {ours.speed / peer.speed:.1f}x")
+    compare_rules(game, peer_start)
+
+
+def compare_rules(game: Quoridor, peer_start: Any, games: int = 100) -> None:
+    """Walk random games through both programs and count the positions with the same legal moves."""
+    rng, same, total = np.random.default_rng(0), 0, 0
+    for _ in range(games):
+        state, peer = game.initial(rng), peer_start.clone()
+        while game.outcome(state) is None and not peer.is_terminal():
+            names = {mirrored(game.move_name(state, action)): action for action in game.legal_actions(state)}
+            theirs = {peer.action_to_string(action): action for action in peer.legal_actions()}
+            total += 1
+            same += names.keys() == theirs.keys()
+            name = sorted(names.keys() & theirs.keys())[int(rng.integers(len(names.keys() & theirs.keys())))]
+            state, _ = game.play(state, names[name]), peer.apply_action(theirs[name])
+    print(f"  the same legal moves in {same:,} of {total:,} positions of {games} random games")
+
+
+def mirrored(name: str) -> str:
+    """A move in OpenSpiel's notation, in which rank 1 is at the top."""
+    rank = (9 if name.endswith(("h", "v")) else 10) - int(name[1])
+    return f"{name[0]}{rank}{name[2:]}"
+
+
+def player(difficulty: str, *overrides: str) -> tuple[AlphaBetaAgent, Quoridor]:
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("evaluate", ["env=quoridor", "agent=alphabeta", f"agent.difficulty={difficulty}", *overrides])
+    return build(cfg.agent, "agent"), build(cfg.env, "env").game
+
+
+def middlegames(game: Quoridor, count: int) -> list[Position]:
+    """Positions after 4 random plies and 12 of the normal level."""
+    rng, agent, found = np.random.default_rng(0), player("normal")[0], []
+    for number in range(count):
+        state = random_opening(game, 4, generator(0, "middlegame", number))
+        for _ in range(12):
+            action = agent.decide(game, state, rng).action
+            assert action is not None
+            state = game.play(state, action)
+        found.append(state)
+    return found
+
+
+def measure_search(difficulty: str, repeats: int, *overrides: str) -> None:
+    agent, game = player(difficulty, *overrides)
+    rng, answers, depths, branching, nodes = np.random.default_rng(0), [], [], [], 0
+    for state in middlegames(game, 10):
+        why = agent.decide(game, state, rng).why
+        result = timed(lambda state=state: int(agent.decide(game, state, rng).why["nodes"]), repeats)  # type: ignore[misc]
+        answers.append(result.seconds)
+        depths.append(why["depth"])
+        branching.append(result.nodes ** (1 / why["depth"]))
+        nodes += result.nodes
+    print(
+        f"  {' '.join([difficulty, *overrides]):<26} depth {min(depths)}-{max(depths)}: "
+        f"median answer {statistics.median(answers) * 1000:.2f} ms, slowest {max(answers) * 1000:.2f} ms, "
+        f"{nodes / len(answers):,.0f} nodes a move, {nodes / sum(answers):,.0f} nodes/s, "
+        f"effective branching {statistics.median(branching):.1f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    compare_perft(player("hell")[1], repeats)
+    print(f"search in ten middlegame positions, medians of {repeats}; branching is the depth's root of all nodes")
+    for difficulty in ("easy", "normal", "hard", "hell"):
+        measure_search(difficulty, repeats)
+    measure_search("hell", repeats, "agent.nodes=200000")
+
+
+if __name__ == "__main__":
+    main()

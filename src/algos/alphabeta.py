@@ -1,0 +1,186 @@
+"""Alpha-beta search for any game of two players who take turns with nothing hidden and nothing left to chance."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from src.algos.plain_search import PlainSearch
+from src.core.agent import Agent, Decision, Line
+from src.core.curriculum import Curriculum
+from src.core.errors import require
+from src.core.game import Game, Trait, TwoPlayerGame, seen_from
+from src.core.run import Run
+from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, is_whole, one_ply_on
+
+DEEPEST = 64
+UNLIMITED = 1 << 60
+FIRST_NODES = 1000  # of a search against the clock, before its speed is known
+
+
+@dataclass(frozen=True)
+class DifficultyConfig:
+    depth: int  # plies
+    noise: int  # the evaluation errs by up to so much
+    sharp: bool  # look at moves that gain something only, and at those to the end of a line
+
+
+class AlphaBetaAgent(Agent):
+    """Iterative deepening over the game's own compiled search, or a plain one where it has none.
+
+    `why` tells the score, what it rests on, and how the weighted factors of the position add up to `static`.
+    """
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+
+    def __init__(
+        self,
+        difficulty: str,
+        levels: Mapping[str, DifficultyConfig],
+        weights: Mapping[str, int],
+        seed: int,
+        nodes: int | None,
+        seconds: float | None,
+    ) -> None:
+        require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
+        self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
+        depth = self.level.depth
+        require(is_whole(depth) and 1 <= depth <= DEEPEST, f"depth={depth!r}: expected a whole number, 1 to {DEEPEST}")
+        require(seed >= 0, f"agent.seed={seed}: a seed is a whole number from 0 upwards")
+        require(nodes is None or seconds is None, "agent.nodes and agent.seconds are two budgets: set one to null")
+        require(nodes is None or nodes >= 1, f"agent.nodes={nodes}: a search looks at one position at least")
+        require(seconds is None or seconds > 0, f"agent.seconds={seconds}: a search takes some time")
+        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.sharp)
+        self.deterministic = seconds is None
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        assert isinstance(game, TwoPlayerGame)
+        factors = game.factors(game.initial(np.random.default_rng(0)))
+        missing = [name for name in factors if name not in self.evaluation.weights]
+        require(not missing, f"it has no weight for {', '.join(missing)}")
+
+    def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
+        clock = Clock(self.nodes, self.seconds)
+        found, depth = self._deepen(self._searcher(game), view, clock)
+        parts = self._weighted(game, view)
+        line = ",".join(game.line_names(view, found.line))
+        figures = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
+        return Decision(found.line[0], figures | {"static": sum(parts.values())} | parts)
+
+    def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+        """The move that would be played and the best others, with the score each leads to and the play that follows.
+
+        A budget is for all of them together. The move to be played comes first in it; others that it does not do for
+        are looked at for a single reply.
+        """
+        searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
+        best, depth = self._deepen(searcher, view, clock)
+        others = []
+        for action in game.candidates(view, self.level.sharp):
+            if action != best.line[0]:
+                found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
+                others.append((one_ply_on(found.score), (action, *found.line)))
+        others.sort(key=lambda scored: -scored[0])
+        lines = [(best.score, best.line), *others]
+        return [Line(score_text(score), actions) for score, actions in lines[:count]]
+
+    def _depth_of(self, reached: int) -> int:
+        """How deep other moves are looked at; a win found early is no reason to look at them less."""
+        return reached if self._is_budgeted() else self.level.depth
+
+    def _is_budgeted(self) -> bool:
+        return self.nodes is not None or self.seconds is not None
+
+    def _searcher(self, game: TwoPlayerGame) -> Searcher:
+        """A new one for every decision, so that no position is judged by what was looked at before."""
+        return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
+
+    def _deepen(self, searcher: Searcher, state: Any, clock: "Clock") -> tuple[Found, int]:
+        """Search deeper and deeper until the depth or the budget is reached; returns the depth as well."""
+        found = searcher.search(state, 1, None, UNLIMITED)
+        assert found is not None
+        clock.spent(found.nodes)
+        depth, last = 1, DEEPEST if self._is_budgeted() else self.level.depth
+        while depth < last and found.score <= DECIDED and not (self._is_budgeted() and found.settled):
+            limit = clock.nodes_left()
+            if limit <= 0:
+                break
+            deeper = searcher.search(state, depth + 1, found.line[0], limit)
+            clock.spent(limit if deeper is None else deeper.nodes)
+            if deeper is not None:
+                found, depth = deeper, depth + 1
+            elif clock.is_up():
+                break
+        return found, depth
+
+    def _value_of(self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, clock: "Clock") -> Found:
+        """The search of a position below the root, which may be over or decided."""
+        outcome = game.outcome(state)
+        if outcome is not None:
+            return Found(WIN * seen_from(game.to_move(state), outcome), (), 1, True)
+        plies = game.solved(state) if self.evaluation.sharp else None
+        if plies is not None:
+            return Found(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
+        limit = clock.nodes_left()
+        found = searcher.search(state, depth, None, limit) if limit > 0 else None
+        clock.spent(limit if found is None else found.nodes)
+        found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
+        assert found is not None
+        return found
+
+    def _weighted(self, game: TwoPlayerGame, state: Any) -> dict[str, int]:
+        return {name: value * self.evaluation.weights[name] for name, value in game.factors(state).items()}
+
+
+class Clock:
+    """What is left of a budget of nodes or seconds; no budget lasts forever."""
+
+    def __init__(self, nodes: int | None, seconds: float | None) -> None:
+        self.most_nodes, self.seconds = nodes, seconds
+        self.nodes, self.began = 0, time.perf_counter()
+
+    def spent(self, nodes: int) -> None:
+        self.nodes += nodes
+
+    def nodes_left(self) -> int:
+        """How many more nodes may be looked at; against the clock, about as many as the time will do for."""
+        if self.seconds is None:
+            return UNLIMITED if self.most_nodes is None else self.most_nodes - self.nodes
+        elapsed = time.perf_counter() - self.began
+        speed = self.nodes / elapsed
+        return 0 if elapsed >= self.seconds else max(FIRST_NODES, int(speed * (self.seconds - elapsed)))
+
+    def is_up(self) -> bool:
+        """A search that ran out of nodes may go on where its speed was misjudged and most of the time is left."""
+        return self.seconds is None or time.perf_counter() - self.began > 0.9 * self.seconds
+
+
+def score_text(score: int) -> str:
+    if abs(score) <= DECIDED:
+        return str(score)
+    return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
+
+
+class AlphaBeta:
+    """The search as an algorithm: there is nothing to learn, so a run measures the player and keeps its settings."""
+
+    needs = AlphaBetaAgent.needs
+
+    def __init__(self, player: AlphaBetaAgent) -> None:
+        self.player = player
+
+    def check(self, env: Any, curriculum: Curriculum) -> None:
+        self.player.check(env.game)
+        require(not curriculum.warm_up, "a search does not learn, so there is nothing to warm up: curriculum=none")
+
+    def fit(self, env: Any, curriculum: Curriculum, run: Run) -> AlphaBetaAgent:
+        run.restore()
+        run.save({})
+        run.save_best(0.0, {})
+        return self.player
+
+    def load_agent(self, saved: dict[str, Any]) -> AlphaBetaAgent:
+        return self.player

@@ -1,0 +1,86 @@
+"""Monte Carlo tree search: it judges a move by how quick games end that begin with it, not by an evaluation."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from src.core.agent import Agent, Decision, Line
+from src.core.errors import require
+from src.core.game import Trait, TwoPlayerGame, seen_from
+
+
+class Node:
+    """A position in the tree; `won` counts from the side of the player whose move led here, a draw as half."""
+
+    __slots__ = ("children", "state", "untried", "visits", "won")
+
+    def __init__(self, game: TwoPlayerGame, state: Any) -> None:
+        self.state = state
+        over = game.outcome(state) is not None
+        self.untried = [] if over else game.candidates(state, sharp=False)[::-1]  # the most promising is taken first
+        self.children: dict[int, Node] = {}
+        self.visits, self.won = 0, 0.0
+
+
+class MctsAgent(Agent):
+    """Upper confidence bounds over trees (Kocsis & Szepesvari 2006), with the game's own quick games as playouts."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+
+    def __init__(self, simulations: int, exploration: float) -> None:
+        require(simulations >= 1, f"agent.simulations={simulations}: a search plays one quick game at least")
+        require(exploration >= 0, f"agent.exploration={exploration} is negative")
+        self.simulations, self.exploration = simulations, exploration
+
+    def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
+        root = self._search(game, view, rng)
+        action, child = max(root.children.items(), key=lambda item: item[1].visits)
+        return Decision(action, {"win_rate": round(child.won / child.visits, 3), "visits": child.visits})
+
+    def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+        root = self._search(game, view, np.random.default_rng(0))
+        ranked = sorted(root.children.items(), key=lambda item: -item[1].visits)[:count]
+        return [Line(f"{child.won / child.visits:.3f}", (action, *_line(child))) for action, child in ranked]
+
+    def _search(self, game: TwoPlayerGame, state: Any, rng: np.random.Generator) -> Node:
+        root = Node(game, state)
+        for _ in range(self.simulations):
+            path = self._descend(game, root)
+            leaf = path[-1].state
+            outcome = game.outcome(leaf)
+            if outcome is None:
+                outcome = game.playout(leaf, rng)
+            for before, node in pairwise(path):
+                node.visits += 1
+                node.won += (1 + seen_from(game.to_move(before.state), outcome)) / 2
+            root.visits += 1
+        return root
+
+    def _descend(self, game: TwoPlayerGame, node: Node) -> list[Node]:
+        """The nodes from the root to one that is new, or where the game is over."""
+        path = [node]
+        while not node.untried and node.children:
+            node = self._most_promising(node)
+            path.append(node)
+        if node.untried:
+            action = node.untried.pop()
+            node.children[action] = Node(game, game.play(node.state, action))
+            path.append(node.children[action])
+        return path
+
+    def _most_promising(self, node: Node) -> Node:
+        log_visits = math.log(node.visits)
+        return max(
+            node.children.values(),
+            key=lambda child: child.won / child.visits + self.exploration * math.sqrt(log_visits / child.visits),
+        )
+
+
+def _line(node: Node) -> tuple[int, ...]:
+    """The most visited play from a node on."""
+    if not node.children:
+        return ()
+    action, child = max(node.children.items(), key=lambda item: item[1].visits)
+    return (action, *_line(child))

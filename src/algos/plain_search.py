@@ -1,0 +1,83 @@
+"""Alpha-beta in plain Python: the search of games without a compiled one, and what such a one is checked against."""
+
+from typing import Any
+
+from src.core.game import TwoPlayerGame, seen_from
+from src.core.search import QUIET_PLIES, WIN, Evaluation, Found, error_at, one_ply_on
+
+LOWER, EXACT, UPPER = -1, 0, 1
+INFINITY = 2 * WIN
+EMPTY: tuple[int, ...] = ()
+
+
+class _OutOfNodesError(Exception):
+    pass
+
+
+class PlainSearch:
+    """A `Searcher` over the game's own interface."""
+
+    def __init__(self, game: TwoPlayerGame, evaluation: Evaluation) -> None:
+        self.game, self.evaluation = game, evaluation
+        self.quiet_plies = QUIET_PLIES if evaluation.sharp else 0
+        self.nodes, self.node_limit, self.settled = 0, 0, True
+        self._table: dict[tuple[Any, int], tuple[int, int, tuple[int, ...]]] = {}  # score, bound, line
+
+    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> Found | None:
+        self.nodes, self.node_limit, self.settled = 0, node_limit, True
+        self._table.clear()
+        try:
+            score, line = self._best(state, depth, -INFINITY, INFINITY, first)
+        except _OutOfNodesError:
+            return None
+        return Found(score, line, self.nodes, self.settled)
+
+    def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
+        """The value for the player to move where it lies between alpha and beta, else a bound, and the best play."""
+        game = self.game
+        outcome = game.outcome(state)
+        if outcome is not None:
+            self.nodes += 1
+            return WIN * seen_from(game.to_move(state), outcome), ()
+        plies = game.solved(state) if self.evaluation.sharp else None
+        if plies is not None:
+            self.nodes += 1
+            return WIN - plies if plies > 0 else -WIN - plies, ()
+        score, bound, line = self._table.get((state, depth), (0, None, ()))
+        if bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha):
+            return score, line
+        score, line = self._best(state, depth, alpha, beta, None)
+        bound = LOWER if score >= beta else (UPPER if score <= alpha else EXACT)
+        self._table[state, depth] = score, bound, line
+        return score, line
+
+    def _best(self, state: Any, depth: int, alpha: int, beta: int, first: int | None) -> tuple[int, tuple[int, ...]]:
+        self.nodes += 1
+        best, best_line = -INFINITY, EMPTY
+        if depth <= 0:
+            best = self._static(state)  # nobody has to carry out a threat
+            if best >= beta or depth == -self.quiet_plies:
+                return best, ()
+        if self.nodes > self.node_limit:
+            raise _OutOfNodesError
+        game, sharp = self.game, self.evaluation.sharp
+        actions = game.candidates(state, sharp) if depth > 0 else game.threats(state)
+        for action in sorted(actions, key=lambda action: action != first):
+            below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
+            score = one_ply_on(below)
+            if score > best:
+                best, best_line = score, (action, *line)
+            if best >= beta:
+                break
+        return best, best_line
+
+    def _static(self, state: Any) -> int:
+        self.settled = False
+        weights, noise = self.evaluation.weights, self.evaluation.noise
+        score = sum(weights[name] * value for name, value in self.game.factors(state).items())
+        return score + (error_at(self.game.position_key(state), noise, self.evaluation.seed) if noise else 0)
+
+
+def _window(alpha: int, beta: int) -> tuple[int, int]:
+    """The same window after a move, a little wider, as wins lose a point with every ply."""
+    return -beta - 1, -alpha + 1

@@ -1,0 +1,46 @@
+"""A game of two players as text: where it began, its moves, how it ended.
+
+    start e1 e9 10 10 0 -
+    moves e2 e8 e3 e3h
+    result *
+
+The result is 1-0, 0-1 or 1/2-1/2, seen from the player who moves first, and * while the game goes on.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from src.core.errors import LabError, require
+from src.core.game import TwoPlayerGame
+
+RESULTS = {1: "1-0", 0: "1/2-1/2", -1: "0-1", None: "*"}
+
+
+def write_game(game: TwoPlayerGame, start: Any, actions: Sequence[int]) -> str:
+    state = start
+    for action in actions:
+        state = game.play(state, action)
+    lines = [
+        f"start {game.write_position(start)}",
+        " ".join(["moves", *game.line_names(start, actions)]),
+        f"result {RESULTS[game.outcome(state)]}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read_game(game: TwoPlayerGame, text: str) -> tuple[Any, list[int]]:
+    """The first position and the actions from there on."""
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    heads = [words[0] for words in lines]
+    require(heads == ["start", "moves", "result"], f"a game has the lines start, moves and result, not {heads}")
+    start = state = game.read_position(" ".join(lines[0][1:]))
+    actions = []
+    for number, name in enumerate(lines[1][1:], start=1):
+        try:
+            actions.append(game.parse_move(state, name))
+        except LabError as error:
+            raise LabError(f"move {number} of the game: {error}") from error
+        state = game.play(state, actions[-1])
+    result = RESULTS[game.outcome(state)]
+    require(lines[2][1:] == [result], f"the game says result {' '.join(lines[2][1:])}, its moves give {result}")
+    return start, actions

@@ -1,0 +1,1 @@
+"""Quoridor: two pawns race across the board, walls make the way longer."""

@@ -1,0 +1,213 @@
+"""What a search looks at: the moves worth a look, and the five factors a position is judged by."""
+
+from typing import Any
+
+import numpy as np
+
+from src.envs.quoridor.board import ZERO, bit, flip_wall, highest, inlined, kernel
+from src.envs.quoridor.moves import doubtful_walls, free_walls, keeps_paths, list_up, pawn_targets
+from src.envs.quoridor.paths import NO_PATH, distance, is_open, walls_across_path
+
+FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
+GAIN = 2  # steps that a wall is worth in a sharp search
+LAG = 1  # ... unless the player to move has more steps to go than the other by more than this
+LAST = 1  # ... and unless the other has so few steps to go: then every wall that stops it counts
+CLOSE = 3  # the endgame begins so many steps from the goal
+
+
+@kernel
+def measure(board: Any, out: np.ndarray) -> int:
+    """Write the factors, as the player to move sees them, into (5,); returns 1 or -1 where the other or the player to
+    move has no path left (and then no factors), else 0.
+    """
+    me = board.ply & 1
+    mine, theirs = distance(board, me), distance(board, 1 - me)
+    if mine == NO_PATH or theirs == NO_PATH:
+        return -1 if mine == NO_PATH else 1
+    out[0] = theirs - mine
+    out[1] = _closeness(mine) - _closeness(theirs)
+    out[2] = board.left[me] - board.left[1 - me]
+    out[3] = _mobility(board, me) - _mobility(board, 1 - me)
+    out[4] = (theirs - _rows_to_go(board, 1 - me)) - (mine - _rows_to_go(board, me))
+    return 0
+
+
+@inlined
+def _closeness(steps: int) -> int:
+    """0, then 1, 4 and 9 over the last three steps: each is worth more than the one before."""
+    return (CLOSE + 1 - steps) ** 2 if steps <= CLOSE else 0
+
+
+@inlined
+def _mobility(board: Any, player: int) -> int:
+    cell, count = board.pawn[player], 0
+    for direction in range(4):
+        count += is_open(board, cell, direction)
+    return count
+
+
+@inlined
+def _rows_to_go(board: Any, player: int) -> int:
+    """The length of the path if there were no walls."""
+    row = board.pawn[player] // board.size
+    return board.size - 1 - row if player == 0 else row
+
+
+@kernel
+def list_plausible(board: Any, out: np.ndarray) -> int:
+    """Write the moves worth a search into `out` and return their number; walls may still turn out to cut a path.
+
+    Pawn moves come first, the furthest forward leading, then walls across the other's shortest path and around its
+    pawn. The order is the same for both players, as each sees the board.
+    """
+    me = board.ply & 1
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    low, high = pawn_targets(board, me)
+    count = 0
+    if me == 0:
+        count = _list_down(high, 64, out, count)
+        count = _list_down(low, 0, out, count)
+    else:
+        count = list_up(low, 0, out, count)
+        count = list_up(high, 64, out, count)
+    if board.left[me] == 0:
+        return count
+    across, upright = walls_across_path(board, 1 - me)
+    box = _box(board, board.pawn[1 - me])
+    free, free_upright = free_walls(board)
+    across, upright = (across | box) & free, (upright | box) & free_upright
+    if me == 0:
+        count = list_up(across, cells, out, count)
+        return list_up(upright, cells + walls, out, count)
+    count = _list_down(across, cells, out, count)
+    return _list_down(upright, cells + walls, out, count)
+
+
+@inlined
+def _list_down(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
+    while numbers:
+        number = highest(numbers)
+        out[count] = offset + number
+        numbers ^= bit(number)
+        count += 1
+    return count
+
+
+@inlined
+def _box(board: Any, cell: int) -> Any:
+    """The numbers of the walls that end at or pass a corner of the cell with their middle: four, fewer at the edge."""
+    side = board.size - 1
+    row, col = cell // board.size, cell % board.size
+    found = ZERO
+    for r in range(max(row - 1, 0), min(row + 1, side)):
+        for c in range(max(col - 1, 0), min(col + 1, side)):
+            found |= bit(r * side + c)
+    return found
+
+
+@inlined
+def is_sound(board: Any, move: int) -> bool:
+    """Is a plausible move legal?"""
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    if move < cells:
+        return True
+    doubtful, doubtful_upright = doubtful_walls(board)
+    if move < cells + walls:
+        return (doubtful & bit(move - cells)) == ZERO or keeps_paths(board, True, move - cells)
+    wall = move - cells - walls
+    return (doubtful_upright & bit(wall)) == ZERO or keeps_paths(board, False, wall)
+
+
+@kernel
+def list_candidates(board: Any, sharp: bool, out: np.ndarray) -> int:
+    """The plausible moves that are legal; `sharp`: only those that gain.
+
+    A wall that costs the other one step is no better than a step, and spent. So it has to cost two, unless the player
+    to move lags behind: whoever saves its walls then is left with them; or unless the other is about to win. And a pawn
+    does not retreat, or a player in front of a corridor that the other can close would walk to and fro for ever, its
+    loss always just beyond the depth.
+    """
+    me, cells, count = board.ply & 1, board.size * board.size, 0
+    mine, theirs = distance(board, me), distance(board, 1 - me)
+    enough = 1 if mine - theirs > LAG else GAIN
+    plausible = list_plausible(board, out)
+    fewest = steps_left(board, closest(board, out, plausible)) if sharp else 0
+    for i in range(plausible):
+        move = out[i]
+        if move < cells:
+            kept = not sharp or steps_left(board, move) <= max(fewest, mine)
+        else:
+            kept = gains(board, move, mine, theirs, enough) if sharp else is_sound(board, move)
+        if kept:
+            out[count] = move
+            count += 1
+    return count
+
+
+@inlined
+def steps_left(board: Any, target: int) -> int:
+    """The way of the player to move once its pawn stands on the target."""
+    me = board.ply & 1
+    origin = board.pawn[me]
+    board.pawn[me] = target
+    steps = distance(board, me)
+    board.pawn[me] = origin
+    return steps
+
+
+@kernel
+def closest(board: Any, moves: np.ndarray, count: int) -> int:
+    """The pawn move among the first `count` moves that leads closest to the goal; the first of equal ones."""
+    best, fewest = moves[0], 1 << 30
+    for i in range(count):
+        if moves[i] < board.size * board.size:
+            steps = steps_left(board, moves[i])
+            if steps < fewest:
+                best, fewest = moves[i], steps
+    return best
+
+
+@kernel
+def list_threats(board: Any, out: np.ndarray) -> int:
+    """The walls that gain `GAIN` steps, or stop an other who is about to win."""
+    me, count = board.ply & 1, 0
+    mine, theirs = distance(board, me), distance(board, 1 - me)
+    for i in range(list_plausible(board, out)):
+        if out[i] >= board.size * board.size and gains(board, out[i], mine, theirs, GAIN):
+            out[count] = out[i]
+            count += 1
+    return count
+
+
+@inlined
+def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
+    """Does a free wall cost the other `enough` steps more than the player to move, whose paths are that long, and cut
+    neither path? Before the other's last step it need only be longer, whatever that costs.
+    """
+    me, cells, walls = board.ply & 1, board.size * board.size, (board.size - 1) * (board.size - 1)
+    horizontal = move < cells + walls
+    wall = move - cells if horizontal else move - cells - walls
+    flip_wall(board, horizontal, wall)
+    theirs_then = distance(board, 1 - me)
+    mine_then = distance(board, me) if theirs_then > theirs else NO_PATH
+    flip_wall(board, horizontal, wall)
+    if mine_then == NO_PATH:
+        return False
+    return theirs <= LAST or (theirs_then - theirs) - (mine_then - mine) >= enough
+
+
+@inlined
+def mixed(word: Any) -> Any:
+    """`src.core.search.mixed`, compiled."""
+    word += np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@kernel
+def position_key(board: Any) -> Any:
+    """64 bits for pawns, walls, walls in hand and whose turn it is; not for the number of plies played."""
+    rest = ((board.pawn[0] * 128 + board.pawn[1]) * 128 + board.left[0]) * 128 + board.left[1]
+    rest = rest * 2 + (board.ply & 1)
+    return mixed(board.horizontal ^ mixed(board.vertical ^ mixed(np.uint64(rest))))

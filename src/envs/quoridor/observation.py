@@ -1,0 +1,43 @@
+"""What a network is shown of a position, always from the side of the player to move."""
+
+from typing import Any
+
+import numpy as np
+
+from src.envs.quoridor.notation import Position
+from src.envs.quoridor.paths import NO_PATH, distance_map
+
+
+def observe(size: int, walls: int, state: Position) -> np.ndarray:
+    """(6, N, N) in 0..1: own pawn, other pawn, horizontal walls, vertical walls, own and other walls in hand.
+
+    Row 0 is the own side's first rank. A wall is marked at the lower-left cell of its block.
+    """
+    me = state.ply % 2
+    planes = np.zeros((6, size, size), np.float32)
+    for plane, cell in enumerate((state.pawns[me], state.pawns[1 - me])):
+        planes[plane].flat[cell] = 1
+    for plane, numbers in ((2, state.horizontal), (3, state.vertical)):
+        planes[plane, :-1, :-1] = _unpacked(numbers, size - 1)
+    if me == 1:
+        planes[:2] = planes[:2, ::-1, ::-1]
+        planes[2:4, :-1, :-1] = planes[2:4, -2::-1, -2::-1]
+    planes[4], planes[5] = (state.left[player] / max(walls, 1) for player in (me, 1 - me))
+    return planes
+
+
+def _unpacked(numbers: int, side: int) -> np.ndarray:
+    """A set of walls as (N-1, N-1) zeros and ones."""
+    raw = np.frombuffer(numbers.to_bytes(8, "little"), np.uint8)
+    return np.unpackbits(raw, bitorder="little")[: side * side].reshape(side, side)
+
+
+def distance_planes(board: Any, me: int) -> np.ndarray:
+    """(2, N, N) in 0..1: the way from every cell to the own and to the other's goal, as a share of 2N steps at most."""
+    size = int(board["size"])
+    steps = np.zeros((2, size * size), np.int64)
+    for plane, player in enumerate((me, 1 - me)):
+        distance_map(board, player, steps[plane])
+    steps[steps == NO_PATH] = 2 * size
+    planes = (np.minimum(steps, 2 * size) / (2 * size)).astype(np.float32).reshape(2, size, size)
+    return planes[:, ::-1, ::-1] if me == 1 else planes

@@ -1,0 +1,175 @@
+"""Quoridor as a game: states are values, actions are seen from the side of the player to move."""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from src.core.errors import LabError, require
+from src.core.game import Trait, TwoPlayerGame
+from src.core.search import Evaluation
+from src.envs.quoridor import moves, notation
+from src.envs.quoridor.board import MAX_SIZE, new_board, set_up
+from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
+from src.envs.quoridor.notation import Position
+from src.envs.quoridor.observation import distance_planes, observe
+from src.envs.quoridor.paths import NO_PATH, distance
+from src.envs.quoridor.playout import play_out, shortest_step
+from src.envs.quoridor.race import plies_to_win
+from src.envs.quoridor.search import MOST_MOVES, CompiledSearch
+
+
+class Quoridor(TwoPlayerGame[Position]):
+    """Actions are the target cells of the pawn, then horizontal and vertical walls, numbered as in `board`.
+
+    Player 2 sees the board turned by 180 degrees, so that both walk upwards and a learner has one side to learn only.
+    """
+
+    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+
+    def __init__(self, size: int, walls: int, ply_limit: int, distance_maps: bool) -> None:
+        """`distance_maps`: observe the way to the goals from every cell as well."""
+        require(3 <= size <= MAX_SIZE, f"game.size={size}: a board has 3 to {MAX_SIZE} rows, and as many columns")
+        require(0 <= walls <= 99, f"game.walls={walls}: each player has 0 to 99 walls")
+        require(1 <= ply_limit <= 99999, f"game.ply_limit={ply_limit}: a game is drawn after 1 to 99999 plies")
+        self.size, self.walls, self.ply_limit, self.distance_maps = size, walls, ply_limit, distance_maps
+        self.cells, self.blocks = size * size, (size - 1) ** 2
+        self.num_actions = self.cells + 2 * self.blocks
+        self._own = threading.local()  # a board is changed in place, so every thread has one of its own
+
+    def initial(self, rng: np.random.Generator) -> Position:
+        start = self.size // 2
+        return Position((start, self.cells - 1 - start), (self.walls, self.walls), 0, 0, 0)
+
+    def to_move(self, state: Position) -> int:
+        return state.ply % 2
+
+    def outcome(self, state: Position) -> int | None:
+        if state.pawns[0] >= self.cells - self.size:
+            return 1
+        if state.pawns[1] < self.size:
+            return -1
+        return 0 if state.ply >= self.ply_limit else None
+
+    def turned(self, state: Position, action: int) -> int:
+        """An action of the player to move as a move on the board, and the other way round."""
+        if state.ply % 2 == 0:
+            return action
+        if action < self.cells:
+            return self.cells - 1 - action
+        kind, wall = divmod(action - self.cells, self.blocks)
+        return self.cells + (kind + 1) * self.blocks - 1 - wall
+
+    def legal_actions(self, view: Position) -> list[int]:
+        return sorted(self._listed(moves.list_legal, view))
+
+    def play(self, state: Position, action: int) -> Position:
+        move = self.turned(state, action) if 0 <= action < self.num_actions else -1
+        if not moves.is_legal(self.board_of(state), move):
+            name = notation.move_name(self.size, move) if move >= 0 else f"action {action}"
+            raise LabError(f"{name} is not legal in {self.write_position(state)}")
+        player, after = state.ply % 2, state._replace(ply=state.ply + 1)
+        if move < self.cells:
+            return after._replace(pawns=_replaced(state.pawns, player, move))
+        left = _replaced(state.left, player, state.left[player] - 1)
+        return self._with_wall(after._replace(left=left), move)
+
+    def _with_wall(self, state: Position, move: int) -> Position:
+        kind, wall = divmod(move - self.cells, self.blocks)
+        if kind == 0:
+            return state._replace(horizontal=state.horizontal | 1 << wall)
+        return state._replace(vertical=state.vertical | 1 << wall)
+
+    def perft(self, state: Position, depth: int) -> int:
+        buffers = np.zeros((depth + 1, MOST_MOVES), np.int64)
+        return 1 if depth == 0 else int(moves.perft(self.board_of(state), depth, buffers))
+
+    # Text
+
+    def move_name(self, state: Position, action: int) -> str:
+        return notation.move_name(self.size, self.turned(state, action))
+
+    def parse_move(self, state: Position, text: str) -> int:
+        move = notation.parse_move(self.size, text)
+        require(moves.is_legal(self.board_of(state), move), f"{text} is not legal in {self.write_position(state)}")
+        return self.turned(state, move)
+
+    def write_position(self, state: Position) -> str:
+        return notation.write_position(self.size, state)
+
+    def read_position(self, text: str) -> Position:
+        state, walls = notation.read_position(self.size, text)
+        require(max(state.left) <= self.walls, f"{max(state.left)} walls in hand: a player begins with {self.walls}")
+        placed = len(walls) + sum(state.left)
+        require(placed <= 2 * self.walls, f"{placed} walls on the board and in hand: there are {2 * self.walls}")
+        require(state.ply <= self.ply_limit, f"{state.ply} plies played: a game ends after {self.ply_limit}")
+        require(state.pawns[0] != state.pawns[1], "both pawns stand on one cell")
+        for wall in walls:
+            word = int(moves.free_walls(self.board_of(state))[(wall - self.cells) // self.blocks])
+            name = notation.move_name(self.size, wall)
+            require(bool(word >> (wall - self.cells) % self.blocks & 1), f"{name} overlaps or crosses another wall")
+            state = self._with_wall(state, wall)
+        board = self.board_of(state)
+        require(NO_PATH not in (distance(board, 0), distance(board, 1)), "the walls cut a pawn off from its goal")
+        arrived = state.pawns[0] >= self.cells - self.size, state.pawns[1] < self.size
+        require(not arrived[state.ply % 2], "the player to move stands on its goal already")
+        return state
+
+    def render(self, state: Position) -> str:
+        return notation.draw_board(self.size, state)
+
+    # Search and learning
+
+    def observe(self, view: Position) -> np.ndarray:
+        """(6, N, N), or (8, N, N) with distance maps; see `observation`."""
+        planes = observe(self.size, self.walls, view)
+        if not self.distance_maps:
+            return planes
+        return np.concatenate([planes, distance_planes(self.board_of(view), view.ply % 2)])
+
+    def candidates(self, state: Position, sharp: bool) -> list[int]:
+        return self._listed(list_candidates, state, sharp)
+
+    def threats(self, state: Position) -> list[int]:
+        return self._listed(list_threats, state)
+
+    def factors(self, state: Position) -> dict[str, int]:
+        out = np.zeros(len(FACTORS), np.int64)
+        measure(self.board_of(state), out)
+        return dict(zip(FACTORS, out.tolist(), strict=True))
+
+    def solved(self, state: Position) -> int | None:
+        return int(plies_to_win(self.board_of(state))) or None
+
+    def position_key(self, state: Position) -> int:
+        return int(position_key(self.board_of(state)))
+
+    def searcher(self, evaluation: Evaluation) -> CompiledSearch:
+        return CompiledSearch(self, evaluation)
+
+    def playout(self, state: Position, rng: np.random.Generator) -> int:
+        board = self.board_of(state)
+        return int(play_out(board, self._own.moves, rng.integers(1 << 64, dtype=np.uint64)))
+
+    def shortest_step(self, state: Position) -> int:
+        """The pawn move that leads closest to the goal of the player to move."""
+        board = self.board_of(state)
+        return self.turned(state, int(shortest_step(board, self._own.moves)))
+
+    def board_of(self, state: Position) -> Any:
+        """This thread's board, with the position on it."""
+        if not hasattr(self._own, "board"):
+            self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MOST_MOVES, np.int64)
+        walls = np.uint64(state.horizontal), np.uint64(state.vertical)
+        set_up(self._own.board, *walls, state.pawns, state.left, state.ply)
+        return self._own.board
+
+    def _listed(self, kernel: Any, state: Position, *arguments: Any) -> list[int]:
+        """The moves a kernel writes down, as actions."""
+        board = self.board_of(state)
+        count = kernel(board, *arguments, self._own.moves)
+        return [self.turned(state, move) for move in self._own.moves[:count].tolist()]
+
+
+def _replaced(pair: tuple[int, int], player: int, value: int) -> tuple[int, int]:
+    return (value, pair[1]) if player == 0 else (pair[0], value)

@@ -1,0 +1,227 @@
+"""Alpha-beta on the board itself, compiled: principal variation search with a transposition table.
+
+The value of a position at a depth is a pure function of both, so neither the order in which moves are tried nor what
+the table has kept can change the result, only how soon it is found.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from src.core.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
+from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
+from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
+from src.envs.quoridor.notation import Position
+from src.envs.quoridor.race import plies_to_win
+
+if TYPE_CHECKING:
+    from src.envs.quoridor.rules import Quoridor
+
+MAX_DEPTH = 64
+ROWS = MAX_DEPTH + QUIET_PLIES + 2
+MOST_MOVES = 256
+TABLE_BITS = 18
+LOWER, EXACT, UPPER = 1, 2, 3
+INFINITY = 2 * WIN
+NOWHERE = -1
+UNDECIDED = 4 * WIN
+
+ENTRY = np.dtype(
+    [("key", np.uint64), ("score", np.int32), ("move", np.int16), ("depth", np.int8), ("bound", np.int8)], align=True
+)
+
+
+class Desk(NamedTuple):
+    """The buffers of one search; rows are for the plies below the root."""
+
+    moves: np.ndarray  # (ROWS, MOST_MOVES) int64
+    urgency: np.ndarray  # (ROWS, MOST_MOVES) int64: higher is tried first
+    line: np.ndarray  # (ROWS, ROWS) int64: the best play found from each ply on
+    length: np.ndarray  # (ROWS,) int64: of that
+    history: np.ndarray  # (2, MOST_MOVES) int64: how often a move has refuted something
+    table: np.ndarray  # (2^TABLE_BITS,) ENTRY
+    factors: np.ndarray  # (5,) int64
+    weights: np.ndarray  # (5,) int64
+    settings: np.ndarray  # (7,) int64, see below
+
+
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SHARP, JUDGED = range(7)  # places in Desk.settings
+
+
+def new_desk(evaluation: Evaluation) -> Desk:
+    settings = np.zeros(7, np.int64)
+    settings[NOISE], settings[SHARP] = evaluation.noise, evaluation.sharp
+    return Desk(
+        moves=np.zeros((ROWS, MOST_MOVES), np.int64),
+        urgency=np.zeros((ROWS, MOST_MOVES), np.int64),
+        line=np.zeros((ROWS, ROWS), np.int64),
+        length=np.zeros(ROWS, np.int64),
+        history=np.zeros((2, MOST_MOVES), np.int64),
+        table=np.zeros(1 << TABLE_BITS, ENTRY),
+        factors=np.zeros(len(FACTORS), np.int64),
+        weights=np.array([evaluation.weights[name] for name in FACTORS], np.int64),
+        settings=settings,
+    )
+
+
+@inlined
+def static_score(board: Any, desk: Desk, seed: Any) -> int:
+    """The weighted factors for the player to move, and the error that belongs to the position."""
+    blocked = measure(board, desk.factors)
+    if blocked != 0:
+        return blocked * (WIN - 1)
+    score = 0
+    for i in range(desk.weights.size):
+        score += desk.weights[i] * desk.factors[i]
+    noise = desk.settings[NOISE]
+    if noise > 0:
+        span = np.uint64(2 * noise + 1)
+        score += np.int64(mixed(position_key(board) ^ seed) % span) - noise
+    return score
+
+
+@inlined
+def _one_ply_on(score: int) -> int:
+    """`src.core.search.one_ply_on`, compiled."""
+    if score > DECIDED:
+        return 1 - score
+    return -1 - score if score < -DECIDED else -score
+
+
+@inlined
+def _one_ply_back(bound: int) -> int:
+    """The bound of a position after a move that corresponds to a bound before it: `_one_ply_on` undone."""
+    if bound > DECIDED:
+        return -1 - bound
+    return 1 - bound if bound < -DECIDED else -bound
+
+
+@inlined
+def _verdict(board: Any, sharp: bool) -> int:
+    """The value of a position that needs no search, else UNDECIDED."""
+    if on_goal(board, 1 - (board.ply & 1)):
+        return -WIN
+    if board.ply >= board.ply_limit:
+        return 0
+    plies = plies_to_win(board) if sharp else 0
+    if plies == 0:
+        return UNDECIDED
+    return WIN - plies if plies > 0 else -WIN - plies
+
+
+@inlined
+def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
+    """What the table knows of a position to this very depth, if that is enough here, else UNDECIDED."""
+    if entry.key != key or entry.bound == 0 or entry.depth != depth or beta - alpha > 1:
+        return UNDECIDED
+    score = int(entry.score)
+    enough = entry.bound == EXACT or (score >= beta if entry.bound == LOWER else score <= alpha)
+    return score if enough else UNDECIDED
+
+
+@inlined
+def _list_moves(board: Any, desk: Desk, depth: int, height: int, first: int) -> int:
+    """Write down the moves of a position with how urgent each is: `first`, then by what refuted other positions."""
+    moves, urgency, me = desk.moves[height], desk.urgency[height], board.ply & 1
+    sharp = desk.settings[SHARP] != 0
+    count = list_candidates(board, sharp, moves) if depth > 0 else list_threats(board, moves)
+    for i in range(count):
+        urgency[i] = -i  # the order at the root, where of equal moves the first is played
+        if height > 0:
+            urgency[i] += desk.history[me, moves[i]] * MOST_MOVES
+        if moves[i] == first:
+            urgency[i] = np.int64(1) << 60
+    return count
+
+
+@kernel
+def negamax(board: Any, desk: Desk, seed: Any, depth: int, alpha: int, beta: int, height: int) -> int:
+    """The value of the position for the player to move if it lies between alpha and beta, else a bound beyond them."""
+    settings = desk.settings
+    settings[NODES] += 1
+    desk.length[height] = 0
+    score = _verdict(board, settings[SHARP] != 0 and height > 0)
+    if score != UNDECIDED:
+        return score
+    best, best_move = -INFINITY, NOWHERE
+    if depth <= 0:
+        settings[JUDGED] = 1
+        best = static_score(board, desk, seed)  # nobody has to carry out a threat
+        if best >= beta or depth == -QUIET_PLIES * settings[SHARP]:
+            return best
+    if settings[NODES] > settings[NODE_LIMIT]:
+        settings[STOPPED] = 1
+        return 0
+    key = position_key(board) ^ mixed(np.uint64(board.ply))
+    entry = desk.table[np.int64(key & np.uint64(desk.table.size - 1))]
+    score = _recall(entry, key, depth, alpha, beta)
+    if score != UNDECIDED:
+        return score
+    first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NOWHERE)
+    moves = desk.moves[height]
+    count = _list_moves(board, desk, depth, height, first)
+    for i in range(count):
+        _bring_forward(moves, desk.urgency[height], i, count)
+        move, low = moves[i], _one_ply_back(max(alpha, best))
+        origin = make(board, move)
+        high = _one_ply_back(beta) if i == 0 else low - 1  # after the first it is enough to show that none is better
+        score = _one_ply_on(negamax(board, desk, seed, depth - 1, high, low, height + 1))
+        if i > 0 and max(alpha, best) < score < beta:
+            score = _one_ply_on(negamax(board, desk, seed, depth - 1, _one_ply_back(beta), low, height + 1))
+        unmake(board, move, origin)
+        if settings[STOPPED] != 0:
+            return 0
+        if score > best:
+            best, best_move = score, move
+            if score > alpha:
+                _keep_line(desk, height, move)
+            if score >= beta:
+                desk.history[board.ply & 1, move] += max(depth, 1) ** 2
+                break
+    entry.key, entry.score, entry.move, entry.depth = key, best, best_move, depth
+    entry.bound = LOWER if best >= beta else (UPPER if best <= alpha else EXACT)
+    return best
+
+
+@inlined
+def _bring_forward(moves: np.ndarray, urgency: np.ndarray, i: int, count: int) -> None:
+    """Put the most urgent of the moves from i on at place i."""
+    top = i
+    for k in range(i + 1, count):
+        if urgency[k] > urgency[top]:
+            top = k
+    moves[i], moves[top] = moves[top], moves[i]
+    urgency[i], urgency[top] = urgency[top], urgency[i]
+
+
+@inlined
+def _keep_line(desk: Desk, height: int, move: int) -> None:
+    """The best play from here: the move, and then what was found best below."""
+    desk.line[height, 0] = move
+    below = desk.length[height + 1]
+    for i in range(below):
+        desk.line[height, i + 1] = desk.line[height + 1, i]
+    desk.length[height] = below + 1
+
+
+class CompiledSearch:
+    """A `Searcher` over positions of Quoridor."""
+
+    def __init__(self, game: "Quoridor", evaluation: Evaluation) -> None:
+        self.game, self.desk = game, new_desk(evaluation)
+        self.seed = np.uint64(mixed(np.uint64(evaluation.seed)))
+
+    def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> Found | None:
+        settings, board = self.desk.settings, self.game.board_of(state)
+        settings[[NODES, STOPPED, JUDGED]] = 0
+        settings[NODE_LIMIT] = node_limit
+        settings[FIRST] = NOWHERE if first is None else self.game.turned(state, first)
+        score = negamax(board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+        if settings[STOPPED]:
+            return None
+        return Found(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
+
+    def _line(self, state: Position) -> tuple[int, ...]:
+        """The best play as actions, each seen by the player who makes it."""
+        moves = self.desk.line[0, : self.desk.length[0]].tolist()
+        return tuple(self.game.turned(state._replace(ply=state.ply + i), move) for i, move in enumerate(moves))

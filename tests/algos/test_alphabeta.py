@@ -1,0 +1,418 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from src.algos import alphabeta
+from src.algos.alphabeta import AlphaBetaAgent, Clock, DifficultyConfig
+from src.algos.minimax import MinimaxAgent
+from src.algos.plain_search import PlainSearch
+from src.core.agent import RandomAgent
+from src.core.arena import evaluate
+from src.core.errors import LabError
+from src.core.exhaustive import walk_replies
+from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, error_at, one_ply_on
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.quoridor.agents import RunnerAgent
+from src.envs.quoridor.paths import NO_PATH, distance, distance_map
+from src.envs.quoridor.rules import Quoridor
+from src.envs.tictactoe.rules import TicTacToe
+from tests.envs.quoridor.making import GAME, GAMES, WEIGHTS, make_game, positions, random_position, turned
+from tests.envs.tictactoe.test_rules import STATES
+
+RNG = np.random.default_rng(0)
+TICTACTOE = TicTacToe(symmetric=True)
+
+
+def make_agent(
+    depth: int, noise: int = 0, sharp: bool = False, seed: int = 0, nodes=None, seconds=None, weights=WEIGHTS
+):
+    level = DifficultyConfig(depth, noise, sharp)
+    return AlphaBetaAgent("level", {"level": level}, weights, seed, nodes, seconds)
+
+
+def evaluation(noise: int = 0, sharp: bool = False, seed: int = 0) -> Evaluation:
+    return Evaluation(WEIGHTS, noise, seed, sharp)
+
+
+def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
+    """The value of a position by looking at everything: what pruning, tables and windows must not change."""
+    outcome = game.outcome(state)
+    if outcome is not None:
+        return WIN * outcome * (1 if game.to_move(state) == 0 else -1)
+    if depth == 0:
+        score = sum(rules.weights[name] * value for name, value in game.factors(state).items())
+        return score + (error_at(game.position_key(state), rules.noise, rules.seed) if rules.noise else 0)
+    after = [game.play(state, action) for action in game.candidates(state, rules.sharp)]
+    return max(one_ply_on(plain_minimax(game, position, depth - 1, rules)) for position in after)
+
+
+@settings(max_examples=40, deadline=None)
+@given(positions(sizes=(3, 4, 5), plies=30), st.integers(0, 30), st.integers(1, 3))
+def test_pruning_changes_no_value(drawn, noise, depth):
+    game, state = drawn
+    found = PlainSearch(game, evaluation(noise)).search(state, depth, None, 10**9)
+    assert found is not None
+    assert found.score == plain_minimax(game, state, depth, evaluation(noise))
+
+
+@settings(max_examples=40, deadline=None)
+@given(positions(sizes=(3, 4, 5, 9), plies=40), st.sampled_from([0, 7]), st.booleans(), st.integers(0, 3))
+def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, sharp, seed):
+    game, state = drawn
+    rules = evaluation(noise, sharp, seed)
+    compiled, plain, first = game.searcher(rules), PlainSearch(game, rules), None
+    for depth in range(1, 4 if game.size == 9 else 5):
+        ours, theirs = (searcher.search(state, depth, first, 10**9) for searcher in (compiled, plain))
+        assert ours is not None
+        assert theirs is not None
+        assert (ours.score, ours.line[0]) == (theirs.score, theirs.line[0])
+        first = ours.line[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(positions(sizes=(5, 9)))
+def test_the_best_line_is_legal_and_leads_to_the_score(drawn):
+    game, state = drawn
+    found = game.searcher(evaluation()).search(state, 4, None, 10**9)
+    assert found is not None
+    for action in found.line:
+        state = game.play(state, action)
+    assert game.outcome(state) is not None or len(found.line) == 4
+    score = plain_minimax(game, state, 0, evaluation())
+    for _ in found.line:
+        score = one_ply_on(score)
+    assert score == found.score
+
+
+@settings(max_examples=25, deadline=None)
+@given(positions(sizes=(5, 9)), st.booleans())
+def test_both_players_search_alike(drawn, sharp):
+    game, state = drawn
+    ours, theirs = (make_agent(3, sharp=sharp).decide(game, position, RNG) for position in (state, turned(game, state)))
+    assert ours.action == theirs.action
+    assert ours.why["score"] == theirs.why["score"]
+
+
+def test_noise_belongs_to_the_position_and_the_seed():
+    state = random_position(GAME, seed=3, plies=14)
+    first, again, other = (make_agent(2, noise=40, seed=seed).decide(GAME, state, RNG) for seed in (0, 0, 1))
+    assert first == again
+    assert first.why["score"] != other.why["score"]
+    assert {error_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
+    assert GAME.position_key(state) == GAME.position_key(state._replace(ply=state.ply + 2)), "however it came about"
+    changed = [state._replace(ply=state.ply + 1), state._replace(left=(1, 1)), state._replace(horizontal=0)]
+    assert len({GAME.position_key(position) for position in [state, *changed]}) == 4
+
+
+def test_noise_leaves_won_and_lost_positions_alone():
+    state = GAME.read_position("e8 a5 3 3 0 -")
+    decision = make_agent(1, noise=10**5).decide(GAME, state, RNG)
+    assert GAME.move_name(state, decision.action) == "e9"
+    assert decision.why["score"] == "win-in-1"
+
+
+def test_it_wins_as_soon_as_it_can():
+    race = GAME.read_position("e6 a9 0 0 0 -")
+    assert make_agent(5).decide(GAME, race, RNG).why["score"] == "win-in-5"
+    assert make_agent(1, sharp=True).decide(GAME, GAME.read_position("e5 a9 0 0 0 -"), RNG).why["score"] == "win-in-7"
+
+
+def test_a_blocked_path_is_worth_one_less_than_a_won_game():
+    state = GAME.read_position("e5 a8 5 5 0 -")
+    walled_in = state._replace(horizontal=1 << 48 | 1 << 56, vertical=1 << 56)  # a8 with b8 and no way out
+    found = GAME.searcher(evaluation()).search(walled_in, 0, None, 10**9)
+    assert found is not None
+    assert found.score == WIN - 1
+
+
+@pytest.mark.parametrize(("limit", "score"), [(200, "win-in-5"), (5, "win-in-5"), (4, "0")])
+def test_the_ply_limit_is_seen(limit, score):
+    game = make_game(ply_limit=limit)
+    for sharp in (False, True):
+        state = game.read_position("e6 a4 0 0 0 -")
+        assert make_agent(5, sharp=sharp).decide(game, state, RNG).why["score"] == score
+
+
+def test_tictactoe_is_played_perfectly_to_the_end():
+    agent, oracle = make_agent(9, weights={}), MinimaxAgent()
+    for state in STATES[::23]:
+        if TICTACTOE.outcome(state) is None:
+            assert agent.decide(TICTACTOE, state, RNG).action in oracle.best_actions(TICTACTOE, state)
+    assert walk_replies(TICTACTOE, make_agent(9, weights={}, nodes=20_000), seat=1).losses == 0
+
+
+def test_budgets():
+    state = random_position(GAME, seed=1, plies=16)
+    shallow, deep = (make_agent(1, nodes=nodes).decide(GAME, state, RNG) for nodes in (500, 50_000))
+    assert shallow.why["depth"] < deep.why["depth"]
+    assert 500 < deep.why["nodes"] <= 50_000
+    assert make_agent(1, nodes=1).decide(GAME, state, RNG).why["depth"] == 1
+    assert make_agent(1, nodes=500).deterministic
+    timed = make_agent(1, seconds=0.3)
+    assert not timed.deterministic
+    assert timed.decide(GAME, state, RNG).why["depth"] > 1
+    assert make_agent(1, weights={}, nodes=10**6).decide(TICTACTOE, "XX.OO....", RNG).action == 2
+
+
+def test_a_budget_is_not_left_unspent_while_anything_is_judged():
+    state = GAME.read_position("g3 f9 6 3 20 a1v,a6h,b2h,b5h,c3v,c7v,e3h,e6v,f5v,f8h,h7h")
+    assert make_agent(1, sharp=True, nodes=50_000).decide(GAME, state, RNG).why["depth"] > 6
+
+    class AlwaysAsMany:
+        def search(self, state, depth, first, node_limit):
+            return Found(0, (0,), 10, depth >= 7)
+
+    agent = make_agent(1, nodes=1000)
+    assert agent._deepen(AlwaysAsMany(), None, Clock(1000, None))[1] == 7
+    assert make_agent(4)._deepen(AlwaysAsMany(), None, Clock(None, None))[1] == 4
+
+
+def test_a_search_is_settled_where_every_line_ends():
+    lost = GAMES[3].read_position("a1 c3 0 0 0 -")
+    cases: list[tuple[Searcher, Any, int]] = [
+        (PlainSearch(TICTACTOE, evaluation()), "XX.OO....", 5),
+        (PlainSearch(GAMES[3], evaluation()), lost, 8),
+        (GAMES[3].searcher(evaluation()), lost, 8),
+    ]
+    for searcher, state, depth in cases:
+        found = [searcher.search(state, plies, None, 10**9) for plies in (1, depth)]
+        assert [one is not None and one.settled for one in found] == [False, True]
+
+
+def test_nodes_are_those_looked_at():
+    state = random_position(GAME, seed=1, plies=16)
+    once = make_agent(1).decide(GAME, state, RNG).why["nodes"]
+    assert once > 1
+    assert make_agent(4, nodes=1).decide(GAME, state, RNG).why["nodes"] == once
+
+
+def test_a_search_that_is_broken_off_says_so():
+    state = random_position(GAME, seed=1, plies=16)
+    for searcher in (GAME.searcher(evaluation()), PlainSearch(GAME, evaluation())):
+        assert searcher.search(state, 4, None, 10) is None
+        assert searcher.search(state, 2, None, 10**6) is not None
+
+
+def test_why_adds_up():
+    state = random_position(GAME, seed=5, plies=20)
+    why = make_agent(2).decide(GAME, state, RNG).why
+    factors = GAME.factors(state)
+    assert list(factors) == list(WEIGHTS)
+    assert {name: why[name] for name in WEIGHTS} == {name: WEIGHTS[name] * factors[name] for name in WEIGHTS}
+    assert why["static"] == sum(why[name] for name in WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("position", "factors"),
+    [
+        ("e1 e9 10 10 0 -", [0, 0, 0, 0, 0]),
+        ("e2 e9 10 10 1 -", [-1, 0, 0, -1, 0]),  # player 2 stands at the edge
+        ("e7 e9 8 10 1 -", [-6, -4, 2, -1, 0]),
+        ("e5 e4 10 9 0 e5h", [-2, -1, 1, -1, -1]),
+        ("e8 b2 1 3 0 a1h", [1, 5, -2, 1, 1]),
+    ],
+)
+def test_factors_by_hand(position, factors):
+    assert list(GAME.factors(GAME.read_position(position)).values()) == factors
+
+
+def test_candidates():
+    state = GAME.read_position("e2 e8 5 5 0 -")
+    names = [GAME.move_name(state, action) for action in GAME.candidates(state, sharp=False)]
+    assert names[:4] == ["e3", "f2", "d2", "e1"], "pawn moves first, forward ones leading"
+    path = {f"{column}{row}h" for row in range(1, 8) for column in "de"}
+    box = {f"{column}{row}{kind}" for column in "de" for row in (7, 8) for kind in "hv"}
+    assert set(names[4:]) == path | box
+    assert len(names) == len(set(names))
+    assert [GAME.move_name(state, action) for action in GAME.candidates(state, sharp=True)] == ["e3", "f2", "d2"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(positions())
+def test_candidates_are_legal_and_sharp_ones_gain(drawn):
+    game, state = drawn
+    legal, candidates = game.legal_actions(state), game.candidates(state, sharp=False)
+    assert set(candidates) <= set(legal)
+    assert {action for action in legal if action < game.cells} <= set(candidates)
+    sharp, threats = game.candidates(state, sharp=True), game.threats(state)
+    assert sharp
+    assert set(sharp) <= set(candidates)
+    assert set(threats) <= set(sharp)
+    board, other = game.board_of(state), 1 - game.to_move(state)
+    steps = distance(board, other)
+    for action in threats:
+        before, after = game.factors(state)["path"], -game.factors(game.play(state, action))["path"]
+        assert after - before >= 2 or (steps == 1 < distance(game.board_of(game.play(state, action)), other))
+    if steps == 1:
+        stopping = {
+            action
+            for action in candidates
+            if action >= game.cells and distance(game.board_of(game.play(state, action)), other) > 1
+        }
+        assert stopping == {action for action in sharp if action >= game.cells} == set(threats)
+
+
+def test_a_wall_that_saves_the_game_is_looked_at_whatever_it_costs():
+    """After e8 player 1 wins unless d8h stops it, which costs player 2 more steps than player 1."""
+    state = GAME.read_position("e7 h4 1 9 34 e1v,e3v,e5v,e7v,f3h,f8h,g4h,g5v,g7v,h3h")
+    after = GAME.play(state, GAME.parse_move(state, "e8"))
+    wall = GAME.parse_move(after, "d8h")
+    assert wall in GAME.candidates(after, sharp=True)
+    assert wall in GAME.threats(after)
+    for depth in range(1, 5):
+        assert not make_agent(depth, sharp=True).decide(GAME, state, RNG).why["score"].startswith("win")
+
+
+def races(game: Quoridor, state) -> dict:
+    """Plies to the end of every position with these walls and none in hand, signed for the player to move."""
+    empty = state._replace(left=(0, 0))
+    cells = range(game.cells)
+    walks = [np.zeros(game.cells, np.int64) for _ in (0, 1)]
+    for player in (0, 1):
+        distance_map(game.board_of(empty), player, walks[player])
+    roads = [[cell for cell in cells if walks[player][cell] != NO_PATH] for player in (0, 1)]
+    every = [empty._replace(pawns=(a, b), ply=ply) for a in roads[0] for b in roads[1] if a != b for ply in (0, 1)]
+    over = {position: -1 for position in every if game.outcome(position) is not None}
+    after = {
+        position: [
+            game.play(position, action)._replace(ply=1 - position.ply) for action in game.legal_actions(position)
+        ]
+        for position in every
+        if position not in over
+    }
+    value = dict.fromkeys(over, 0)
+    lost = set(over)
+    for plies in range(1, 60):
+        for position, following in after.items():
+            if position not in value and plies % 2 == 1 and any(p in lost and value[p] > -plies for p in following):
+                value[position] = plies
+        fresh = {
+            position
+            for position, following in after.items()
+            if position not in value and all(value.get(p, 0) > 0 for p in following)
+        }
+        if plies % 2 == 0:
+            value |= dict.fromkeys(fresh, -plies)
+            lost |= fresh
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_race_that_is_called_decided_is_won_by_force(seed):
+    game = GAMES[5]
+    state = random_position(game, seed, plies=24)
+    exact, called = races(game, state), 0
+    for position, plies in exact.items():
+        if game.outcome(position) is None and (claim := game.solved(position)) is not None:
+            called += 1
+            assert np.sign(claim) == np.sign(plies)
+            assert abs(plies) <= abs(claim)
+    assert called > 100
+
+
+def test_a_race_is_open_while_the_loser_holds_walls():
+    for text, plies in (("e5 a9 0 0 0 -", 7), ("e5 a9 3 0 0 -", 7), ("e5 a9 0 1 0 -", None), ("i2 a6 0 0 0 -", -10)):
+        assert GAME.solved(GAME.read_position(text)) == plies
+    assert GAME.solved(GAME.read_position("e4 e6 0 0 0 -")) is None, "the pawns are about to meet"
+
+
+def test_stronger_levels_win():
+    """The intervals are in the README of the game; here it is enough that nothing has broken them."""
+    hell, hard, easy = make_agent(4, sharp=True), make_agent(2, noise=3), make_agent(1, noise=40)
+    assert evaluate(GAME, hell, hard, 40, seed=0, opening_plies=4).total.wins >= 28
+    assert evaluate(GAME, hell, RunnerAgent(), 20, seed=0, opening_plies=4).total.wins >= 16
+    assert evaluate(GAME, hard, easy, 20, seed=0, opening_plies=4).total.wins >= 16
+    assert evaluate(GAME, easy, RandomAgent(), 20, seed=0, opening_plies=4).total.wins >= 12
+
+
+def test_analysis_ranks_the_moves():
+    state = random_position(GAME, seed=2, plies=18)
+    agent = make_agent(3)
+    lines = agent.analyse(GAME, state, 4)
+    assert len(lines) == 4
+    best = agent.decide(GAME, state, RNG)
+    assert lines[0].score == best.why["score"]
+    scores = [int(line.score) for line in lines]
+    assert scores == sorted(scores, reverse=True)
+    for line in lines:
+        after = GAME.play(state, line.actions[0])
+        assert int(line.score) == one_ply_on(plain_minimax(GAME, after, 2, evaluation()))
+    won = make_agent(2, sharp=True).analyse(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
+    assert won[0].score == "win-in-1"
+    assert len(make_agent(1).analyse(TICTACTOE, "." * 9, 20)) == 9
+
+
+@pytest.mark.parametrize("budget", [{}, {"nodes": 400}, {"nodes": 1}])
+@pytest.mark.parametrize("sharp", [False, True])
+def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, sharp, monkeypatch):
+    clocks: list[Clock] = []
+
+    class Watched(Clock):
+        def __init__(self, *budget):
+            super().__init__(*budget)
+            clocks.append(self)
+
+    agent = make_agent(3, sharp=sharp, **budget)
+    for seed in range(12):
+        state = random_position(GAME, seed, plies=20)
+        played = agent.decide(GAME, state, RNG)
+        with monkeypatch.context() as patch:
+            patch.setattr(alphabeta, "Clock", Watched)
+            clocks.clear()
+            lines = agent.analyse(GAME, state, 500)
+        assert (lines[0].actions[0], lines[0].score) == (played.action, played.why["score"])
+        assert sorted(line.actions[0] for line in lines) == sorted(GAME.candidates(state, sharp))
+        assert len(clocks) == 1, "one budget for all"
+        if budget == {"nodes": 400}:
+            assert clocks[0].nodes <= 400
+
+
+def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
+    state = GAME.read_position("e8 a5 3 3 0 -")
+    lines = make_agent(3).analyse(GAME, state, 5)
+    assert lines[0].score == "win-in-1"
+    for line in lines[1:]:
+        value = one_ply_on(plain_minimax(GAME, GAME.play(state, line.actions[0]), 2, evaluation()))
+        assert line.score == alphabeta.score_text(value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"depth": 0}, "depth=0"),
+        ({"depth": 2.0}, r"depth=2\.0"),
+        ({"noise": 1.5}, r"noise=1\.5: expected a whole number"),
+        ({"noise": True}, "noise=True: expected a whole number"),
+        ({"noise": 900_001}, "it would be taken for a win"),
+        ({"weights": WEIGHTS | {"path": 2.5}}, r"weights\.path=2\.5: expected a whole number"),
+        ({"weights": WEIGHTS | {"walls": None}}, r"weights\.walls=None: expected a whole number"),
+        ({"weights": WEIGHTS | {"path": -9000}}, "a score could reach 902500"),
+        ({"depth": 65}, "depth=65"),
+        ({"noise": -1}, "noise=-1"),
+        ({"seed": -1}, "seed=-1"),
+        ({"nodes": 0}, "nodes=0"),
+        ({"seconds": 0.0}, "seconds=0"),
+        ({"nodes": 5, "seconds": 1.0}, "two budgets"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wrong, message):
+    with pytest.raises(LabError, match=message):
+        make_agent(**({"depth": 1} | wrong))
+
+
+def test_who_it_cannot_play():
+    with pytest.raises(LabError, match="no weight for mobility, efficiency"):
+        make_agent(1, weights={"path": 1, "endgame": 1, "walls": 1}).check(GAME)
+    with pytest.raises(LabError, match="is unknown: choose one of easy"):
+        AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False)}, {}, 0, None, None)
+    assert not make_agent(1).needs <= Minesweeper.traits
+    make_agent(1).check(TICTACTOE)
+
+
+def test_scores_beyond_doubt_lose_a_point_with_every_ply():
+    assert one_ply_on(-WIN) == WIN - 1
+    assert one_ply_on(WIN - 1) == -WIN + 2
+    assert one_ply_on(DECIDED - 1) == 1 - DECIDED

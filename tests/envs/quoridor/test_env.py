@@ -1,0 +1,97 @@
+"""Quoridor behind the common two-player environment, and its players from the command line."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from src.core.agent import RandomAgent
+from src.core.errors import LabError
+from src.envs.quoridor.agents import RunnerAgent
+from src.envs.quoridor.rules import Quoridor
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from tests.envs.quoridor.making import GAME, make_game
+from tests.lab import Lab, read_json
+
+REWARD = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+
+
+class FirstMoves(gymnasium.spaces.Discrete):
+    """The checker plays one action after a reset, drawn before it: so it has to draw what is legal at the start."""
+
+    def __init__(self, game: Quoridor) -> None:
+        super().__init__(game.num_actions)
+        self.legal = game.legal_actions(game.initial(np.random.default_rng(0)))
+
+    def sample(self, mask=None, probability=None):
+        return np.int64(self.np_random.choice(self.legal))
+
+
+@pytest.mark.parametrize("distance_maps", [False, True])
+def test_it_is_a_gymnasium_environment(distance_maps):
+    game = make_game(size=5, walls=2, distance_maps=distance_maps)
+    env = VersusEnv(game, RandomAgent(), REWARD, "first", {})
+    env.action_space = FirstMoves(game)
+    check_env(env, skip_render_check=True)
+
+
+def test_masks_are_the_legal_actions_to_the_end_of_the_game():
+    env = VersusEnv(make_game(size=5, walls=3), RandomAgent(), REWARD, "random", {})
+    rng, outcomes = np.random.default_rng(0), set()
+    for episode in range(30):
+        observation, _ = env.reset(seed=episode)
+        over = False
+        while not over:
+            mask = env.action_masks()
+            assert mask.shape == (25 + 2 * 16,)
+            assert env.observation_space.contains(observation)
+            assert observation[0].sum() == 1
+            observation, _, over, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
+            assert not truncated
+        outcomes.add(info["outcome"])
+    assert outcomes == {-1, 0, 1}
+
+
+def test_the_runner_runs():
+    state = GAME.read_position("e4 a9 8 8 0 d4h,f4h")
+    walked = []
+    for _ in range(8):
+        action = RunnerAgent().decide(GAME, state, np.random.default_rng(0)).action
+        assert action is not None
+        walked.append(GAME.move_name(state, action))
+        state = GAME.play(state, action)
+    assert walked[::2] == ["d4", "c4", "c5", "c6"]
+    with pytest.raises(LabError, match="runs in Quoridor"):
+        RunnerAgent().check(TicTacToe(symmetric=True))
+
+
+def test_a_search_is_trained_measured_and_played_again(lab: Lab):
+    common = ("env=quoridor", "env.game.size=5", "env.game.walls=2")
+    run = lab.train("algo=alphabeta", "algo.player.difficulty=normal", *common, "evaluation.episodes=6", "logger=csv")
+    assert read_json(run / "eval.json")["scores"]["random"]["wins"] >= 5
+    results = []
+    for agent in (("agent=trained", f"agent.run={run}"), ("agent=alphabeta", "agent.difficulty=normal")):
+        done = lab.run(
+            "evaluate", *agent, *common, "opponent=runner", "episodes=10", "opening_plies=2", "json=out.json"
+        )
+        assert done.returncode == 0, done.stderr
+        results.append(read_json(lab.folder / "out.json") | {"seconds": 0, "agent": ""})
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("agent=alphabeta", "agent.difficulty=brutal"), "agent.difficulty=brutal is unknown: choose one of easy"),
+        (("agent=alphabeta", "agent.weights.luck=3"), "luck"),
+        (("agent=alphabeta", "opponent=alphabeta"), "opening_plies"),
+        (("env.game.size=11",), "3 to 9 rows"),
+        (("agent=minimax",), "small enough to visit every position"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message):
+    done = lab.run("evaluate", "env=quoridor", "episodes=4", *overrides)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
