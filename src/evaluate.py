@@ -37,7 +37,7 @@ def main(cfg: DictConfig) -> None:
     require(starts is None or not given, "boards=... says how many games there are: leave out episodes=...")
     episodes = cfg.episodes if starts is None else len(starts) * game.players
     require(episodes >= 1, f"episodes={episodes}: a score needs at least one game")
-    arena.require_varied(agent, opponent, cfg.opening_plies, episodes)
+    arena.require_varied(game, agent, opponent, cfg.opening_plies, episodes)
     with progress_bar("games", episodes) as advance:
         score = arena.evaluate(
             game, agent, opponent, episodes, cfg.seed, starts, cfg.opening_plies, on_progress=advance

@@ -7,10 +7,13 @@ import numpy as np
 from src.algos.minimax import MinimaxAgent
 from src.core.agent import Agent, RandomAgent
 from src.core.game import TwoPlayerGame
+from src.envs.quoridor.rules import Quoridor
 from src.envs.tictactoe.rules import TicTacToe
-from tests.golden import minesweeper
+from tests.algos.test_alphabeta import make_agent
+from tests.golden import deployment, minesweeper
 
 FOLDER = Path(__file__).parent
+LEVELS = {"hard": make_agent(depth=2, noise=3), "hell": make_agent(depth=4, sharp=True)}
 
 
 def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:
@@ -35,6 +38,9 @@ def playthroughs() -> dict[str, str]:
         "tictactoe_random.txt": transcript(tictactoe, [RandomAgent(), RandomAgent()], seed=1),
         "tictactoe_minimax.txt": transcript(tictactoe, [RandomAgent(), MinimaxAgent()], seed=2),
         "minesweeper.txt": minesweeper.transcript(),
+        "quoridor_random.txt": transcript(Quoridor(5, 3, 60, False), [RandomAgent(), RandomAgent()], seed=1),
+        "quoridor_levels.txt": transcript(Quoridor(9, 4, 200, False), [LEVELS["hard"], LEVELS["hell"]], seed=0),
+        "deployment.txt": deployment.transcript(),
     }
 
 

@@ -1,0 +1,62 @@
+"""How strong the wargame's bots are against each other, and what their placements are worth.
+
+    python -m experiments.bench.deployment_bots [--games 1000] [--envs deployment deployment_mirror deployment_siege]
+
+Every pair plays both seats equally often; the win rate is the first one's, with its 95% Wilson interval.
+"""
+
+import argparse
+from collections.abc import Sequence
+from itertools import combinations
+
+from hydra import compose, initialize_config_dir
+
+from src.compose import CONF, build
+from src.core.agent import Agent
+from src.core.arena import evaluate
+from src.core.game import Game
+from src.core.report import as_interval, as_percent
+
+BOTS = ("random", "greedy", "defensive", "tactical")
+PLACEMENTS = ("deterministic", "back_line", "front_line", "scripted")
+
+
+def composed(*overrides: str) -> tuple[Game, Agent]:
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("evaluate", list(overrides))
+    return build(cfg.env, "env").game, build(cfg.agent, "agent")
+
+
+def show(name: str, game: Game, agent: Agent, opponent: Agent, games: int, seed: int) -> None:
+    score = evaluate(game, agent, opponent, games, seed)
+    total, first, second = score.total, score.of_seat(0), score.of_seat(1)
+    print(
+        f"{name:<58}{total.games:>7}{as_percent(total.win_rate):>8}{as_interval(total):>14}{total.draws:>7}"
+        f"{as_percent(first.win_rate):>10}{as_percent(second.win_rate):>10}{score.seconds / games * 1000:>9.1f}",
+        flush=True,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=1000, help="games a pair")
+    parser.add_argument("--seed", type=int, default=2027)
+    parser.add_argument("--envs", nargs="+", default=["deployment", "deployment_mirror", "deployment_siege"])
+    parser.add_argument("--battle", default="tactical", help="the bot that fights after each placement")
+    options = parser.parse_args(arguments)
+    for env in options.envs:
+        print(
+            f"\n{'':<58}{'games':>7}{'won':>8}{'95% range':>14}{'drawn':>7}{'as first':>10}{'second':>10}{'ms/game':>9}"
+        )
+        for one, other in combinations(BOTS, 2):
+            game, agent = composed(f"env={env}", f"agent={one}")
+            _, opponent = composed(f"agent={other}")
+            show(f"{env}: {one} against {other}", game, agent, opponent, options.games, options.seed)
+        for one, other in combinations(PLACEMENTS, 2):
+            game, agent = composed(f"env={env}", f"agent={options.battle}", f"agent/placement={one}")
+            _, opponent = composed(f"agent={options.battle}", f"agent/placement={other}")
+            show(f"{env}: placed {one} against {other}", game, agent, opponent, options.games, options.seed)
+
+
+if __name__ == "__main__":
+    main()

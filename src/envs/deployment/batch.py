@@ -1,0 +1,170 @@
+"""N games with an opponent inside, stepped together.
+
+Against a `Bot` the whole step is one compiled call. Any other agent is asked in Python, all its games at once.
+"""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from src.core.agent import Agent
+from src.core.errors import require
+from src.envs.deployment import rules, stepping
+from src.envs.deployment.bots import Bot, require_action
+from src.envs.deployment.deployment import deadlock
+from src.envs.deployment.dice import seed_word
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.invariants import check_invariants
+from src.envs.deployment.reward import Reward
+from src.envs.deployment.state import UNIT_STATE
+from src.envs.deployment.stepping import RESULT, Buffers, Setup
+from src.envs.deployment.style import LUCK, NO_ACTION
+
+THREADED_FROM = 32  # envs; below, waking the threads costs more than they save
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def pool(process: int) -> ThreadPoolExecutor:
+    """One for each process, as threads do not survive a fork."""
+    return ThreadPoolExecutor(THREADS)
+
+
+class Batch:
+    """The state of N games and the buffers their steps are written to."""
+
+    def __init__(
+        self,
+        game: DeploymentGame,
+        opponent: Agent,
+        pays: Reward,
+        seats: Sequence[int],
+        count: int,
+        *,
+        restart: bool,
+    ) -> None:
+        self.game, self.opponent, self.count = game, opponent, count
+        self.games = game.games(count)
+        self.states = [game.state(self.games, i) for i in range(count)]
+        self.buffers = Buffers(
+            observations=np.zeros((count, game.observation_size), np.float32),
+            results=np.zeros(count, RESULT),
+            luck=np.zeros(count, LUCK),
+            final_observations=np.zeros((count, game.observation_size), np.float32),
+            final_results=np.zeros(count, RESULT),
+            final_games=np.zeros(count, self.games.games.dtype),
+            final_units=np.zeros((count, game.world.units.size), UNIT_STATE),
+        )
+        self.rngs = [np.random.default_rng(0) for _ in range(count)]  # of opponents asked in Python
+        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
+        self._terms = pays.terms()
+        self._compiled = (game.world, game.lasting, self.games, self.buffers, self._terms, self._setup)
+        self._policy = opponent.policy(game) if isinstance(opponent, Bot) else None
+
+    def seed(self, i: int, seed: int) -> None:
+        self.buffers.luck[i]["random"] = seed_word(seed)
+        self.rngs[i] = np.random.default_rng([seed, 1])
+
+    def restart(self) -> None:
+        """New games for all."""
+        if self._policy is not None:
+            troubles = stepping.restart_all(*self._compiled, self._policy)
+        else:
+            self._open(range(self.count))
+            self._show()
+            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+        self._report(troubles)
+
+    def step(self, actions: np.ndarray) -> None:
+        """Play one legal action (N,) int64 a game; what came of it is in `buffers`."""
+        if self._policy is not None:
+            troubles = self._step_with_bot(actions)
+        else:
+            self._step_with_agent(actions)
+            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+        self._report(troubles)
+
+    def _step_with_bot(self, actions: np.ndarray) -> int:
+        """A share of the games for each thread, which lets go of the interpreter."""
+        step = partial(stepping.step_some, *self._compiled, self._policy, actions)
+        if self.count < THREADED_FROM:
+            return step(0, self.count)
+        edges = np.linspace(0, self.count, THREADS + 1).astype(int)
+        list(pool(os.getpid()).map(step, edges[:-1], edges[1:]))
+        return stepping.troubles(self.games, self.buffers, self._setup)
+
+    def count_refusals(self) -> None:
+        """Add the actions that the engine has refused to the figures of their episodes."""
+        for state, result in zip(self.states, self.buffers.results, strict=True):
+            result["invalid"] += state.invalid_attempts
+            state.invalid_attempts = 0
+
+    def saved(self) -> dict[str, Any]:
+        """Everything the batch goes on from, as bytes of its records and the generators of its opponents."""
+        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
+        return {
+            "arrays": {name: array.view(np.uint8).copy() for name, array in arrays.items()},
+            "rngs": [dict(rng.bit_generator.state) for rng in self.rngs],
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
+        for name, array in arrays.items():
+            kept = saved["arrays"][name]
+            fits = kept.size == array.nbytes
+            require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
+            array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)
+        for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
+            rng.bit_generator.state = kept
+        self._show()
+
+    def _step_with_agent(self, actions: np.ndarray) -> None:
+        world, everyone = self.game.world, range(self.count)
+        for i in everyone:
+            stepping.act(world, self.games, self.buffers, i, actions[i])
+        self._let_opponent_move(everyone)
+        ended = []
+        for i in everyone:
+            stepping.settle(world, self.game.lasting, self.games, self.buffers, self._terms, i)
+            if stepping.is_to_restart(self.games, self._setup, i):
+                stepping.keep_final(world, self.game.lasting, self.games, self.buffers, i)
+                ended.append(i)
+        self._open(ended)
+        self._show()
+
+    def _open(self, which: Sequence[int]) -> None:
+        """`stepping.open_game` with the agent asked."""
+        for _ in range(stepping.MOST_STARTS):
+            for i in which:
+                stepping.begin(*self._compiled, i)
+            self._let_opponent_move(which)
+            which = [i for i in which if stepping.is_decided(self.games, i)]
+            if not which:
+                return
+        self.buffers.results["hopeless"][which] = True
+
+    def _show(self) -> None:
+        for i in range(self.count):
+            stepping.show(self.game.world, self.game.lasting, self.games, self.buffers, i)
+
+    def _let_opponent_move(self, which: Sequence[int]) -> None:
+        while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:
+            views, rngs = [self.states[i] for i in waiting], [self.rngs[i] for i in waiting]
+            for i, decision in zip(waiting, self.opponent.decide_batch(self.game, views, rngs), strict=True):
+                assert decision.action is not None, "an opponent inside an environment plays to the end"
+                self.game.require_legal(self.states[i], decision.action)
+                rules.play(self.game.world, self.games, i, decision.action)
+
+    def _report(self, troubles: int) -> None:
+        """Raise what the compiled step can only count."""
+        for i in range(self.count) if self.game.debug else ():
+            check_invariants(self.states[i])
+        if troubles:
+            hopeless = self.buffers.results["hopeless"].any()
+            require(not hopeless, "the opponent wins every game before the learner's first action: choose fairer sides")
+            require_action(NO_ACTION if self.buffers.results["stuck"].any() else 0)
+            raise deadlock(self.states[int(self.games.games["deadlocked"].argmax())])

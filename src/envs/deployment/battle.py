@@ -1,0 +1,294 @@
+"""The battle as compiled rules: whose unit acts, what it may do, and what comes of it.
+
+A turn runs command, move, shoot, charge, fight. A phase waits for one unit at a time, the first eligible one by id, and
+ends when none is eligible any more. Nothing here places a unit that is not placed: a unit off the board is never
+looked at, so its sentinel position cannot enter a distance.
+"""
+
+from src.envs.deployment.dice import d6, kernel, roll_damage
+from src.envs.deployment.objectives import score, surviving_points, take_objectives
+from src.envs.deployment.state import NOBODY, OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.world import (
+    CHARGE,
+    CHARGE_REACH,
+    COMMAND,
+    FIGHT,
+    MELEE,
+    MOVE_PHASE,
+    RANGED,
+    ROUNDS,
+    SHOOT,
+    World,
+)
+
+FAR, BARRED = 255, 254  # in `reach`: not reached within the limit, and not to be entered
+NO_HEX = -1
+
+
+@kernel
+def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
+    slots, cell = world.units.size // 2, games.units[i, u].cell
+    for k in range(6):
+        near = world.near[cell, k]
+        if near < 0:
+            return False
+        other = games.cells[i, near].occupant
+        if other != NOBODY and other // slots != u // slots:
+            return True
+    return False
+
+
+@kernel
+def find_reach(world: World, games: Games, i: int, u: int, limit: int) -> None:
+    """Write the steps of unit u to every cell: around walls, units and the cells beside its enemies."""
+    slots, cells = world.units.size // 2, games.cells[i]
+    for cell in range(cells.size):
+        cells[cell].reach = FAR
+    for other in range(world.units.size):
+        cell = games.units[i, other].cell
+        if cell == OFF_BOARD:
+            continue
+        cells[cell].reach = BARRED
+        if other // slots != u // slots:
+            for k in range(6):
+                if world.near[cell, k] >= 0:
+                    cells[world.near[cell, k]].reach = BARRED
+    cells[0].queue = games.units[i, u].cell
+    cells[games.units[i, u].cell].reach = 0
+    head, tail = 0, 1
+    while head < tail:
+        cell = cells[head].queue
+        head += 1
+        if cells[cell].reach == limit:
+            break
+        for k in range(6):
+            near = world.near[cell, k]
+            if near >= 0 and cells[near].reach == FAR:
+                cells[near].reach = cells[cell].reach + 1
+                cells[tail].queue = near
+                tail += 1
+
+
+@kernel
+def can_shoot(world: World, games: Games, i: int, u: int, target: int) -> bool:
+    """In range, in sight, and the target beside nobody on the shooter's side."""
+    here, there = games.units[i, u].cell, games.units[i, target].cell
+    if there == OFF_BOARD or world.weapon[RANGED, u].attacks == 0:
+        return False
+    if world.distance[here, there] > world.weapon[RANGED, u].reach or not world.sight[here, there]:
+        return False
+    return not beside_enemy(world, games, i, target)
+
+
+@kernel
+def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tuple[int, int]:
+    """The free cell beside the target that takes the fewest steps, and those steps; `reach` must be that of unit u.
+
+    Of equal cells it is the first one as the charging player sees the board, so that both sides charge alike.
+    """
+    seen = world.seen[u // (world.units.size // 2)]
+    there, best, steps = games.units[i, target].cell, NO_HEX, FAR
+    if there == OFF_BOARD or world.distance[games.units[i, u].cell, there] > CHARGE_REACH:
+        return best, steps
+    for k in range(6):
+        cell = world.near[there, k]
+        if cell < 0 or games.cells[i, cell].occupant != NOBODY:
+            continue
+        for n in range(6):
+            before = world.near[cell, n]
+            if before < 0 or games.cells[i, before].reach >= BARRED:
+                continue
+            needed = games.cells[i, before].reach + 1
+            if needed < steps or (needed == steps and seen[cell].turned < seen[best].turned):
+                best, steps = cell, needed
+    return (best, steps) if steps <= CHARGE_REACH else (NO_HEX, FAR)
+
+
+@kernel
+def is_adjacent(world: World, games: Games, i: int, u: int, target: int) -> bool:
+    there = games.units[i, target].cell
+    return there != OFF_BOARD and world.distance[games.units[i, u].cell, there] == 1
+
+
+@kernel
+def is_target(world: World, games: Games, i: int, u: int, target: int) -> bool:
+    """Whether unit u may name this target in the current phase."""
+    phase = games.games[i].phase
+    if phase == SHOOT:
+        return can_shoot(world, games, i, u, target)
+    if phase == CHARGE:
+        return charge_path(world, games, i, u, target)[0] != NO_HEX
+    return phase == FIGHT and is_adjacent(world, games, i, u, target)
+
+
+@kernel
+def has_target(world: World, games: Games, i: int, u: int) -> bool:
+    slots = world.units.size // 2
+    first = (1 - u // slots) * slots
+    for target in range(first, first + slots):  # noqa: SIM110 (numba has no generator expressions)
+        if is_target(world, games, i, u, target):
+            return True
+    return False
+
+
+@kernel
+def _is_near_enemy(world: World, games: Games, i: int, u: int) -> bool:
+    """Whether a charge could be worth looking for, which takes far longer."""
+    slots, here = world.units.size // 2, games.units[i, u].cell
+    first = (1 - u // slots) * slots
+    for enemy in range(first, first + slots):
+        there = games.units[i, enemy].cell
+        if there != OFF_BOARD and world.distance[here, there] <= CHARGE_REACH:
+            return True
+    return False
+
+
+@kernel
+def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
+    phase = games.games[i].phase
+    if games.units[i, u].cell == OFF_BOARD or games.units[i, u].acted or phase == COMMAND:
+        return False
+    if phase == MOVE_PHASE:
+        return True
+    if phase == FIGHT:
+        return world.weapon[MELEE, u].attacks > 0 and has_target(world, games, i, u)
+    if games.units[i, u].fled:
+        return False
+    if phase == CHARGE:
+        if beside_enemy(world, games, i, u) or not _is_near_enemy(world, games, i, u):
+            return False
+        find_reach(world, games, i, u, CHARGE_REACH)
+    return has_target(world, games, i, u)
+
+
+@kernel
+def _first_eligible(world: World, games: Games, i: int, seat: int, chargers_only: bool) -> int:
+    slots = world.units.size // 2
+    for u in range(seat * slots, (seat + 1) * slots):
+        if (games.units[i, u].charged or not chargers_only) and is_eligible(world, games, i, u):
+            return u
+    return NOBODY
+
+
+@kernel
+def next_active(world: World, games: Games, i: int) -> int:
+    """The unit whose action is awaited. In fights: chargers first, then both sides in turn while both have one."""
+    game = games.games[i]
+    if game.phase != FIGHT:
+        return _first_eligible(world, games, i, game.turn, False)
+    active = _first_eligible(world, games, i, game.turn, True)
+    if active == NOBODY:
+        active = _first_eligible(world, games, i, game.next_fighter, False)
+    if active == NOBODY:
+        active = _first_eligible(world, games, i, 1 - game.next_fighter, False)
+    return active
+
+
+@kernel
+def advance(world: World, games: Games, i: int) -> None:
+    """Go through phases until one has an eligible unit or the game is decided."""
+    game, slots = games.games[i], world.units.size // 2
+    while game.outcome == UNDECIDED:
+        game.active = next_active(world, games, i)
+        if game.active != NOBODY:
+            game.to_move = game.active // slots
+            return
+        if game.phase != FIGHT:
+            enter(world, games, i, game.phase + 1)
+        elif game.turn == 0:
+            game.turn = 1
+            enter(world, games, i, COMMAND)
+        elif game.round < ROUNDS:
+            game.round += 1
+            game.turn = 0
+            enter(world, games, i, COMMAND)
+        else:
+            _finish(world, games, i)
+    game.active = NOBODY
+
+
+@kernel
+def enter(world: World, games: Games, i: int, phase: int) -> None:
+    game = games.games[i]
+    game.phase = phase
+    games.trail[i, game.trail_length] = phase
+    game.trail_length += 1
+    for u in range(world.units.size):
+        games.units[i, u].acted = False
+        if phase == COMMAND:
+            games.units[i, u].fled = False
+            games.units[i, u].charged = False
+    if phase == COMMAND:
+        take_objectives(world, games, i)
+        scored_at_the_end = game.turn == 1 and game.round == ROUNDS
+        if game.round >= 2 and not scored_at_the_end:
+            score(games, i, game.turn)
+    elif phase == FIGHT:
+        game.next_fighter = 1 - game.turn
+
+
+@kernel
+def _finish(world: World, games: Games, i: int) -> None:
+    take_objectives(world, games, i)
+    score(games, i, 1)
+    lead = games.sides[i, 0].victory_points - games.sides[i, 1].victory_points
+    if lead == 0:
+        lead = surviving_points(world, games, i, 0) - surviving_points(world, games, i, 1)
+    games.games[i].outcome = (lead > 0) - (lead < 0)
+
+
+@kernel
+def put(games: Games, i: int, u: int, cell: int) -> None:
+    """Move a unit to a free cell, or off the board."""
+    if games.units[i, u].cell != OFF_BOARD:
+        games.cells[i, games.units[i, u].cell].occupant = NOBODY
+    games.units[i, u].cell = cell
+    if cell != OFF_BOARD:
+        games.cells[i, cell].occupant = u
+
+
+@kernel
+def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) -> None:
+    game, slots = games.games[i], world.units.size // 2
+    lost = roll_damage(game, world.weapon[kind, u], world.units[target], games.units[i, target].hp)
+    games.units[i, target].hp -= lost
+    games.units[i, u].dealt += lost
+    if games.units[i, target].hp == 0:
+        put(games, i, target, OFF_BOARD)
+        seat = target // slots
+        alive = 0
+        for other in range(seat * slots, (seat + 1) * slots):
+            alive += games.units[i, other].hp
+        if alive == 0:
+            game.outcome = 1 if seat == 1 else -1
+
+
+@kernel
+def _charge(world: World, games: Games, i: int, u: int, target: int) -> None:
+    find_reach(world, games, i, u, CHARGE_REACH)
+    cell, steps = charge_path(world, games, i, u, target)
+    if d6(games.games[i]) + d6(games.games[i]) >= steps:
+        put(games, i, u, cell)
+        games.units[i, u].charged = True
+
+
+@kernel
+def act(world: World, games: Games, i: int, choice: int) -> None:
+    """Play a legal choice of the active unit: a cell to go to, C + a slot to aim at, or beyond these to wait."""
+    game, slots, cells = games.games[i], world.units.size // 2, world.cells.size
+    u = game.active
+    games.units[i, u].acted = True
+    if choice < cells:
+        games.units[i, u].fled = beside_enemy(world, games, i, u)
+        put(games, i, u, choice)
+    elif choice < cells + slots:
+        target = (1 - u // slots) * slots + choice - cells
+        if game.phase == SHOOT:
+            _attack(world, games, i, u, target, RANGED)
+        elif game.phase == CHARGE:
+            _charge(world, games, i, u, target)
+        else:
+            _attack(world, games, i, u, target, MELEE)
+    if game.phase == FIGHT:
+        game.next_fighter = 1 - u // slots
+    advance(world, games, i)

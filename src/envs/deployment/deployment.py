@@ -1,0 +1,215 @@
+"""The deployment phase: strict validation, atomic effects, and no way out but placing every unit.
+
+The compiled part is what a step runs. The rest is the same phase by name, for people and other programs:
+`deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each checks before it changes anything.
+"""
+
+from src.core.errors import LabError
+from src.envs.deployment import battle
+from src.envs.deployment.dice import kernel
+from src.envs.deployment.scenario import Hex, is_whole
+from src.envs.deployment.state import NOBODY, OFF_BOARD, Games, GameState
+from src.envs.deployment.world import World
+
+ORDER_MODES = ("player_by_player", "alternated_p1_start")
+DEPLOYMENT_TYPES = ("active", "fixed")
+START_PHASES = ("command", "move")
+ON_DEADLOCK = ("raise", "truncate")
+
+
+class DeploymentError(LabError):
+    """An action that the deployment phase refuses; the state is what it was before."""
+
+
+class DeploymentDeadlockError(DeploymentError):
+    """Units are left and none of them can ever be placed."""
+
+
+@kernel
+def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
+    """The scenario's own restriction: placed enemies are at least `min_enemy_distance` away."""
+    slots = world.units.size // 2
+    for u in range((1 - seat) * slots, (2 - seat) * slots):
+        there = games.units[i, u].cell
+        if there != OFF_BOARD and world.distance[cell, there] < world.min_enemy_distance:
+            return False
+    return True
+
+
+@kernel
+def can_place(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
+    free = world.seen[seat, cell].slot >= 0 and games.cells[i, cell].occupant == NOBODY
+    return free and keeps_distance(world, games, i, seat, cell)
+
+
+@kernel
+def units_left(world: World, games: Games, i: int, seat: int) -> int:
+    slots, left = world.units.size // 2, 0
+    for u in range(seat * slots, (seat + 1) * slots):
+        left += games.units[i, u].deployable
+    return left
+
+
+@kernel
+def units_placed(world: World, games: Games, i: int, seat: int) -> int:
+    slots, placed = world.units.size // 2, 0
+    for u in range(seat * slots, (seat + 1) * slots):
+        placed += games.units[i, u].deployed
+    return placed
+
+
+@kernel
+def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
+    """Whether the seat has a unit left and somewhere to put it."""
+    if units_left(world, games, i, seat) == 0:
+        return False
+    for cell in range(world.cells.size):  # noqa: SIM110 (numba has no generator expressions)
+        if can_place(world, games, i, seat, cell):
+            return True
+    return False
+
+
+@kernel
+def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
+    """Place a unit, hand over as the order demands, and begin the battle once every unit is placed."""
+    game, other = games.games[i], 1 - games.games[i].current_deployer
+    battle.put(games, i, u, cell)
+    games.units[i, u].start = cell
+    games.units[i, u].order = units_placed(world, games, i, game.current_deployer)
+    games.units[i, u].deployed = True
+    games.units[i, u].deployable = False
+    game.deployment_steps += 1
+    own_left = units_left(world, games, i, game.current_deployer)
+    others_left = units_left(world, games, i, other)
+    if own_left + others_left == 0:
+        begin_battle(world, games, i)
+    elif others_left > 0 and (world.alternated or own_left == 0):
+        game.current_deployer = other
+        game.to_move = other
+
+
+@kernel
+def begin_battle(world: World, games: Games, i: int) -> None:
+    game = games.games[i]
+    game.deployment_complete = True
+    game.round = 1
+    game.turn = 0
+    battle.enter(world, games, i, world.start_phase)
+    battle.advance(world, games, i)
+
+
+@kernel
+def take_back(world: World, games: Games, i: int, u: int) -> None:
+    """Undo a placement; those that came after it move up."""
+    slots = world.units.size // 2
+    for other in range(u // slots * slots, (u // slots + 1) * slots):
+        if games.units[i, other].deployed and games.units[i, other].order > games.units[i, u].order:
+            games.units[i, other].order -= 1
+    games.games[i].deployment_steps -= 1
+    battle.put(games, i, u, OFF_BOARD)
+    games.units[i, u].start = OFF_BOARD
+    games.units[i, u].order = 0
+    games.units[i, u].deployed = False
+    games.units[i, u].deployable = True
+
+
+@kernel
+def resolve_pass(world: World, games: Games, i: int) -> None:
+    """Where players alternate, the other one goes on as long as it can; else this is the deadlock."""
+    game, other = games.games[i], 1 - games.games[i].current_deployer
+    game.passes += 1
+    if world.alternated and has_placement(world, games, i, other):
+        game.current_deployer = other
+        game.to_move = other
+    else:
+        game.deadlocked = True
+
+
+def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | None:
+    """What forbids a placement, the conditions taken in the order of the contract; None where nothing does."""
+    deployment, player = state.deployment_state, state.deployment_state.current_deployer
+    if refusal := _why_not_now(state):
+        return refusal
+    u, where = state.number(unit_id), f"({col}, {row})"
+    if u is None or u // state.slots != player - 1:
+        own = ", ".join(unit.id for unit in state.scenario.rosters[player - 1])
+        return f"unit {unit_id} is not player {player}'s, who deploys now: choose one of {own}"
+    if unit_id in deployment.deployed_units:
+        left = ", ".join(deployment.deployable_units_by_player[player])
+        return f"unit {unit_id} is deployed already: choose one of {left or 'none, all are'}"
+    return _why_not_there(state, player, (col, row), f"unit {unit_id} cannot be deployed on {where}: ")
+
+
+def _why_not_now(state: GameState) -> str | None:
+    if state.game["deadlocked"]:
+        return "the deployment is deadlocked and the game over: start a new one"
+    if state.phase != "deployment":
+        return f"the phase is {state.phase}: deployment is over"
+    return None
+
+
+def _why_not_there(state: GameState, player: int, one: Hex, unit: str) -> str | None:
+    board = state.scenario.board
+    if not all(is_whole(value) for value in one):
+        return f"{unit}col={one[0]!r} and row={one[1]!r} have to be whole numbers"
+    if not board.contains(one):
+        return f"{unit}it is off the board, whose columns are 0..{board.cols - 1} and rows 0..{board.rows - 1}"
+    if one in board.walls:
+        return f"{unit}it is a wall"
+    if one not in state.deployment_state.deployment_pools_by_player[player]:
+        forbidden = ", and a forbidden hex" if one in board.forbidden else ""
+        return f"{unit}it is outside the zone of player {player}{forbidden}"
+    occupant = int(state.games.cells["occupant"][state.i, state.cell_of(one)])
+    if occupant != NOBODY:
+        return f"{unit}unit {state.unit_id(occupant)} stands there"
+    if not keeps_distance(state.world, state.games, state.i, player - 1, state.cell_of(one)):
+        return f"{unit}an enemy is nearer than {state.world.min_enemy_distance} hexes"
+    return None
+
+
+def why_not_undeploy(state: GameState, unit_id: str) -> str | None:
+    deployment = state.deployment_state
+    if refusal := _why_not_now(state):
+        return refusal
+    player = deployment.current_deployer
+    if unit_id not in [unit.id for unit in state.scenario.rosters[player - 1]]:
+        return f"unit {unit_id} is not player {player}'s, who deploys now"
+    if unit_id not in deployment.deployed_units:
+        return f"unit {unit_id} is not deployed, so it cannot be taken back"
+    return None
+
+
+def why_not_confirm(state: GameState, player: int) -> str | None:
+    if refusal := _why_not_now(state):
+        return refusal
+    if not is_whole(player) or player not in (1, 2):
+        return f"there is no player {player!r}: expected 1 or 2"
+    left = state.deployment_state.deployable_units_by_player[player]
+    if left:
+        return f"player {player} cannot confirm: {', '.join(left)} are still to be deployed"
+    if player in state.deployment_state.confirmed_players:
+        return f"player {player} has confirmed already"
+    return None
+
+
+def why_not_pass(state: GameState) -> str | None:
+    if refusal := _why_not_now(state):
+        return refusal
+    if has_placement(state.world, state.games, state.i, int(state.game["current_deployer"])):
+        return (
+            f"player {state.deployment_state.current_deployer} has a legal placement: deploy a unit instead of passing"
+        )
+    return None
+
+
+def deadlock(state: GameState) -> DeploymentDeadlockError:
+    """The error that tells what is stuck: who, which units, how large the pools are and what stands where."""
+    deployment = state.deployment_state
+    pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in deployment.deployment_pools_by_player.items())
+    left = {player: ", ".join(units) or "none" for player, units in deployment.deployable_units_by_player.items()}
+    occupied = [f"{unit.id} on ({unit.col}, {unit.row})" for unit in state.units.values() if unit.col >= 0]
+    return DeploymentDeadlockError(
+        f"deployment deadlock: player {deployment.current_deployer} has units left and no legal placement; "
+        f"units left: player 1: {left[1]}, player 2: {left[2]}; hexes in the pools: {pools}; "
+        f"occupied: {', '.join(occupied) or 'none'}; enlarge the zones or shrink the rosters"
+    )

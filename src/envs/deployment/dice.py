@@ -1,0 +1,87 @@
+"""Dice, and what they decide: hits, wounds and saves."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# Kernels allocate nothing, so they do without numba's reference counts: counting the arrays handed on from one to the
+# next would take longer than the rules themselves.
+kernel = njit(cache=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+
+NEVER = 7  # a needed roll that no die can show
+
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+def seed_word(seed: int) -> np.uint64:
+    """The generator state that belongs to a seed, wherever the game sits in its batch."""
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
+@kernel
+def next_word(source: Any) -> Any:
+    """SplitMix64 (Steele, Lea & Flood 2014): `source` is a record whose field `random` is the whole state."""
+    source.random += _STRIDE
+    z = source.random
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return z ^ (z >> _31)
+
+
+@kernel
+def below(source: Any, bound: int) -> int:
+    """A number in 0..bound-1; for bounds as small as ours the bias of this scaling is below one in a million."""
+    return int(((next_word(source) >> _32) * np.uint64(bound)) >> _32)
+
+
+@kernel
+def d6(source: Any) -> int:
+    return below(source, 6) + 1
+
+
+@kernel
+def wound_needed(strength: int, toughness: int) -> int:
+    if strength >= 2 * toughness:
+        return 2
+    if strength > toughness:
+        return 3
+    if strength == toughness:
+        return 4
+    return 6 if 2 * strength <= toughness else 5
+
+
+@kernel
+def save_needed(save: int, invulnerable: int, ap: int) -> int:
+    """The better of the worsened armour and the invulnerable save. It may exceed 6: then no roll makes it."""
+    return min(save + ap, invulnerable)
+
+
+@kernel
+def roll_damage(source: Any, weapon: Any, target: Any, hp: int) -> int:
+    """Roll all attacks of a weapon on a unit, records of `World`, that has `hp` left; returns what of it is lost."""
+    wound = wound_needed(weapon.strength, target.toughness)
+    save = save_needed(target.save, target.invulnerable, weapon.ap)
+    lost = 0
+    for _ in range(weapon.attacks):
+        if lost >= hp:
+            break
+        if d6(source) >= weapon.hit and d6(source) >= wound and d6(source) < save:
+            lost += weapon.damage
+    return min(lost, hp)
+
+
+def chance(needed: int) -> float:
+    """Of a D6 showing at least `needed`."""
+    return max(0, min(6, 7 - needed)) / 6
+
+
+def expected_damage(weapon: Any, target: Any) -> float:
+    """The mean hp an unharmed target would lose if it could lose any number."""
+    wound = wound_needed(weapon["strength"], target["toughness"])
+    save = save_needed(target["save"], target["invulnerable"], weapon["ap"])
+    hurts = chance(int(weapon["hit"])) * chance(wound) * (1 - chance(save))
+    return float(weapon["attacks"] * hurts * min(weapon["damage"], target["hp"]))

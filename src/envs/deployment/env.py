@@ -1,0 +1,103 @@
+"""The wargame for learners: one game as a Gymnasium environment, the opponent inside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from src.core.agent import Agent, check_baselines
+from src.core.errors import LabError, require
+from src.core.game import seen_from
+from src.envs.deployment.batch import Batch
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.metrics import Journal, episode_figures
+from src.envs.deployment.reward import COMPONENTS, Reward
+from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
+from src.envs.versus import SEATS
+
+
+class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
+    """One action a step, for one unit. The opponent answers inside, so the learner is always to move, or it is over.
+
+    `info` holds the mask of legal actions while the game goes on, the seat, and the components whose sum is the reward;
+    at the end also the outcome and the deployment figures of the episode. An illegal action raises and changes nothing.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}
+    render_mode = "ansi"
+
+    def __init__(
+        self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: str, baselines: Mapping[str, Agent]
+    ) -> None:
+        """`seat`: first, second, or random to draw it for each game."""
+        require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
+        opponent.check(game)
+        check_baselines(baselines, game)
+        self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
+        self.baselines = dict(baselines)
+        self.action_space = spaces.Discrete(game.num_actions)
+        self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
+        self.journal = Journal(game)
+        self._batch = Batch(game, opponent, reward, SEATS[seat], 1, restart=False)
+        self._seeded = self._playing = False
+
+    def vectorize(self, num_envs: int, device: str = "cpu") -> VecDeployment:
+        """A batch of games of the same configuration, against the same opponent."""
+        return VecDeployment(num_envs, self.game, self.opponent, self.reward, SEATS[self.seat])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        if seed is not None or not self._seeded:
+            self._batch.seed(0, int(self.np_random.integers(2**63)) if seed is None else seed)
+        self._playing = False  # where there is no game to be had
+        self._batch.restart()
+        self._seeded = self._playing = True
+        return self._batch.buffers.observations[0].copy(), self._info()
+
+    def step(self, action: int | np.integer | np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        require(self._playing, "there is no episode to step: call reset() first")
+        action = action.item() if isinstance(action, np.ndarray) and action.shape == () else action
+        result = self._batch.buffers.results[0]
+        try:
+            self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # whatever it is
+        except LabError:
+            self._batch.count_refusals()
+            raise
+        self._playing = False  # where the step raises, the game cannot go on
+        self._batch.step(np.array([action], np.int64))
+        terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
+        self._playing = not (terminated or truncated)
+        info = self._info() | {"rewards": {name: float(result[name]) for name in COMPONENTS}}
+        if not self._playing:
+            info |= self._final()
+        return self._batch.buffers.observations[0].copy(), float(result["reward"]), terminated, truncated, info
+
+    def action_masks(self) -> np.ndarray:
+        """(A,) bool: the legal actions, of which there is always one; once the game is over there is no mask."""
+        require(self._playing, "the episode is over, so nothing is legal: call reset() first")
+        return legal_masks(self._batch.games.mask)[0]
+
+    def render(self) -> str:
+        return self.game.render(self._batch.states[0])
+
+    def _info(self) -> dict[str, Any]:
+        result = self._batch.buffers.results[0]
+        info = {"seat": int(result["seat"]), "steps": int(result["steps"])}
+        return info | {"action_mask": self.action_masks()} if self._playing else info
+
+    def _final(self) -> dict[str, Any]:
+        batch = self._batch
+        state, results = batch.states[0], batch.buffers.results
+        outcome = self.game.outcome(state)
+        assert outcome is not None
+        outcomes = np.array([seen_from(int(results["seat"][0]), outcome)])
+        self.journal.add(results, batch.games.games, batch.games.units, outcomes)
+        log_deadlocks(batch.games.games)
+        figures = {
+            name: value[0].item() for name, value in episode_figures(results, batch.games.games, outcomes).items()
+        }
+        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), **figures}

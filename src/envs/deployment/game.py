@@ -1,0 +1,183 @@
+"""The wargame as a `Game`: what agents, the arena and the web page play."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from src.core.errors import require
+from src.core.game import Game, Trait
+from src.envs.deployment import deployment, drawing, observation, rules, world
+from src.envs.deployment.actions import Actions
+from src.envs.deployment.deployment import DeploymentError
+from src.envs.deployment.invariants import check_invariants
+from src.envs.deployment.scenario import Scenario, is_whole, whole
+from src.envs.deployment.state import UNDECIDED, Games, GameState, new_games
+
+MOST_DISTANCE, MOST_SLOTS = 255, 9999
+
+
+class DeploymentGame(Game[GameState]):
+    """Place your units one by one, then fight five rounds over objectives.
+
+    There is one game state and it is changed in place, after the action has been found legal: a refused action raises
+    and changes nothing. States are therefore not values, and this is no `TwoPlayerGame`.
+    """
+
+    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION})
+
+    def __init__(
+        self,
+        *,
+        board: Mapping[str, Any],
+        zones: Mapping[str, Any],
+        profiles: Mapping[str, Any],
+        scenario: Mapping[str, Any],
+        deployment_type: str,
+        deployment_order_mode: str,
+        post_deployment_start_phase: str,
+        on_deadlock: str,
+        deployment_max_unit_slots: int,
+        deployment_max_hex_slots: int,
+        min_enemy_distance: int,
+        debug: bool,
+    ) -> None:
+        """None of these has a default: each is said where the game is composed. `debug` checks the invariants of the
+        state after every action."""
+        _choose("deployment_type", deployment_type, deployment.DEPLOYMENT_TYPES)
+        _choose("deployment_order_mode", deployment_order_mode, deployment.ORDER_MODES)
+        _choose("post_deployment_start_phase", post_deployment_start_phase, deployment.START_PHASES)
+        _choose("on_deadlock", on_deadlock, deployment.ON_DEADLOCK)
+        self.scenario = Scenario.load(board, zones, profiles, scenario)
+        self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
+        self.debug = debug
+        whole(min_enemy_distance, "min_enemy_distance", 0, MOST_DISTANCE)
+        if deployment_type == "fixed":
+            self.scenario.require_positions()
+            self.scenario.require_distance(min_enemy_distance)
+        _require_room("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units")
+        _require_room("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone")
+        self.world = world.build(
+            self.scenario,
+            world.Settings(
+                order_mode=deployment_order_mode,
+                deployment_type=deployment_type,
+                start_phase=post_deployment_start_phase,
+                min_enemy_distance=min_enemy_distance,
+                unit_slots=deployment_max_unit_slots,
+                hex_slots=deployment_max_hex_slots,
+            ),
+        )
+        self.actions = Actions(self.world)
+        self.num_actions = self.actions.count
+        self.lasting = observation.lasting(self.world)
+        self.observation_size = observation.size(self.world)
+
+    def games(self, count: int) -> Games:
+        """Room for a batch of games."""
+        return new_games(count, self.world, self.num_actions)
+
+    def state(self, games: Games, i: int) -> GameState:
+        """Game i of a batch, by name."""
+        return GameState(self.scenario, self.world, games, i, self.order_mode)
+
+    def initial(self, rng: np.random.Generator) -> GameState:
+        games = self.games(1)
+        games.games[0]["random"] = rng.integers(2**64, dtype=np.uint64)
+        rules.start(self.world, games, 0)
+        return self.state(games, 0)
+
+    def to_move(self, state: GameState) -> int:
+        return int(state.game["to_move"])
+
+    def legal_actions(self, view: GameState) -> list[int]:
+        return np.flatnonzero(view.games.mask[view.i]).tolist()
+
+    def play(self, state: GameState, action: int) -> GameState:
+        """Change `state` in place; an illegal action raises, says why, and changes nothing."""
+        self.require_legal(state, action)
+        rules.play(self.world, state.games, state.i, action)
+        return self._settled(state)
+
+    def require_legal(self, state: GameState, action: int) -> None:
+        if not is_whole(action):
+            self._refuse(state, f"action {action!r} is not a whole number")
+        if not (0 <= action < self.num_actions and state.games.mask[state.i, action]):
+            over = self.outcome(state) is not None
+            self._refuse(state, "the game is over: start a new one" if over else self.actions.why_not(state, action))
+
+    def deploy_unit(self, state: GameState, unit_id: str, col: int, row: int) -> GameState:
+        """`deploy_unit {unitId, col, row}` of the deployment contract."""
+        self._refuse(state, deployment.why_not_deploy(state, unit_id, col, row))
+        number = state.number(unit_id)
+        assert number is not None
+        return self.play(state, self.actions.deploy(number, state.cell_of((col, row))))
+
+    def undeploy_unit(self, state: GameState, unit_id: str) -> GameState:
+        """Take a unit back. Only who deploys now may, so it is for people: no action of the learner leads here."""
+        self._refuse(state, deployment.why_not_undeploy(state, unit_id))
+        deployment.take_back(self.world, state.games, state.i, state.number(unit_id))
+        rules.write_mask(self.world, state.games, state.i)
+        return self._settled(state)
+
+    def confirm_deployment(self, state: GameState, player: int) -> GameState:
+        """Put on record that a player is done. The phase ends by eligibility alone, never by this."""
+        self._refuse(state, deployment.why_not_confirm(state, player))
+        state.games.sides["confirmed"][state.i, player - 1] = True
+        return self._settled(state)
+
+    def pass_deployment(self, state: GameState) -> GameState:
+        """Give up placing, which is allowed only where nothing can be placed, and never ends the phase silently."""
+        return self.play(state, self.actions.passing)
+
+    def outcome(self, state: GameState) -> int | None:
+        """A game cut off by a deadlock counts as drawn."""
+        if state.game["deadlocked"]:
+            return 0
+        outcome = int(state.game["outcome"])
+        return None if outcome == UNDECIDED else outcome
+
+    def observe(self, view: GameState) -> np.ndarray:
+        out = np.zeros(self.observation_size, np.float32)
+        observation.observe(self.world, self.lasting, view.games, view.i, self.to_move(view), out)
+        return out
+
+    def render(self, state: GameState) -> str:
+        return drawing.board_text(state)
+
+    def figures(self, state: GameState) -> dict[str, float]:
+        """Of the deployment, which both players share; means over games are what a run logs."""
+        if self.deployment_type != "active":
+            return {}
+        steps = int(state.game["deployment_steps"] + state.game["passes"])
+        tried = max(steps + state.invalid_attempts, 1)
+        return {
+            "deployment_valid_action_rate": steps / tried,
+            "deployment_invalid_action_attempt_rate": state.invalid_attempts / tried,
+            "deployment_steps_mean": float(state.game["deployment_steps"]),
+            "deployment_deadlock_count": float(state.game["deadlocked"]),
+            "deployment_pass_count": float(state.game["passes"]),
+        }
+
+    def _refuse(self, state: GameState, reason: str | None) -> None:
+        if reason is not None:
+            state.invalid_attempts += state.phase == "deployment"
+            raise DeploymentError(reason)
+
+    def _settled(self, state: GameState) -> GameState:
+        if self.debug:
+            check_invariants(state)
+        if state.game["deadlocked"] and self.on_deadlock == "raise":
+            raise deployment.deadlock(state)
+        return state
+
+
+def _choose(key: str, value: str, choices: tuple[str, ...]) -> None:
+    require(value in choices, f"{key}={value} is unknown: choose one of {', '.join(choices)}")
+
+
+def _require_room(key: str, slots: int, lists: tuple[tuple, ...], what: str) -> None:
+    whole(slots, key, 1, MOST_SLOTS)
+    for player, entries in enumerate(lists, 1):
+        enough = slots >= len(entries)
+        require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")

@@ -1,0 +1,104 @@
+r"""Hexes in odd-q offset coordinates: odd columns sit half a hex lower. A cell is `row * cols + col`.
+
+     ___     ___
+    /0,0\___/2,0\     written col,row
+    \___/1,0\___/
+    /0,1\___/2,1\     the neighbours of 1,0: above 1,-1, below 1,1, left 0,0 and 0,1, right 2,0 and 2,1
+    \___/1,1\___/
+        \___/
+
+Everything here is computed once a board; the kernels only look it up.
+"""
+
+import numpy as np
+from numba import njit
+
+NEAR = 6
+_EVEN_COLUMN = ((0, -1), (1, -1), (1, 0), (0, 1), (-1, 0), (-1, -1))
+_ODD_COLUMN = ((0, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0))
+_NUDGE = 1e-6  # moves a line that runs exactly between two hexes to one side of it
+
+
+def cube(col: int, row: int) -> tuple[int, int, int]:
+    """Cube coordinates, in which the three always add up to zero and distances are plain."""
+    z = row - (col - (col & 1)) // 2
+    return col, -col - z, z
+
+
+def distance(a: tuple[int, int], b: tuple[int, int]) -> int:
+    return max(abs(p - q) for p, q in zip(cube(*a), cube(*b), strict=True))
+
+
+def neighbors(col: int, row: int) -> list[tuple[int, int]]:
+    """All six, whether they are on a board or not."""
+    return [(col + dc, row + dr) for dc, dr in (_ODD_COLUMN if col & 1 else _EVEN_COLUMN)]
+
+
+def turned(col: int, row: int, cols: int, rows: int) -> tuple[int, int]:
+    """Where a hex comes to lie when a board with an odd number of columns is turned by 180 degrees."""
+    return cols - 1 - col, rows - 1 - row - (col & 1)
+
+
+def cells_of(cols: int, rows: int) -> list[tuple[int, int]]:
+    """The (col, row) of every cell, in the order of cells."""
+    return [(col, row) for row in range(rows) for col in range(cols)]
+
+
+def distances(cols: int, rows: int) -> np.ndarray:
+    """(C, C) uint8: the distance between any two cells."""
+    cubes = np.array([cube(*cell) for cell in cells_of(cols, rows)])
+    return np.abs(cubes[:, None] - cubes[None]).max(axis=2).astype(np.uint8)
+
+
+def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
+    """(C, 6) int32: the open neighbours of each open cell, filled up with -1."""
+    near = np.full((is_open.size, NEAR), -1, np.int32)
+    for cell in np.flatnonzero(is_open):
+        row, col = divmod(int(cell), cols)
+        around = [r * cols + c for c, r in neighbors(col, row) if 0 <= c < cols and 0 <= r < is_open.size // cols]
+        beside = [other for other in around if is_open[other]]
+        near[cell, : len(beside)] = beside
+    return near
+
+
+def lines_of_sight(is_wall: np.ndarray, cols: int) -> np.ndarray:
+    """(C, C) bool: whether a hex line between two cells is free of walls.
+
+    A line that runs along the edge between two hexes may pass on either side. That makes sight mutual, and the same
+    for both players on a board that looks the same from both sides.
+    """
+    sight = np.zeros((is_wall.size, is_wall.size), np.bool_)
+    cubes = np.array([cube(*cell) for cell in cells_of(cols, is_wall.size // cols)])
+    _fill_sight(sight, is_wall, cubes, cols)
+    return sight
+
+
+@njit(cache=True)
+def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols: int) -> None:
+    for a in range(len(cubes)):
+        for b in range(len(cubes)):
+            sight[a, b] = _is_free(is_wall, cubes[a], cubes[b], cols, _NUDGE) or _is_free(
+                is_wall, cubes[a], cubes[b], cols, -_NUDGE
+            )
+
+
+@njit(cache=True)
+def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
+    """Whether no hex between the two ends is a wall, on the line moved aside by `nudge`."""
+    steps = np.abs(start - end).max()
+    for step in range(1, steps):
+        share = step / steps
+        x = start[0] + (end[0] - start[0]) * share + nudge
+        y = start[1] + (end[1] - start[1]) * share + 2 * nudge
+        z = start[2] + (end[2] - start[2]) * share - 3 * nudge
+        whole_x, whole_y, whole_z = np.rint(x), np.rint(y), np.rint(z)
+        off_x, off_y, off_z = abs(whole_x - x), abs(whole_y - y), abs(whole_z - z)
+        if off_x > off_y and off_x > off_z:  # the coordinate rounded furthest follows from the other two
+            whole_x = -whole_y - whole_z
+        elif off_z >= off_y:
+            whole_z = -whole_x - whole_y
+        col = int(whole_x)
+        row = int(whole_z) + (col - (col & 1)) // 2
+        if 0 <= col < cols and 0 <= row < is_wall.size // cols and is_wall[row * cols + col]:
+            return False
+    return True

@@ -1,0 +1,125 @@
+"""What a run says about its deployments, by the names of the contract, and the raw data behind the diagnostics."""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from src.envs.deployment.game import DeploymentGame
+
+ACTIVE = "active"
+COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "passes")
+
+
+def episode_figures(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
+    """Of each finished episode (N,): means over episodes are what a run logs, counts are sums."""
+    tried = np.maximum(results["placements"] + results["invalid"], 1)
+    return {
+        "deployment_valid_action_rate": results["placements"] / tried,
+        "deployment_invalid_action_attempt_rate": results["invalid"] / tried,
+        "deployment_steps_mean": games["deployment_steps"].astype(float),
+        "deployment_deadlock_count": games["deadlocked"].astype(int),
+        "deployment_pass_count": games["passes"].astype(int),
+        "winrate_with_active_deployment": (outcomes == 1).astype(float),
+    }
+
+
+class Journal:
+    """Totals over the finished episodes of a learner. Refusals are counted where they happen: in the engine."""
+
+    def __init__(self, game: DeploymentGame) -> None:
+        self.game = game
+        self.clear()
+
+    def clear(self) -> None:
+        slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
+        self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
+        self.told = dict.fromkeys(COUNTS, 0)  # what these were when the figures were last asked for
+        self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: the n-th placement was of which unit slot
+        self.placed = np.zeros((2, slots, cells), np.int64)  # by seat and unit slot: placements on each cell
+        self.survived = np.zeros((2, slots, cells), np.int64)  # of these, how many lived
+        self.damage = np.zeros((2, slots, cells), np.int64)  # and what damage they did
+
+    def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray, outcomes: np.ndarray) -> None:
+        """Episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...)."""
+        self.episodes += len(results)
+        self.wins += int((outcomes == 1).sum())
+        self.placements += int(results["placements"].sum())
+        self.invalid += int(results["invalid"].sum())
+        self.steps += int(games["deployment_steps"].sum())
+        self.deadlocks += int(games["deadlocked"].sum())
+        self.passes += int(games["passes"].sum())
+        slots = self.game.world.units.size // 2
+        for seat, row in zip(results["seat"], units, strict=True):
+            own = row[seat * slots : (seat + 1) * slots]
+            slot = np.flatnonzero(own["deployed"])
+            start, alive, dealt = own["start"][slot], own["hp"][slot] > 0, own["dealt"][slot]
+            self.unit_order[seat, own["order"][slot], slot] += 1
+            self.placed[seat, slot, start] += 1
+            self.survived[seat, slot, start] += alive
+            self.damage[seat, slot, start] += dealt
+
+    def saved(self) -> dict[str, Any]:
+        """Everything counted so far, for a checkpoint."""
+        return {name: copy(value) for name, value in vars(self).items() if name != "game"}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        vars(self).update({name: copy(value) for name, value in saved.items()})
+
+    def figures(self) -> dict[str, float]:
+        """The metrics of the contract over the episodes since they were last asked for, so that over a run they show
+        what was learned; none where no deployment was played."""
+        totals = {name: getattr(self, name) for name in COUNTS}
+        recent = {name: totals[name] - self.told[name] for name in COUNTS}
+        self.told = totals
+        if self.game.deployment_type != ACTIVE or recent["episodes"] == 0:
+            return {}
+        tried = max(recent["placements"] + recent["invalid"], 1)
+        return {
+            "deployment_valid_action_rate": recent["placements"] / tried,
+            "deployment_invalid_action_attempt_rate": recent["invalid"] / tried,
+            "deployment_steps_mean": recent["steps"] / recent["episodes"],
+            "deployment_deadlock_count": float(recent["deadlocks"]),
+            "deployment_pass_count": float(recent["passes"]),
+            "winrate_with_active_deployment": recent["wins"] / recent["episodes"],
+        }
+
+    def unit_slots(self, seat: int) -> np.ndarray:
+        """(S,): how often each unit slot was chosen."""
+        return self.placed[seat].sum(axis=1)
+
+    def hex_slots(self, seat: int) -> np.ndarray:
+        """(H,): how often each hex slot was chosen."""
+        cells = self.game.world.hexes[seat]
+        return np.where(cells >= 0, self.placed[seat].sum(axis=0)[cells], 0)
+
+    def heat_map(self, seat: int) -> np.ndarray:
+        """(rows, cols): how often each hex was chosen."""
+        return self.placed[seat].sum(axis=0).reshape(-1, self.game.world.columns)
+
+    def correlations(self, seat: int) -> dict[str, float]:
+        """Of where a unit was placed with whether it lived and what damage it did; nan where nothing varies."""
+        world = self.game.world
+        enemy_zone = world.hexes[1 - seat][world.hexes[1 - seat] >= 0]
+        features = {
+            "objective": world.to_objective.min(axis=0),
+            "enemy_zone": world.distance[:, enemy_zone].min(axis=1),
+        }
+        weights = self.placed[seat].astype(float)
+        results: dict[str, Any] = {"survival": self.survived[seat], "damage": self.damage[seat]}
+        return {
+            f"distance_to_{feature}/{result}": _correlation(np.broadcast_to(x, weights.shape), total, weights)
+            for feature, x in features.items()
+            for result, total in results.items()
+        }
+
+
+def _correlation(x: np.ndarray, total: np.ndarray, weights: np.ndarray) -> float:
+    """Pearson's, over the mean result of each unit slot and cell, weighted by how often it was chosen."""
+    used = weights > 0
+    x, y, w = x[used].astype(float), (total[used] / weights[used]), weights[used]
+    if not w.size:
+        return float("nan")
+    dx, dy = x - np.average(x, weights=w), y - np.average(y, weights=w)
+    spread = np.average(dx * dx, weights=w) * np.average(dy * dy, weights=w)
+    return float(np.average(dx * dy, weights=w) / np.sqrt(spread)) if spread > 0 else float("nan")

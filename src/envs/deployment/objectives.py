@@ -1,0 +1,37 @@
+"""Who holds which objective, what that scores, and what the survivors are worth."""
+
+from src.envs.deployment.dice import kernel
+from src.envs.deployment.state import OFF_BOARD, Games
+from src.envs.deployment.world import VICTORY_STEP, World
+
+
+@kernel
+def take_objectives(world: World, games: Games, i: int) -> None:
+    """The larger sum of objective control takes an objective; nobody loses one to a tie or to an empty field."""
+    slots = world.units.size // 2
+    for k in range(games.control.shape[1]):
+        balance = 0
+        for u in range(world.units.size):
+            cell = games.units[i, u].cell
+            if cell != OFF_BOARD and world.cells[cell].objective == k:
+                balance += world.units[u].control if u < slots else -world.units[u].control
+        if balance != 0:
+            games.control[i, k] = 0 if balance > 0 else 1
+
+
+@kernel
+def score(games: Games, i: int, seat: int) -> None:
+    held, theirs = 0, 0
+    for k in range(games.control.shape[1]):
+        held += games.control[i, k] == seat
+        theirs += games.control[i, k] == 1 - seat
+    games.sides[i, seat].victory_points += VICTORY_STEP * (int(held >= 1) + int(held >= 2) + int(held > theirs))
+
+
+@kernel
+def surviving_points(world: World, games: Games, i: int, seat: int) -> int:
+    slots, points = world.units.size // 2, 0
+    for u in range(seat * slots, (seat + 1) * slots):
+        if games.units[i, u].hp > 0:
+            points += world.units[u].points
+    return points

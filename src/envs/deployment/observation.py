@@ -1,0 +1,196 @@
+"""What a player is shown: one vector in [0, 1], made of facts, units and planes over the board.
+
+    facts (17) | own units (S x 31) | enemy units (S x 31) | planes (10 x C)
+
+Everything is told from the side of one player: its units first, the board turned so that it sits below. Candidates
+come from the mask itself, so what is shown can never differ from what is allowed. A unit off the board has no
+position, no candidates and no expectations: zeros.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.deployment import deployment, rules
+from src.envs.deployment.dice import kernel
+from src.envs.deployment.objectives import surviving_points
+from src.envs.deployment.state import NOBODY, OFF_BOARD, Games
+from src.envs.deployment.world import (
+    DEPLOYMENT,
+    MELEE,
+    MOST_VICTORY_POINTS,
+    MOVE_PHASE,
+    PHASES,
+    PROFILE,
+    RANGED,
+    ROUNDS,
+    SHOOT,
+    WEAPON,
+    World,
+)
+
+FACTS = (
+    *(f"phase_{name}" for name in PHASES),
+    *("round", "own_turn", "seat", "own_victory_points", "their_victory_points", "own_points", "their_points"),
+    *("own_deployed", "their_deployed", "placement_exists", "is_deployer"),
+)
+CHANGING = (
+    *("exists", "to_deploy", "on_board", "active", "candidate", "acted", "fled", "charged", "col", "row", "hp_left"),
+    *("damage_expected_on_it", "damage_expected_by_it"),  # between it and the active unit, as shares of what is left
+)
+LASTING = (
+    *("move", "toughness", "save", "invulnerable", "hp", "control", "points"),
+    *("ranged_reach", "ranged_attacks", "ranged_hit", "ranged_strength", "ranged_ap", "ranged_damage"),
+    *("melee_attacks", "melee_hit", "melee_strength", "melee_ap", "melee_damage"),
+)
+UNIT = CHANGING + LASTING
+PLANES = (
+    *("closed", "objective", "own_objective", "their_objective", "own_zone"),
+    *("own_hp", "their_hp", "own_presence", "active", "candidate"),
+)
+_CHANGING = len(CHANGING)
+_FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
+
+
+class Lasting(NamedTuple):
+    """What of the observation is the same in every step."""
+
+    units: np.ndarray  # (2S, 18) float32: the profile of each unit
+    points: np.ndarray  # (2,) float32: of each whole roster
+    roster_sizes: np.ndarray  # (2,) float32
+
+
+def size(world: World) -> int:
+    return _FACTS + world.units.size * _UNIT + _PLANES * world.cells.size
+
+
+def parts(world: World, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The facts (17,), units (2S, 31) and planes (10, rows, cols) of an observation, as views."""
+    units = _FACTS + world.units.size * _UNIT
+    return (
+        observation[:_FACTS],
+        observation[_FACTS:units].reshape(world.units.size, _UNIT),
+        observation[units:].reshape(_PLANES, -1, world.columns),
+    )
+
+
+def lasting(world: World) -> Lasting:
+    move, toughness, save, invulnerable, hp, control, points = (world.units[name] for name in PROFILE)
+    columns = [move / 12, toughness / 10, (7 - save) / 6, (7 - invulnerable) / 6, hp / 10, control / 5, points / 128]
+    for kind, weapon in enumerate(world.weapon):
+        reach, attacks, hit, strength, ap, damage = (weapon[name] for name in WEAPON.names or ())
+        columns += [reach / 24] if kind == RANGED else []  # melee reaches the next hex, always
+        columns += [attacks / 6, (7 - hit) / 6 * (attacks > 0), strength / 10, ap / 6, damage / 3]
+    units = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
+    by_seat = world.units["exists"].reshape(2, -1)
+    return Lasting(
+        units=units,
+        points=(points.reshape(2, -1) * by_seat).sum(axis=1).astype(np.float32),
+        roster_sizes=by_seat.sum(axis=1).astype(np.float32),
+    )
+
+
+@kernel
+def observe(world: World, fixed: Lasting, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    """Write what the player in `seat` sees of game i to `out`."""
+    out[:] = 0
+    _facts(world, fixed, games, i, seat, out)
+    slots = world.units.size // 2
+    for row in range(world.units.size):
+        u = row if seat == 0 else (row + slots) % world.units.size
+        _unit(world, fixed, games, i, u, seat, out[_FACTS + row * _UNIT : _FACTS + (row + 1) * _UNIT])
+    _planes(world, games, i, seat, out[_FACTS + world.units.size * _UNIT :])
+
+
+@kernel
+def _facts(world: World, fixed: Lasting, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    game, place, over = games.games[i], len(PHASES), rules.is_over(games, i)
+    out[game.phase] = 1
+    out[place] = game.round / ROUNDS
+    out[place + 1] = game.turn == seat and game.phase != DEPLOYMENT
+    out[place + 2] = seat
+    for k in range(2):
+        player = seat if k == 0 else 1 - seat
+        placed = deployment.units_placed(world, games, i, player)
+        out[place + 3 + k] = min(games.sides[i, player].victory_points / MOST_VICTORY_POINTS, 1.0)
+        out[place + 5 + k] = surviving_points(world, games, i, player) / max(fixed.points[player], 1)
+        out[place + 7 + k] = placed / fixed.roster_sizes[player]
+    deploying = game.phase == DEPLOYMENT and not over
+    out[place + 9] = deploying and not games.mask[i, rules.pass_action(world)]
+    out[place + 10] = deploying and game.current_deployer == seat
+
+
+@kernel
+def _unit(world: World, fixed: Lasting, games: Games, i: int, u: int, seat: int, out: np.ndarray) -> None:
+    if not world.units[u].exists:
+        return
+    active, slots, cell = games.games[i].active, world.units.size // 2, games.units[i, u].cell
+    out[0] = 1
+    out[1] = games.units[i, u].deployable
+    out[5] = games.units[i, u].acted
+    out[6] = games.units[i, u].fled
+    out[7] = games.units[i, u].charged
+    out[10] = games.units[i, u].hp / world.units[u].hp
+    for k in range(fixed.units.shape[1]):
+        out[_CHANGING + k] = fixed.units[u, k]
+    if cell == OFF_BOARD:
+        return
+    seen, rows = world.seen[seat, cell].turned, world.cells.size // world.columns
+    out[2] = 1
+    out[3] = u == active
+    out[8] = seen % world.columns / (world.columns - 1)
+    out[9] = seen // world.columns / max(rows - 1, 1)
+    if active != NOBODY and active // slots != u // slots:
+        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + u % slots]
+        out[11] = _expected_share(world, games, i, active, u)
+        out[12] = _expected_share(world, games, i, u, active)
+
+
+@kernel
+def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> float:
+    """Of the target's hp, by the weapon of the phase: ranged ones while moving and shooting, if there is one."""
+    phase = games.games[i].phase
+    shoots = phase in (MOVE_PHASE, SHOOT) and world.weapon[RANGED, u].attacks > 0
+    return min(world.expected[RANGED if shoots else MELEE, u, target] / games.units[i, target].hp, 1.0)
+
+
+@kernel
+def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    game, cells, slots = games.games[i], world.cells.size, world.units.size // 2
+    for cell in range(cells):
+        seen, objective = world.seen[seat, cell].turned, world.cells[cell].objective
+        out[seen] = not world.cells[cell].is_open
+        if objective >= 0:
+            out[cells + seen] = 1
+            out[2 * cells + seen] = games.control[i, objective] == seat
+            out[3 * cells + seen] = games.control[i, objective] == 1 - seat
+        if game.phase == DEPLOYMENT:
+            out[4 * cells + seen] = world.seen[seat, cell].slot >= 0
+    for u in range(world.units.size):
+        cell = games.units[i, u].cell
+        if cell != OFF_BOARD:
+            seen, own = world.seen[seat, cell].turned, u // slots == seat
+            out[(5 if own else 6) * cells + seen] = games.units[i, u].hp / world.units[u].hp
+            out[7 * cells + seen] = own
+            out[8 * cells + seen] = u == game.active
+    if game.to_move == seat and not rules.is_over(games, i):
+        _candidates(world, games, i, seat, out[9 * cells :])
+
+
+@kernel
+def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    """The hexes that the mask speaks of: to deploy on, to go to, or where a target stands."""
+    mask, slots, cells, hex_slots = games.mask[i], world.units.size // 2, world.cells.size, world.hexes.shape[1]
+    first = rules.pass_action(world) + 1
+    if games.games[i].phase == DEPLOYMENT:
+        for slot in range(hex_slots):
+            for unit in range(slots):
+                if mask[unit * hex_slots + slot]:
+                    out[world.seen[seat, world.hexes[seat, slot]].turned] = 1
+                    break
+        return
+    for seen in range(cells):
+        out[seen] = mask[first + seen]
+    for slot in range(slots):
+        if mask[first + cells + slot]:
+            out[world.seen[seat, games.units[i, (1 - seat) * slots + slot].cell].turned] = 1

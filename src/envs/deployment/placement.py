@@ -1,0 +1,76 @@
+"""Where a player of fixed habits puts its units: for each unit, the cells of its zone in the order it prefers them.
+
+Units are placed by id, each on the first cell of its list that is free. None of these draws a number.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from src.core.errors import LabError
+from src.envs.deployment.scenario import Scenario
+from src.envs.deployment.world import World
+
+UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
+
+
+class Placement(ABC):
+    def check(self, scenario: Scenario) -> None:  # noqa: B027 (most habits fit every scenario)
+        """Raise `LabError` where these habits do not fit a scenario."""
+
+    @abstractmethod
+    def ranks(self, world: World) -> np.ndarray:
+        """(2S, C) int32: the place of every cell in every unit's order; UNRANKED where it never goes."""
+
+
+class Deterministic(Placement):
+    """Hexes by (col, row)."""
+
+    def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
+        """What cells (M,) are sorted by before their column and row, the most important first."""
+        return []
+
+    def ranks(self, world: World) -> np.ndarray:
+        ranks = np.full((2, world.units.size // 2, world.cells.size), UNRANKED, np.int32)
+        for seat in (0, 1):
+            cells = pool(world, seat)
+            order = np.lexsort([np.arange(cells.size), *reversed(self.keys(world, seat, cells))])
+            ranks[seat][:, cells[order]] = np.arange(cells.size)
+        return ranks.reshape(world.units.size, -1)
+
+
+class FrontLine(Deterministic):
+    """As near to the enemy's zone as possible, and there as near to an objective."""
+
+    sign = 1
+
+    def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
+        to_enemy = world.distance[np.ix_(cells, pool(world, 1 - seat))].min(axis=1).astype(int)
+        return [self.sign * to_enemy, world.to_objective[:, cells].min(axis=0)]
+
+
+class BackLine(FrontLine):
+    """As far from the enemy's zone as possible, and there as near to an objective."""
+
+    sign = -1
+
+
+class Scripted(Placement):
+    """Each unit on the position its scenario gives it, and nowhere else."""
+
+    def check(self, scenario: Scenario) -> None:
+        try:
+            scenario.require_positions()
+        except LabError as error:
+            raise LabError(f"it places by script, and the scenario's script does not fit: {error}") from error
+
+    def ranks(self, world: World) -> np.ndarray:
+        ranks = np.full((world.units.size, world.cells.size), UNRANKED, np.int32)
+        units = np.flatnonzero(world.units["exists"])
+        ranks[units, world.units["position"][units]] = 0
+        return ranks
+
+
+def pool(world: World, seat: int) -> np.ndarray:
+    """The cells of a seat's zone, by (col, row)."""
+    return world.hexes[seat][world.hexes[seat] >= 0]

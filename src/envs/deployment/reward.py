@@ -1,0 +1,67 @@
+"""What a step is worth; the values live in the `reward` config group and nowhere else."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.deployment.dice import kernel
+from src.envs.deployment.objectives import surviving_points
+from src.envs.deployment.state import OFF_BOARD, Games
+from src.envs.deployment.world import MOST_VICTORY_POINTS, World
+
+COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
+
+
+class Terms(NamedTuple):
+    """The values as the compiled step wants them."""
+
+    win: float
+    draw: float
+    loss: float
+    victory_points: float
+    survival: float
+    objective_placement: float
+
+
+@dataclass(frozen=True)
+class Reward:
+    """Outcome at the end; performance and placement as changes of a potential, so that they add up to how things
+    stand and cannot be collected twice. A game cut off by a deadlock pays no outcome.
+    """
+
+    win: float
+    draw: float
+    loss: float
+    victory_points: float  # for a lead of all victory points there are
+    survival: float  # for a lead of one whole army in surviving points
+    objective_placement: float  # for an army placed on objectives; 0 leaves deployment unshaped
+
+    def terms(self) -> Terms:
+        return Terms(*(float(getattr(self, name)) for name in Terms._fields))
+
+
+@kernel
+def performance(world: World, points: np.ndarray, games: Games, i: int, seat: int, terms: Terms) -> float:
+    """How the battle stands for a seat; `points` (2,) are those of the whole rosters."""
+    own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
+    alive = surviving_points(world, games, i, seat) / max(points[seat], 1)
+    others_alive = surviving_points(world, games, i, 1 - seat) / max(points[1 - seat], 1)
+    return terms.victory_points * (own - other) / MOST_VICTORY_POINTS + terms.survival * (alive - others_alive)
+
+
+@kernel
+def placement(world: World, games: Games, i: int, seat: int, terms: Terms) -> float:
+    """How near to objectives a seat has placed its units so far, between 0 and `objective_placement`."""
+    if terms.objective_placement == 0:
+        return 0.0
+    slots, total, units = world.units.size // 2, 0.0, 0
+    for u in range(seat * slots, (seat + 1) * slots):
+        units += world.units[u].exists
+        cell = games.units[i, u].start
+        if cell != OFF_BOARD:
+            nearest = world.columns
+            for k in range(world.to_objective.shape[0]):
+                nearest = min(nearest, world.to_objective[k, cell])
+            total += 1.0 - nearest / world.columns
+    return terms.objective_placement * total / max(units, 1)

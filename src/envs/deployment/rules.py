@@ -1,0 +1,145 @@
+"""A whole game as compiled rules: how it starts, what is legal, and what an action does. Actions are integers:
+
+      0 ............ S*H-1   deploy the unit in slot `a // H` on the hex in slot `a % H`
+      S*H                    pass_deployment
+      S*H+1 ........ +C      the active unit goes to a cell, numbered as its player sees the board
+      S*H+1+C ...... +S      the active unit aims at the enemy in a slot: shoots, charges or fights it
+      S*H+1+C+S              the active unit waits
+
+S unit slots, H hex slots, C cells. Slots number a player's whole roster by id and its whole zone by (col, row).
+"""
+
+from src.envs.deployment import battle, deployment
+from src.envs.deployment.dice import kernel
+from src.envs.deployment.state import NOBODY, OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, MOVE_PHASE, World
+
+
+@kernel
+def pass_action(world: World) -> int:
+    return world.units.size // 2 * world.hexes.shape[1]
+
+
+@kernel
+def wait_action(world: World) -> int:
+    return pass_action(world) + 1 + world.cells.size + world.units.size // 2
+
+
+@kernel
+def is_over(games: Games, i: int) -> bool:
+    return games.games[i].outcome != UNDECIDED or games.games[i].deadlocked
+
+
+@kernel
+def start(world: World, games: Games, i: int) -> None:
+    """Begin game i. Its dice go on from where `random` stands."""
+    game = games.games[i]
+    game.deployment_steps = 0
+    game.passes = 0
+    game.active = NOBODY
+    game.phase = DEPLOYMENT
+    game.round = 0
+    game.turn = 0
+    game.to_move = 0
+    game.current_deployer = 0
+    game.next_fighter = 1
+    game.outcome = UNDECIDED
+    game.trail_length = 0
+    game.deployment_complete = False
+    game.deadlocked = False
+    games.control[i] = NOBODY
+    for seat in range(2):
+        games.sides[i, seat].victory_points = 0
+        games.sides[i, seat].confirmed = False
+    for cell in range(world.cells.size):
+        games.cells[i, cell].occupant = NOBODY
+    for u in range(world.units.size):
+        games.units[i, u].cell = OFF_BOARD
+        games.units[i, u].start = OFF_BOARD
+        games.units[i, u].order = 0
+        games.units[i, u].hp = world.units[u].hp
+        games.units[i, u].dealt = 0
+        games.units[i, u].deployed = False
+        games.units[i, u].deployable = world.units[u].exists
+        games.units[i, u].acted = False
+        games.units[i, u].fled = False
+        games.units[i, u].charged = False
+    if not world.is_active:
+        _take_positions(world, games, i)
+    write_mask(world, games, i)
+
+
+@kernel
+def _take_positions(world: World, games: Games, i: int) -> None:
+    """A fixed deployment: every unit on the position its scenario gives it."""
+    for u in range(world.units.size):
+        if world.units[u].exists:
+            battle.put(games, i, u, world.units[u].position)
+            games.units[i, u].start = world.units[u].position
+            games.units[i, u].deployed = True
+            games.units[i, u].deployable = False
+    deployment.begin_battle(world, games, i)
+
+
+@kernel
+def play(world: World, games: Games, i: int, action: int) -> None:
+    """Play an action that the mask allows."""
+    game, passing, hex_slots = games.games[i], pass_action(world), world.hexes.shape[1]
+    game.trail_length = 0
+    if action < passing:
+        seat = game.current_deployer
+        unit = seat * (world.units.size // 2) + action // hex_slots
+        deployment.place(world, games, i, unit, world.hexes[seat, action % hex_slots])
+    elif action == passing:
+        deployment.resolve_pass(world, games, i)
+    else:
+        choice = action - passing - 1
+        if choice < world.cells.size:
+            choice = world.seen[game.to_move, choice].turned
+        battle.act(world, games, i, choice)
+    write_mask(world, games, i)
+
+
+@kernel
+def write_mask(world: World, games: Games, i: int) -> None:
+    games.mask[i] = False
+    if is_over(games, i):
+        return
+    if games.games[i].phase == DEPLOYMENT:
+        _mask_placements(world, games, i)
+    else:
+        _mask_battle(world, games, i)
+
+
+@kernel
+def _mask_placements(world: World, games: Games, i: int) -> None:
+    """Every unit left on every hex allowed; passing only where there is none of these."""
+    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
+    slots, stuck = world.units.size // 2, True
+    for slot in range(hex_slots):
+        cell = world.hexes[seat, slot]
+        if cell >= 0 and deployment.can_place(world, games, i, seat, cell):
+            for unit in range(slots):
+                if games.units[i, seat * slots + unit].deployable:
+                    mask[unit * hex_slots + slot] = True
+                    stuck = False
+    mask[pass_action(world)] = stuck
+
+
+@kernel
+def _mask_battle(world: World, games: Games, i: int) -> None:
+    game, mask, slots, cells = games.games[i], games.mask[i], world.units.size // 2, world.cells.size
+    u, first = game.active, pass_action(world) + 1
+    seat = u // slots
+    mask[wait_action(world)] = True
+    if game.phase == MOVE_PHASE:
+        battle.find_reach(world, games, i, u, world.units[u].move)
+        for cell in range(cells):
+            if 0 < games.cells[i, cell].reach < battle.BARRED:
+                mask[first + world.seen[seat, cell].turned] = True
+        return
+    if game.phase == CHARGE:
+        battle.find_reach(world, games, i, u, CHARGE_REACH)
+    for slot in range(slots):
+        if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
+            mask[first + cells + slot] = True

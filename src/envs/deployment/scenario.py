@@ -1,0 +1,259 @@
+"""Boards, zones, unit profiles and rosters, read from plain values and checked before anything is played on them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from src.core.errors import LabError, require
+from src.envs.deployment.hexgrid import distance, neighbors, turned
+
+Hex = tuple[int, int]  # col, row
+
+FREE, WALL, FORBIDDEN, OBJECTIVE = ".", "#", "x", "o"  # in the drawing of a board
+TURNED = "turned"  # a zone that is the other player's, turned by 180 degrees
+
+
+def read(node: Any, where: str, keys: Sequence[str]) -> list[Any]:
+    """The values of exactly these keys, in their order."""
+    require(isinstance(node, Mapping), f"{where} is {node!r}: expected the keys {', '.join(keys)}")
+    for key in keys:
+        require(key in node, f"{where}.{key} is required and missing: give it a value")
+    for key in node:
+        require(key in keys, f"{where}.{key} is unknown: expected {', '.join(keys)}")
+    return [node[key] for key in keys]
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def listed(value: Any, where: str, what: str) -> list[Any]:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    require(is_list, f"{where} is {value!r}: expected a list of {what}")
+    return list(value)
+
+
+def pair(value: Any, where: str, names: str) -> list[Any]:
+    fits = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    require(fits, f"{where}={value!r}: expected {names}")
+    return list(value)
+
+
+def whole(value: Any, where: str, low: int, high: int) -> int:
+    in_range = is_whole(value) and low <= value <= high
+    require(in_range, f"{where}={value!r}: expected a whole number from {low} to {high}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Board:
+    cols: int
+    rows: int
+    walls: frozenset[Hex]
+    forbidden: frozenset[Hex]
+    objectives: tuple[Hex, ...]  # the centre of each; the hexes around it belong to it
+
+    @staticmethod
+    def load(node: Any) -> "Board":
+        (drawing,) = read(node, "board", ["map"])
+        require(isinstance(drawing, str), f"board.map is {drawing!r}: expected lines of text")
+        lines = drawing.split()
+        require(bool(lines) and len({len(line) for line in lines}) == 1, "board.map: its lines must be of one length")
+        signs = {(col, row): sign for row, line in enumerate(lines) for col, sign in enumerate(line)}
+        unknown = set(signs.values()) - {FREE, WALL, FORBIDDEN, OBJECTIVE}
+        require(not unknown, f"board.map holds {sorted(unknown)}: expected {FREE} {WALL} {FORBIDDEN} {OBJECTIVE}")
+        found = {kind: frozenset(h for h, sign in signs.items() if sign == kind) for kind in set(signs.values())}
+        board = Board(
+            len(lines[0]),
+            len(lines),
+            found.get(WALL, frozenset()),
+            found.get(FORBIDDEN, frozenset()),
+            tuple(sorted(found.get(OBJECTIVE, frozenset()))),
+        )
+        board._check()
+        return board
+
+    def _check(self) -> None:
+        require(
+            self.cols % 2 == 1, f"board.map has {self.cols} columns: an even number cannot be turned by 180 degrees"
+        )
+        require(bool(self.objectives), f"board.map has no objective: mark at least one centre with {OBJECTIVE}")
+        off_edge = {(col, self.rows - 1) for col in range(1, self.cols, 2)}
+        missing = sorted(off_edge - self.forbidden)
+        require(not missing, f"board.map: {missing} fall off the lower edge and have to be {FORBIDDEN}")
+        for name, hexes in (("wall", self.walls), ("objective", self.objectives)):
+            for one in hexes:
+                other = self.turned(one)
+                require(other in hexes, f"board.map: {name} {one} has no counterpart at {other}: the map is unfair")
+        for one in self.forbidden - off_edge:
+            require(self.turned(one) in self.forbidden, f"board.map: forbidden {one} has no counterpart")
+
+    def turned(self, one: Hex) -> Hex:
+        return turned(*one, self.cols, self.rows)
+
+    def contains(self, one: Hex) -> bool:
+        return 0 <= one[0] < self.cols and 0 <= one[1] < self.rows
+
+    def is_open(self, one: Hex) -> bool:
+        return self.contains(one) and one not in self.walls and one not in self.forbidden
+
+    def objective_hexes(self, centre: Hex) -> list[Hex]:
+        return [one for one in (centre, *neighbors(*centre)) if self.is_open(one)]
+
+
+def load_zones(node: Any, board: Board) -> tuple[tuple[Hex, ...], tuple[Hex, ...]]:
+    """The pool of each player: the open hexes of its zone, by (col, row)."""
+    first, second = read(node, "zones", ["player_1", "player_2"])
+    hexes = _hexes_of(first, "zones.player_1", board)
+    others = {board.turned(one) for one in hexes} if second == TURNED else _hexes_of(second, "zones.player_2", board)
+    pools = [tuple(sorted(one for one in zone if board.is_open(one))) for zone in (hexes, others)]
+    return pools[0], pools[1]
+
+
+def _hexes_of(boxes: Any, where: str, board: Board) -> set[Hex]:
+    hexes: set[Hex] = set()
+    for number, box in enumerate(listed(boxes, where, "boxes")):
+        cols, rows = read(box, f"{where}[{number}]", ["cols", "rows"])
+        across = _span(cols, f"{where}[{number}].cols", board.cols)
+        down = _span(rows, f"{where}[{number}].rows", board.rows)
+        hexes |= {(col, row) for col in across for row in down}
+    return hexes
+
+
+def _span(value: Any, where: str, size: int) -> range:
+    first, last = (whole(edge, where, 0, size - 1) for edge in pair(value, where, "[first, last]"))
+    require(first <= last, f"{where}=[{first}, {last}]: the first comes before the last")
+    return range(first, last + 1)
+
+
+@dataclass(frozen=True)
+class Weapon:
+    reach: int  # hexes; 1 for melee
+    attacks: int
+    hit: int  # needed on a D6, as 3 for 3+
+    strength: int
+    ap: int  # how much it worsens an armour save
+    damage: int
+
+    @staticmethod
+    def load(node: Any, where: str, melee: bool) -> "Weapon | None":
+        if node is None:
+            return None
+        keys = ["attacks", "hit", "strength", "ap", "damage"]
+        values = read(node, where, keys if melee else ["range", *keys])
+        reach, attacks, hit, strength, ap, damage = [1, *values] if melee else values
+        return Weapon(
+            whole(reach, f"{where}.range", 1, 99),
+            whole(attacks, f"{where}.attacks", 1, 99),
+            whole(hit, f"{where}.hit", 2, 6),
+            whole(strength, f"{where}.strength", 1, 99),
+            whole(ap, f"{where}.ap", 0, 6),
+            whole(damage, f"{where}.damage", 1, 99),
+        )
+
+
+@dataclass(frozen=True)
+class Profile:
+    name: str
+    move: int
+    toughness: int
+    save: int  # needed on a D6
+    invulnerable: int | None  # the same, but no weapon worsens it
+    hp: int
+    control: int
+    points: int
+    ranged: Weapon | None
+    melee: Weapon | None
+
+    @staticmethod
+    def load(name: str, node: Any) -> "Profile":
+        where = f"profiles.{name}"
+        keys = ["move", "toughness", "save", "invulnerable", "hp", "control", "points", "ranged", "melee"]
+        move, toughness, save, invulnerable, hp, control, points, ranged, melee = read(node, where, keys)
+        return Profile(
+            name,
+            whole(move, f"{where}.move", 0, 99),
+            whole(toughness, f"{where}.toughness", 1, 99),
+            whole(save, f"{where}.save", 2, 7),
+            None if invulnerable is None else whole(invulnerable, f"{where}.invulnerable", 2, 6),
+            whole(hp, f"{where}.hp", 1, 99),
+            whole(control, f"{where}.control", 0, 99),
+            whole(points, f"{where}.points", 0, 9999),
+            Weapon.load(ranged, f"{where}.ranged", melee=False),
+            Weapon.load(melee, f"{where}.melee", melee=True),
+        )
+
+
+@dataclass(frozen=True)
+class UnitSpec:
+    id: str
+    profile: Profile
+    position: Hex  # where a fixed or scripted deployment puts it
+
+
+@dataclass(frozen=True)
+class Scenario:
+    board: Board
+    pools: tuple[tuple[Hex, ...], tuple[Hex, ...]]  # of each player, by (col, row)
+    rosters: tuple[tuple[UnitSpec, ...], tuple[UnitSpec, ...]]  # of each player, by id
+
+    @staticmethod
+    def load(board: Any, zones: Any, profiles: Any, scenario: Any) -> "Scenario":
+        loaded = Board.load(board)
+        require(isinstance(profiles, Mapping), f"profiles is {profiles!r}: expected a profile for each name")
+        known = {str(name): Profile.load(str(name), node) for name, node in profiles.items()}
+        players = read(scenario, "scenario", ["player_1", "player_2"])
+        rosters = [_roster(node, f"scenario.player_{i + 1}", known, loaded) for i, node in enumerate(players)]
+        result = Scenario(loaded, load_zones(zones, loaded), (rosters[0], rosters[1]))
+        result._check()
+        return result
+
+    def _check(self) -> None:
+        ids = [unit.id for roster in self.rosters for unit in roster]
+        for one in ids:
+            require(ids.count(one) == 1, f"scenario: unit id {one} is given {ids.count(one)} times: ids are unique")
+        for player, (pool, roster) in enumerate(zip(self.pools, self.rosters, strict=True), 1):
+            require(bool(roster), f"scenario.player_{player} has no units")
+            if len(pool) < len(roster):
+                raise LabError(
+                    f"the zone of player {player} has {len(pool)} hexes for {len(roster)} units: "
+                    "choose a larger zone or a smaller roster"
+                )
+
+    def require_positions(self) -> None:
+        """What a fixed or scripted deployment needs: every position in its player's zone, none given twice."""
+        for pool, roster in zip(self.pools, self.rosters, strict=True):
+            for unit in roster:
+                require(unit.position in pool, f"unit {unit.id}: position {unit.position} is not in its player's zone")
+        taken = [unit.position for roster in self.rosters for unit in roster]
+        for one in taken:
+            require(taken.count(one) == 1, f"scenario: {taken.count(one)} units have the position {one}")
+
+    def require_distance(self, minimum: int) -> None:
+        """What a fixed deployment owes to `min_enemy_distance`."""
+        for own in self.rosters[0]:
+            for other in self.rosters[1]:
+                apart = distance(own.position, other.position)
+                require(
+                    apart >= minimum,
+                    f"scenario: {own.id} on {own.position} and {other.id} on {other.position} are {apart} hexes apart, "
+                    f"which is less than min_enemy_distance={minimum}",
+                )
+
+
+def _roster(node: Any, where: str, profiles: Mapping[str, Profile], board: Board) -> tuple[UnitSpec, ...]:
+    units = []
+    for number, entry in enumerate(listed(node, where, "units")):
+        name, profile, position = read(entry, f"{where}[{number}]", ["id", "profile", "position"])
+        require(isinstance(name, str), f"{where}[{number}].id={name!r}: expected a word")
+        known = isinstance(profile, str) and profile in profiles
+        require(known, f"{where}: profile {profile!r} is unknown: expected one of {', '.join(profiles)}")
+        units.append(UnitSpec(name, profiles[profile], _position(position, f"{where}[{number}].position", board)))
+    return tuple(sorted(units, key=lambda unit: unit.id))
+
+
+def _position(value: Any, where: str, board: Board) -> Hex:
+    col, row = pair(value, where, "[col, row]")
+    return whole(col, where, 0, board.cols - 1), whole(row, where, 0, board.rows - 1)

@@ -1,0 +1,239 @@
+"""The game state: arrays for N games side by side, in which everything is kept that the rules look at.
+
+`GameState` shows one game of them under the names of the deployment contract. It holds no copy: every value of the game
+is read from the arrays when it is asked for. Only refused actions are counted outside, as they must not change them.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from src.envs.deployment.scenario import Hex, Profile, Scenario
+from src.envs.deployment.world import PHASES, World
+
+OFF_BOARD = -1  # the cell of a unit that is not placed yet, or no longer alive
+NOBODY = -1
+UNDECIDED = 2  # an outcome is +1, 0 or -1 as player 1 won, drew or lost
+LONGEST_TRAIL = 8  # phases that a single action can lead through
+
+# One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
+GAME = np.dtype(
+    [
+        ("deployment_steps", np.int32),
+        ("passes", np.int32),
+        (
+            "random",
+            np.uint64,
+        ),  # state of the game's dice; were it first, numba would take LUCK for a part of this
+        ("active", np.int32),  # the unit whose action is awaited in battle, or NOBODY
+        ("phase", np.int8),
+        ("round", np.int8),  # 1..5 in battle, 0 before
+        ("turn", np.int8),  # the seat whose turn it is
+        ("to_move", np.int8),  # the seat that acts next, which in the fight phase may be the other one
+        ("current_deployer", np.int8),  # a seat
+        ("next_fighter", np.int8),  # the seat that selects the next unit to fight
+        ("outcome", np.int8),
+        ("trail_length", np.int8),
+        ("deployment_complete", np.bool_),
+        ("deadlocked", np.bool_),
+    ],
+    align=True,
+)
+
+
+UNIT_STATE = np.dtype(
+    [
+        ("cell", np.int32),  # where it stands, or OFF_BOARD
+        ("hp", np.int32),
+        ("start", np.int32),  # where it was placed
+        ("order", np.int32),  # how many units of its player were placed before it
+        ("dealt", np.int32),  # damage it has done
+        ("deployed", np.bool_),
+        ("deployable", np.bool_),  # still to be placed
+        ("acted", np.bool_),  # in this phase
+        ("fled", np.bool_),  # left an enemy's side in this turn
+        ("charged", np.bool_),  # in this turn
+    ],
+    align=True,
+)
+CELL_STATE = np.dtype(
+    [
+        ("occupant", np.int16),  # the unit on it, or NOBODY
+        ("queue", np.int16),  # room for the search behind `reach`
+        ("reach", np.uint8),  # steps to it of the unit that `battle.find_reach` last looked at
+    ],
+    align=True,
+)
+SIDE = np.dtype([("victory_points", np.int32), ("confirmed", np.bool_)], align=True)
+
+
+class Games(NamedTuple):
+    games: np.ndarray  # (N,) GAME
+    units: np.ndarray  # (N, 2S) UNIT_STATE
+    cells: np.ndarray  # (N, C) CELL_STATE
+    sides: np.ndarray  # (N, 2) SIDE
+    control: np.ndarray  # (N, O) int8: the seat that holds each objective, or NOBODY
+    trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
+    mask: np.ndarray  # (N, A) bool: the legal actions
+
+
+def new_games(count: int, world: World, num_actions: int) -> Games:
+    """Room for `count` games; `rules.start` makes a game of each."""
+    return Games(
+        games=np.zeros(count, GAME),
+        units=np.zeros((count, world.units.size), UNIT_STATE),
+        cells=np.zeros((count, world.cells.size), CELL_STATE),
+        sides=np.zeros((count, 2), SIDE),
+        control=np.zeros((count, len(world.to_objective)), np.int8),
+        trail=np.zeros((count, LONGEST_TRAIL), np.int8),
+        mask=np.zeros((count, num_actions), np.bool_),
+    )
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit as it stands, for people and tests."""
+
+    id: str
+    player: int  # 1 or 2
+    profile: Profile
+    col: int  # -1 while it is not on the board
+    row: int
+    hp: int
+    acted: bool
+    fled: bool
+    charged: bool
+
+
+class GameState:
+    """One game of the arrays, by name."""
+
+    def __init__(self, scenario: Scenario, world: World, games: Games, i: int, order_mode: str) -> None:
+        self.scenario, self.world, self.games, self.i = scenario, world, games, i
+        self.deployment_order_mode = order_mode
+        self.invalid_attempts = 0  # refused actions of the deployment phase; a refusal changes nothing in the arrays
+        self.deployment_state = DeploymentState(self)
+
+    @property
+    def slots(self) -> int:
+        """Unit slots a player."""
+        return self.world.units.size // 2
+
+    @property
+    def game(self) -> Any:
+        return self.games.games[self.i]
+
+    @property
+    def phase(self) -> str:
+        return PHASES[self.game["phase"]]
+
+    @property
+    def phases_entered(self) -> list[str]:
+        """The phases that the latest action led through, the current one last."""
+        return [PHASES[phase] for phase in self.games.trail[self.i, : self.game["trail_length"]]]
+
+    @property
+    def round(self) -> int:
+        return int(self.game["round"])
+
+    @property
+    def current_player(self) -> int:
+        """Whose turn it is: 1 or 2."""
+        return int(self.game["turn"]) + 1
+
+    @property
+    def active_unit_id(self) -> str | None:
+        active = int(self.game["active"])
+        return None if active == NOBODY else self.unit_id(active)
+
+    @property
+    def victory_points(self) -> dict[int, int]:
+        return {player: int(self.games.sides["victory_points"][self.i, player - 1]) for player in (1, 2)}
+
+    @property
+    def objectives(self) -> dict[Hex, int | None]:
+        """The player that holds each objective, by its centre."""
+        held = self.games.control[self.i]
+        return {
+            centre: None if held[k] == NOBODY else int(held[k]) + 1
+            for k, centre in enumerate(self.scenario.board.objectives)
+        }
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        return {self.unit_id(u): self._unit(u) for u in self.numbers}
+
+    @property
+    def numbers(self) -> list[int]:
+        """The indices of all units, by player and id."""
+        return [int(u) for u in np.flatnonzero(self.world.units["exists"])]
+
+    def unit_id(self, u: int) -> str:
+        seat, slot = divmod(u, self.slots)
+        return self.scenario.rosters[seat][slot].id
+
+    def number(self, unit_id: str) -> int | None:
+        """The index of a unit; None where there is no such unit."""
+        return next((u for u in self.numbers if self.unit_id(u) == unit_id), None)
+
+    def hex_of(self, cell: int) -> Hex:
+        if cell == OFF_BOARD:
+            return (-1, -1)
+        row, col = divmod(int(cell), self.scenario.board.cols)
+        return col, row
+
+    def cell_of(self, one: Hex) -> int:
+        return one[1] * self.scenario.board.cols + one[0]
+
+    def _unit(self, u: int) -> Unit:
+        seat, slot = divmod(u, self.slots)
+        spec, unit = self.scenario.rosters[seat][slot], self.games.units[self.i, u]
+        col, row = self.hex_of(unit["cell"])
+        flags = (bool(unit[name]) for name in ("acted", "fled", "charged"))
+        return Unit(spec.id, seat + 1, spec.profile, col, row, int(unit["hp"]), *flags)
+
+
+class DeploymentState:
+    """The deployment phase of a game, by the names of its contract."""
+
+    def __init__(self, state: GameState) -> None:
+        self._state = state
+
+    @property
+    def current_deployer(self) -> int:
+        return int(self._state.game["current_deployer"]) + 1
+
+    @property
+    def deployable_units_by_player(self) -> dict[int, list[str]]:
+        return {player: self._ids("deployable", player) for player in (1, 2)}
+
+    @property
+    def deployed_units(self) -> set[str]:
+        return {one for player in (1, 2) for one in self._ids("deployed", player)}
+
+    @property
+    def deployment_pools_by_player(self) -> dict[int, tuple[Hex, ...]]:
+        return dict(enumerate(self._state.scenario.pools, 1))
+
+    @property
+    def deployment_complete(self) -> bool:
+        return bool(self._state.game["deployment_complete"])
+
+    @property
+    def active_unit_id(self) -> str | None:
+        """Always None: an action of this phase names the unit it places, and after it there is none to place."""
+        return None
+
+    @property
+    def deployment_order_mode(self) -> str:
+        return self._state.deployment_order_mode
+
+    @property
+    def confirmed_players(self) -> list[int]:
+        return [seat + 1 for seat in (0, 1) if self._state.games.sides["confirmed"][self._state.i, seat]]
+
+    def _ids(self, flag: str, player: int) -> list[str]:
+        state, slots = self._state, self._state.slots
+        set_for = state.games.units[flag][state.i]
+        return [state.unit_id(u) for u in range((player - 1) * slots, player * slots) if set_for[u]]

@@ -1,0 +1,217 @@
+"""A step as the learner meets it: its action, the opponent's answers, the reward, the next game, what is seen."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from src.envs.deployment import observation, reward, rules
+from src.envs.deployment.dice import below, kernel, next_word
+from src.envs.deployment.observation import Lasting
+from src.envs.deployment.reward import Terms
+from src.envs.deployment.state import UNDECIDED, Games
+from src.envs.deployment.style import NO_ACTION, Policy, choose
+from src.envs.deployment.world import DEPLOYMENT, World
+
+# What the latest step brought, and what is counted over an episode.
+RESULT = np.dtype(
+    [
+        ("reward", np.float64),  # the sum of the three that follow
+        ("outcome", np.float64),
+        ("performance", np.float64),
+        ("deployment", np.float64),
+        ("performance_before", np.float64),  # the potentials after the previous step
+        ("placement_before", np.float64),
+        ("seat", np.int32),  # the learner's
+        ("steps", np.int32),
+        ("placements", np.int32),  # legal deployment actions of the learner
+        ("invalid", np.int32),  # refused ones
+        ("terminated", np.bool_),
+        ("truncated", np.bool_),
+        ("stuck", np.bool_),  # the opponent had no action to offer
+        ("hopeless", np.bool_),  # the opponent won again and again before the learner could act
+    ],
+    align=True,
+)
+MOST_STARTS = 10_000  # games in a row that the opponent may decide before the learner's first action
+
+
+class Buffers(NamedTuple):
+    observations: np.ndarray  # (N, D) float32
+    results: np.ndarray  # (N,) RESULT
+    luck: np.ndarray  # (N,) LUCK: seats, dice and exploring opponents all descend from it
+    final_observations: np.ndarray  # (N, D) float32: of games that ended in this step; so the three that follow
+    final_results: np.ndarray  # (N,) RESULT
+    final_games: np.ndarray  # (N,) GAME
+    final_units: np.ndarray  # (N, 2S) UNIT_STATE
+
+
+class Setup(NamedTuple):
+    first_seat: int
+    seats: int  # 1, or 2 to draw one for each game
+    restart: bool  # a game that ends is followed by a new one in the same step
+    truncate: bool  # so is a deadlock; else the game stays as it is, to be reported
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+def step_some(
+    world: World,
+    fixed: Lasting,
+    games: Games,
+    buffers: Buffers,
+    terms: Terms,
+    setup: Setup,
+    policy: Policy,
+    actions: np.ndarray,
+    first: int,
+    end: int,
+) -> int:
+    """Step the games from `first` to before `end`; returns how many of all games are in trouble."""
+    for i in range(first, end):
+        _step(world, fixed, games, buffers, terms, setup, policy, i, actions[i])
+    return troubles(games, buffers, setup)
+
+
+@kernel
+def restart_all(
+    world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, setup: Setup, policy: Policy
+) -> int:
+    for i in range(games.games.size):
+        open_game(world, fixed, games, buffers, terms, setup, policy, i)
+        show(world, fixed, games, buffers, i)
+    return troubles(games, buffers, setup)
+
+
+@kernel
+def troubles(games: Games, buffers: Buffers, setup: Setup) -> int:
+    """Games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
+    count = 0
+    for i in range(games.games.size):
+        result = buffers.results[i]
+        count += result.stuck or result.hopeless or (games.games[i].deadlocked and not setup.truncate)
+    return count
+
+
+@kernel
+def _step(
+    world: World,
+    fixed: Lasting,
+    games: Games,
+    buffers: Buffers,
+    terms: Terms,
+    setup: Setup,
+    policy: Policy,
+    i: int,
+    action: int,
+) -> None:
+    act(world, games, buffers, i, action)
+    answer(world, games, buffers, policy, i)
+    settle(world, fixed, games, buffers, terms, i)
+    if is_to_restart(games, setup, i):
+        keep_final(world, fixed, games, buffers, i)
+        open_game(world, fixed, games, buffers, terms, setup, policy, i)
+    show(world, fixed, games, buffers, i)
+
+
+@kernel
+def act(world: World, games: Games, buffers: Buffers, i: int, action: int) -> None:
+    result = buffers.results[i]
+    result.steps += 1
+    result.placements += games.games[i].phase == DEPLOYMENT
+    rules.play(world, games, i, action)
+
+
+@kernel
+def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
+    return not rules.is_over(games, i) and games.games[i].to_move != buffers.results[i].seat
+
+
+@kernel
+def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int) -> None:
+    """The opponent acts until the learner is to move or the game is over."""
+    while awaits_opponent(games, buffers, i):
+        action = choose(world, games, i, policy, buffers.luck[i])
+        if action == NO_ACTION:
+            buffers.results[i].stuck = True
+            return
+        rules.play(world, games, i, action)
+
+
+@kernel
+def settle(world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, i: int) -> None:
+    """Pay for the step."""
+    game, result = games.games[i], buffers.results[i]
+    now = reward.performance(world, fixed.points, games, i, result.seat, terms)
+    placed = reward.placement(world, games, i, result.seat, terms)
+    result.terminated = game.outcome != UNDECIDED
+    result.truncated = game.deadlocked
+    result.outcome = 0.0
+    if result.terminated:
+        own = game.outcome if result.seat == 0 else -game.outcome
+        result.outcome = terms.win if own > 0 else (terms.loss if own < 0 else terms.draw)
+    result.performance = now - result.performance_before
+    result.deployment = placed - result.placement_before
+    result.performance_before = now
+    result.placement_before = placed
+    result.reward = result.outcome + result.performance + result.deployment
+
+
+@kernel
+def is_to_restart(games: Games, setup: Setup, i: int) -> bool:
+    return setup.restart and rules.is_over(games, i) and (setup.truncate or not games.games[i].deadlocked)
+
+
+@kernel
+def keep_final(world: World, fixed: Lasting, games: Games, buffers: Buffers, i: int) -> None:
+    observation.observe(world, fixed, games, i, buffers.results[i].seat, buffers.final_observations[i])
+    buffers.final_results[i] = buffers.results[i]
+    buffers.final_games[i] = games.games[i]
+    for u in range(world.units.size):
+        buffers.final_units[i, u] = games.units[i, u]
+
+
+@kernel
+def open_game(
+    world: World,
+    fixed: Lasting,
+    games: Games,
+    buffers: Buffers,
+    terms: Terms,
+    setup: Setup,
+    policy: Policy,
+    i: int,
+) -> None:
+    """A new game in which the learner is to move; one that is decided before is nobody's episode and begun again."""
+    for _ in range(MOST_STARTS):
+        begin(world, fixed, games, buffers, terms, setup, i)
+        answer(world, games, buffers, policy, i)
+        if not is_decided(games, i):
+            return
+    buffers.results[i].hopeless = True
+
+
+@kernel
+def is_decided(games: Games, i: int) -> bool:
+    """Won, lost or drawn. A deadlock is not: the next game would run into it as well."""
+    return games.games[i].outcome != UNDECIDED
+
+
+@kernel
+def begin(world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, setup: Setup, i: int) -> None:
+    """A new game in which nobody has moved. What the latest step paid and how it ended is left to be read."""
+    result = buffers.results[i]
+    result.seat = setup.first_seat if setup.seats == 1 else below(buffers.luck[i], 2)
+    games.games[i].random = next_word(buffers.luck[i])
+    rules.start(world, games, i)
+    result.steps = 0
+    result.placements = 0
+    result.invalid = 0
+    result.stuck = False
+    result.hopeless = False
+    result.performance_before = reward.performance(world, fixed.points, games, i, result.seat, terms)
+    result.placement_before = reward.placement(world, games, i, result.seat, terms)
+
+
+@kernel
+def show(world: World, fixed: Lasting, games: Games, buffers: Buffers, i: int) -> None:
+    observation.observe(world, fixed, games, i, buffers.results[i].seat, buffers.observations[i])

@@ -1,0 +1,204 @@
+"""How a bot judges what its active unit may do: a few weights, all in points of the units at stake.
+
+One scoring, several temperaments: greedy, defensive and tactical bots differ in their weights alone.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from src.envs.deployment import battle, rules
+from src.envs.deployment.dice import below, kernel, next_word
+from src.envs.deployment.placement import UNRANKED
+from src.envs.deployment.state import OFF_BOARD, Games
+from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
+
+LUCK = np.dtype([("random", np.uint64)])  # the state of a bot's own generator
+NO_ACTION = -1
+_HIGH_BITS = 2.0**-64
+
+
+class Policy(NamedTuple):
+    damage: float  # a point of damage it can expect to do from a hex
+    threat: float  # a point of damage it must expect there
+    objective: float  # holding an objective that would not be held without it
+    to_objective: float  # each hex nearer to such an objective
+    to_enemy: float  # each hex nearer to the nearest enemy
+    explore: float  # share of actions drawn from all legal ones
+    ranks: np.ndarray  # (2S, C) int32: see placement.py
+
+
+@kernel
+def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int:
+    """The bot's action for whoever is to move in game i, or NO_ACTION where its placement has no hex left."""
+    if policy.explore > 0 and next_word(luck) * _HIGH_BITS < policy.explore:
+        return _any_action(games, i, luck)
+    phase = games.games[i].phase
+    if phase == DEPLOYMENT:
+        return _placement(world, games, i, policy)
+    if phase == MOVE_PHASE:
+        return _destination(world, games, i, policy)
+    return _target(world, games, i, policy)
+
+
+@kernel
+def _any_action(games: Games, i: int, luck: Any) -> int:
+    mask, legal = games.mask[i], 0
+    for action in range(mask.size):
+        legal += mask[action]
+    rank = below(luck, legal)
+    for action in range(mask.size):
+        if mask[action]:
+            if rank == 0:
+                return action
+            rank -= 1
+    return NO_ACTION
+
+
+@kernel
+def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
+    """The first unit by id on the best-ranked hex that the mask allows."""
+    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
+    if mask[rules.pass_action(world)]:
+        return rules.pass_action(world)
+    slots = world.units.size // 2
+    for unit in range(slots):
+        if not games.units[i, seat * slots + unit].deployable:
+            continue
+        best, best_rank = NO_ACTION, UNRANKED
+        for slot in range(hex_slots):
+            rank = policy.ranks[seat * slots + unit, world.hexes[seat, slot]]
+            if mask[unit * hex_slots + slot] and rank < best_rank:
+                best, best_rank = unit * hex_slots + slot, rank
+        return best
+    return NO_ACTION
+
+
+@kernel
+def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
+    """The best hex within reach; staying, which is waiting, is one of them. Hexes are taken in the order in which the
+    player sees them, so that both sides choose alike among equal ones.
+    """
+    u, first = games.games[i].active, rules.pass_action(world) + 1
+    seat, here = u // (world.units.size // 2), games.units[i, u].cell
+    flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
+    best = rules.wait_action(world)
+    best_value = _cell_value(world, games, i, u, here, False, policy)
+    best_value += _objective_value(world, here, needs, policy)
+    for number in range(world.cells.size):
+        action, cell = first + number, world.seen[seat, number].turned
+        if games.mask[i, action]:
+            value = _cell_value(world, games, i, u, cell, flees, policy)
+            value += _objective_value(world, cell, needs, policy)
+            if value > best_value:
+                best, best_value = action, value
+    return best
+
+
+@kernel
+def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bool, policy: Policy) -> float:
+    """What a unit can do from a cell and must fear there, as far as enemies are concerned."""
+    slots, shot, strike, danger, nearest = world.units.size // 2, 0.0, 0.0, 0.0, 99
+    first = (1 - u // slots) * slots
+    for enemy in range(first, first + slots):
+        there = games.units[i, enemy].cell
+        if there == OFF_BOARD:
+            continue
+        apart, in_sight = world.distance[there, cell], world.sight[there, cell]  # a row an enemy stays in the cache
+        nearest = min(nearest, apart)
+        if not flees:
+            if in_sight and 1 < apart <= world.weapon[RANGED, u].reach:
+                shot = max(shot, worth(world, games, i, u, enemy, RANGED))
+            if apart <= CHARGE_REACH:
+                strike = max(strike, charge_chance(apart - 1) * worth(world, games, i, u, enemy, MELEE))
+        if policy.threat > 0:
+            danger += _danger(world, games, i, u, enemy, apart, in_sight)
+    value = policy.damage * (shot + strike) - policy.threat * min(danger, world.units[u].points)
+    return value - policy.to_enemy * nearest
+
+
+@kernel
+def _danger(world: World, games: Games, i: int, u: int, enemy: int, apart: int, in_sight: bool) -> float:
+    """What an enemy that far away can be expected to do to a unit in its next turn."""
+    ranged = in_sight and 1 < apart <= world.weapon[RANGED, enemy].reach
+    shots = worth(world, games, i, enemy, u, RANGED) if ranged else 0.0
+    strikes = charge_chance(apart - 1 - world.units[enemy].move) * worth(world, games, i, enemy, u, MELEE)
+    return max(shots, strikes)
+
+
+@kernel
+def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
+    """Two sets of objectives, a bit for each: held without unit u, and those that it would tip."""
+    slots, held, tipped = world.units.size // 2, 0, 0
+    for k in range(world.to_objective.shape[0]):
+        balance = 0  # of objective control there, this unit left out
+        for other in range(world.units.size):
+            cell = games.units[i, other].cell
+            if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
+                own = other // slots == u // slots
+                balance += world.units[other].control if own else -world.units[other].control
+        if balance > 0 or (balance == 0 and games.control[i, k] == u // slots):
+            held |= 1 << k
+        if balance + world.units[u].control > 0:
+            tipped |= 1 << k
+    return held, tipped
+
+
+@kernel
+def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
+    """What standing on a cell does for the objectives, and how far the next one is that is not held without it."""
+    held, tipped = needs
+    nearest, on = 99, world.cells[cell].objective
+    for k in range(world.to_objective.shape[0]):
+        if not held >> k & 1:
+            nearest = min(nearest, world.to_objective[k, cell])
+    value = 0.0 if nearest == 99 else -policy.to_objective * nearest
+    if on >= 0:
+        value += policy.objective * (0.2 if held >> on & 1 else (1.0 if tipped >> on & 1 else 0.4))
+    return value
+
+
+@kernel
+def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) -> float:
+    """The points a unit can expect to take from a target by one attack."""
+    share = world.expected[kind, u, target] / games.units[i, target].hp
+    return min(share, 1.0) * world.units[target].points
+
+
+@kernel
+def charge_chance(steps: int) -> float:
+    """Of 2D6 covering that many steps."""
+    if steps <= 2:
+        return 1.0
+    if steps <= 7:
+        return 1.0 - (steps - 2) * (steps - 1) / 72
+    return max(13 - steps, 0) * (14 - steps) / 72
+
+
+@kernel
+def _target(world: World, games: Games, i: int, policy: Policy) -> int:
+    """The target worth most: points to take, less what a charge exposes or gives up."""
+    game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
+    u, best, best_value = game.active, rules.wait_action(world), 0.0
+    for slot in range(slots):
+        if not games.mask[i, first + slot]:
+            continue
+        target = (1 - u // slots) * slots + slot
+        if game.phase == CHARGE:
+            value = _charge_value(world, games, i, u, target, policy)
+        else:
+            value = worth(world, games, i, u, target, MELEE if game.phase == FIGHT else RANGED)
+        if value > best_value:
+            best, best_value = first + slot, value
+    return best
+
+
+@kernel
+def _charge_value(world: World, games: Games, i: int, u: int, target: int, policy: Policy) -> float:
+    cell, steps = battle.charge_path(world, games, i, u, target)
+    gain = policy.damage * worth(world, games, i, u, target, MELEE)
+    gain -= policy.threat * worth(world, games, i, target, u, MELEE)
+    needs = _needs(world, games, i, u)
+    gain += _objective_value(world, cell, needs, policy)
+    gain -= _objective_value(world, games.units[i, u].cell, needs, policy)
+    return charge_chance(steps) * gain

@@ -1,0 +1,139 @@
+"""What does not change during a game, as arrays: the kernels look everything up here and write nothing."""
+
+from dataclasses import astuple
+from typing import NamedTuple
+
+import numpy as np
+
+from src.envs.deployment import hexgrid
+from src.envs.deployment.dice import NEVER, expected_damage
+from src.envs.deployment.scenario import Hex, Scenario
+
+DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
+PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
+RANGED, MELEE = 0, 1
+ROUNDS = 5
+CHARGE_REACH = 12
+VICTORY_STEP = 5  # points for each of: one objective, two, more than the opponent
+MOST_VICTORY_POINTS = 60  # three steps in each of four rounds
+
+
+# Records instead of an array for each figure: a kernel that is handed few arrays compiles and runs faster.
+CELL = np.dtype(
+    [
+        ("is_open", np.bool_),  # neither wall nor forbidden
+        ("objective", np.int8),  # the one it belongs to, or -1
+    ],
+    align=True,
+)
+SEEN = np.dtype(
+    [
+        ("turned", np.int32),  # where the seat sees it: seat 1 sits on the other side of the board
+        ("slot", np.int32),  # its hex slot, -1 outside the seat's zone
+    ],
+    align=True,
+)
+PROFILE = ("move", "toughness", "save", "invulnerable", "hp", "control", "points")
+UNIT = np.dtype([("exists", np.bool_), ("position", np.int32), *((name, np.int32) for name in PROFILE)], align=True)
+WEAPON = np.dtype([(name, np.int32) for name in ("reach", "attacks", "hit", "strength", "ap", "damage")])
+
+
+class World(NamedTuple):
+    """C cells, S unit slots a player, H hex slots, O objectives. Unit u is slot `u % S` of seat `u // S`, by id."""
+
+    near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
+    distance: np.ndarray  # (C, C) uint8
+    sight: np.ndarray  # (C, C) bool: a line between them is free of walls
+    cells: np.ndarray  # (C,) CELL
+    seen: np.ndarray  # (2, C) SEEN: each cell as each seat knows it
+    hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
+    units: np.ndarray  # (2S,) UNIT: zeros in empty slots
+    weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
+    expected: np.ndarray  # (2, 2S, 2S) float64: mean damage of one unit's weapon on another
+    to_objective: np.ndarray  # (O, C) uint8: the distance of each cell to the nearest hex of each objective
+    columns: int  # of the board
+    start_phase: int
+    alternated: bool
+    is_active: bool  # deployment is played; else every unit begins on its position
+    min_enemy_distance: int
+
+
+class Settings(NamedTuple):
+    """How a scenario is played."""
+
+    order_mode: str
+    deployment_type: str
+    start_phase: str
+    min_enemy_distance: int
+    unit_slots: int
+    hex_slots: int
+
+
+def build(scenario: Scenario, settings: Settings) -> World:
+    board = scenario.board
+    is_wall = np.array([one in board.walls for one in hexgrid.cells_of(board.cols, board.rows)])
+    distance = hexgrid.distances(board.cols, board.rows)
+    cells = _cells(scenario)
+    hexes, seen = _seats(scenario, settings.hex_slots)
+    units, weapon, expected = _units(scenario, settings.unit_slots)
+    return World(
+        near=hexgrid.adjacency(cells["is_open"], board.cols),
+        distance=distance,
+        sight=hexgrid.lines_of_sight(is_wall, board.cols),
+        cells=cells,
+        seen=seen,
+        hexes=hexes,
+        units=units,
+        weapon=weapon,
+        expected=expected,
+        to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
+        columns=board.cols,
+        start_phase=PHASES.index(settings.start_phase),
+        alternated=settings.order_mode == "alternated_p1_start",
+        is_active=settings.deployment_type == "active",
+        min_enemy_distance=settings.min_enemy_distance,
+    )
+
+
+def _cell(scenario: Scenario, one: Hex) -> int:
+    return one[1] * scenario.board.cols + one[0]
+
+
+def _cells(scenario: Scenario) -> np.ndarray:
+    board = scenario.board
+    cells = np.zeros(board.cols * board.rows, CELL)
+    cells["is_open"] = [board.is_open(one) for one in hexgrid.cells_of(board.cols, board.rows)]
+    cells["objective"] = -1
+    for number, centre in enumerate(board.objectives):
+        cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(centre)]] = number
+    return cells
+
+
+def _seats(scenario: Scenario, hex_slots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells off the edge have no counterpart when the board is turned; nobody ever stands there, so they stay."""
+    board = scenario.board
+    hexes = np.full((2, hex_slots), -1, np.int32)
+    seen = np.zeros((2, board.cols * board.rows), SEEN)
+    seen["slot"] = -1
+    for seat, pool in enumerate(scenario.pools):
+        hexes[seat, : len(pool)] = [_cell(scenario, one) for one in pool]
+        seen["slot"][seat, hexes[seat, : len(pool)]] = np.arange(len(pool))
+    for cell, one in enumerate(hexgrid.cells_of(board.cols, board.rows)):
+        other = board.turned(one)
+        seen["turned"][:, cell] = cell, _cell(scenario, other) if board.contains(other) else cell
+    return hexes, seen
+
+
+def _units(scenario: Scenario, slots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    units, weapon = np.zeros(2 * slots, UNIT), np.zeros((2, 2 * slots), WEAPON)
+    for seat, roster in enumerate(scenario.rosters):
+        for u, unit in enumerate(roster, seat * slots):
+            profile = unit.profile
+            values = (getattr(profile, name) for name in PROFILE)
+            units[u] = True, _cell(scenario, unit.position), *(NEVER if value is None else value for value in values)
+            for kind, arm in enumerate((profile.ranged, profile.melee)):
+                weapon[kind, u] = (0,) * len(WEAPON.fields or ()) if arm is None else astuple(arm)
+    expected = np.zeros((2, 2 * slots, 2 * slots))
+    for kind, attacker, target in np.ndindex(*expected.shape):
+        expected[kind, attacker, target] = expected_damage(weapon[kind, attacker], units[target])
+    return units, weapon, expected

@@ -1,0 +1,154 @@
+"""Small games to test on, and states to compare."""
+
+from typing import Any
+
+import numpy as np
+import yaml
+
+from src.compose import CONF
+from src.core.agent import Agent
+from src.envs.deployment import rules
+from src.envs.deployment.battle import advance
+from src.envs.deployment.bots import Bot
+from src.envs.deployment.env import DeploymentEnv
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.placement import Deterministic
+from src.envs.deployment.reward import Reward
+from src.envs.deployment.scenario import Hex
+from src.envs.deployment.state import Games, GameState
+
+REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
+
+
+def conf(name: str) -> Any:
+    """A file of conf/env/deployment."""
+    return yaml.safe_load((CONF / "env" / "deployment" / f"{name}.yaml").read_text())
+
+
+#    0 1 2 3 4 5 6 7 8
+SMALL_MAP = """
+     . . . . . . . . .
+     . . . . . . . . .
+     . . # . . . . # .
+     . # . . o . . . .
+     . . . . . . # . .
+     . . . . . . . . .
+     . x . x . x . x .
+""".replace(" ", "")
+SMALL_ZONES = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": "turned"}
+
+
+def roster(**units: tuple[str, Hex]) -> list[dict[str, Any]]:
+    return [{"id": name, "profile": profile, "position": list(at)} for name, (profile, at) in units.items()]
+
+
+SMALL_SCENARIO = {
+    "player_1": roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
+    "player_2": roster(b1=("brute", (2, 1)), b2=("skitterer", (4, 1)), b3=("spitter", (6, 1))),
+}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    """What a small game is made of."""
+    small = {
+        "board": {"map": SMALL_MAP},
+        "zones": SMALL_ZONES,
+        "profiles": conf("profiles/warriors"),
+        "scenario": SMALL_SCENARIO,
+        "deployment_type": "active",
+        "deployment_order_mode": "player_by_player",
+        "post_deployment_start_phase": "command",
+        "on_deadlock": "raise",
+        "deployment_max_unit_slots": 3,
+        "deployment_max_hex_slots": 14,
+        "min_enemy_distance": 0,
+        "debug": True,
+    }
+    return small | changes
+
+
+def small_game(**changes: Any) -> DeploymentGame:
+    return DeploymentGame(**settings(**changes))
+
+
+def full_game(scenario: str = "skirmish", zones: str = "hammer", **changes: Any) -> DeploymentGame:
+    full = {
+        "board": conf("board/ruins"),
+        "zones": conf(f"zones/{zones}"),
+        "scenario": conf(f"scenario/{scenario}"),
+        "deployment_max_unit_slots": 11,
+        "deployment_max_hex_slots": 176,
+    }
+    return DeploymentGame(**settings(**full | changes))
+
+
+def begin(game: DeploymentGame, seed: int = 0) -> GameState:
+    return game.initial(np.random.default_rng(seed))
+
+
+def bot(explore: float = 0.0, **weights: float) -> Bot:
+    values = {"damage": 1.0, "threat": 0.3, "objective": 25.0, "to_objective": 2.0, "to_enemy": 0.0} | weights
+    return Bot(Deterministic(), **values, explore=explore)
+
+
+def make_env(game: DeploymentGame | None = None, opponent: Agent | None = None, seat: str = "random") -> DeploymentEnv:
+    return DeploymentEnv(game or small_game(on_deadlock="truncate"), opponent or bot(1.0), REWARD, seat, {})
+
+
+def contents(state: GameState) -> dict[str, bytes]:
+    """Every field of a state, to see whether any of them changed."""
+    return {name: array.tobytes() for name, array in state.games._asdict().items()}
+
+
+def copied(game: DeploymentGame, state: GameState) -> GameState:
+    """The engine never copies a state; a test that tries every action has to."""
+    return game.state(Games(*(array.copy() for array in state.games)), state.i)
+
+
+def random_action(game: DeploymentGame, state: GameState, rng: np.random.Generator) -> int:
+    legal = game.legal_actions(state)
+    return legal[int(rng.integers(len(legal)))]
+
+
+def battle(game: DeploymentGame, seed: int = 0, **units: Hex) -> GameState:
+    """A fixed game whose units stand where they are put; those not named are dead. Player 1 is about to move."""
+    state = begin(game, seed)
+    state.games.cells["occupant"][0] = -1
+    for u in state.numbers:
+        at = units.get(state.unit_id(u))
+        state.games.units["cell"][0, u] = -1 if at is None else state.cell_of(at)
+        if at is None:
+            state.games.units["hp"][0, u] = 0
+        else:
+            state.games.cells["occupant"][0, state.cell_of(at)] = u
+    refresh(game, state)
+    return state
+
+
+def refresh(game: DeploymentGame, state: GameState) -> None:
+    """Let the engine find out who is to act after a test has changed the state."""
+    advance(game.world, state.games, state.i)
+    rules.write_mask(game.world, state.games, state.i)
+
+
+def number(state: GameState, unit_id: str) -> int:
+    found = state.number(unit_id)
+    assert found is not None
+    return found
+
+
+def go(game: DeploymentGame, state: GameState, at: Hex) -> int:
+    return game.actions.go(game.to_move(state), state.cell_of(at))
+
+
+def aim(game: DeploymentGame, state: GameState, unit_id: str) -> int:
+    return game.actions.aim(number(state, unit_id))
+
+
+def wait_until(game: DeploymentGame, state: GameState, phase: str, unit: str | None = None) -> None:
+    """Let everybody wait until a phase, and in it a unit, is reached."""
+    for _ in range(200):
+        if state.phase == phase and unit in (None, state.active_unit_id):
+            return
+        game.play(state, game.actions.waiting)
+    raise AssertionError(f"{phase} with {unit} never came")

@@ -1,0 +1,121 @@
+"""What is legal, worked out a second time from the printed rules: plain Python over the named state, no tables."""
+
+from collections.abc import Iterator
+
+from src.envs.deployment import hexgrid
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.scenario import Hex
+from src.envs.deployment.state import GameState, Unit
+
+_SHIFT = (1e-6, 2e-6, -3e-6)
+
+
+def hexes_between(a: Hex, b: Hex, side: int) -> Iterator[Hex]:
+    """The inner hexes of the straight line from a to b, which passes on one side of hex edges."""
+    start, end, steps = hexgrid.cube(*a), hexgrid.cube(*b), hexgrid.distance(a, b)
+    for step in range(1, steps):
+        point = [p + (q - p) * step / steps + side * s for p, q, s in zip(start, end, _SHIFT, strict=True)]
+        whole = [round(value) for value in point]
+        worst = max(range(3), key=lambda k: abs(whole[k] - point[k]))
+        whole[worst] = -sum(whole[k] for k in range(3) if k != worst)
+        x, _, z = whole
+        yield x, z + (x - (x & 1)) // 2
+
+
+def sees(state: GameState, a: Hex, b: Hex) -> bool:
+    walls = state.scenario.board.walls
+    return any(not walls & set(hexes_between(a, b, side)) for side in (1, -1))
+
+
+def at(unit: Unit) -> Hex:
+    return unit.col, unit.row
+
+
+def on_board(state: GameState, player: int) -> list[Unit]:
+    return [unit for unit in state.units.values() if unit.player == player and unit.col >= 0]
+
+
+def adjacent(a: Unit, b: Unit) -> bool:
+    return at(b) in hexgrid.neighbors(*at(a))
+
+
+def steps_to(state: GameState, unit: Unit, limit: int) -> dict[Hex, int]:
+    """Breadth first around walls, units and the hexes beside enemies."""
+    enemies = on_board(state, 3 - unit.player)
+    taken = {at(other) for player in (1, 2) for other in on_board(state, player)}
+    barred = taken | {one for enemy in enemies for one in hexgrid.neighbors(*at(enemy))}
+    steps, frontier = {at(unit): 0}, [at(unit)]
+    for step in range(1, limit + 1):
+        near = {one for here in frontier for one in hexgrid.neighbors(*here)}
+        frontier = [one for one in near if state.scenario.board.is_open(one) and one not in barred and one not in steps]
+        steps |= dict.fromkeys(frontier, step)
+    return steps
+
+
+def targets(state: GameState, unit: Unit) -> list[Unit]:
+    enemies, friends = on_board(state, 3 - unit.player), on_board(state, unit.player)
+    if state.phase == "shoot":
+        weapon = unit.profile.ranged
+        return [
+            enemy
+            for enemy in enemies
+            if weapon is not None
+            and hexgrid.distance(at(unit), at(enemy)) <= weapon.reach
+            and sees(state, at(unit), at(enemy))
+            and not any(adjacent(enemy, friend) for friend in friends)
+        ]
+    if state.phase == "fight":
+        return [enemy for enemy in enemies if adjacent(unit, enemy)]
+    steps = steps_to(state, unit, 11)
+    taken = {at(other) for other in enemies + friends}
+
+    def has_path(enemy: Unit) -> bool:
+        beside = [
+            one for one in hexgrid.neighbors(*at(enemy)) if state.scenario.board.is_open(one) and one not in taken
+        ]
+        return any(before in steps for one in beside for before in hexgrid.neighbors(*one))
+
+    return [enemy for enemy in enemies if hexgrid.distance(at(unit), at(enemy)) <= 12 and has_path(enemy)]
+
+
+def is_eligible(state: GameState, unit: Unit) -> bool:
+    if unit.acted:
+        return False
+    if state.phase == "move":
+        return True
+    if state.phase == "fight":
+        return bool(targets(state, unit))
+    engaged = any(adjacent(unit, enemy) for enemy in on_board(state, 3 - unit.player))
+    return not unit.fled and not (state.phase == "charge" and engaged) and bool(targets(state, unit))
+
+
+def placements(game: DeploymentGame, state: GameState) -> set[int]:
+    deployment = state.deployment_state
+    player = deployment.current_deployer
+    taken = {at(unit) for unit in state.units.values()}
+    enemies = on_board(state, 3 - player)
+    legal = set()
+    for unit_slot, unit in enumerate(state.scenario.rosters[player - 1]):
+        for hex_slot, one in enumerate(deployment.deployment_pools_by_player[player]):
+            far = all(hexgrid.distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
+            if unit.id in deployment.deployable_units_by_player[player] and one not in taken and far:
+                legal.add(unit_slot * game.actions.hex_slots + hex_slot)
+    return legal or {game.actions.passing}
+
+
+def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
+    if game.outcome(state) is not None:
+        return set()
+    if state.phase == "deployment":
+        return placements(game, state)
+    assert state.active_unit_id is not None
+    unit, actions = state.units[state.active_unit_id], game.actions
+    cols, rows = state.scenario.board.cols, state.scenario.board.rows
+    legal = {actions.waiting}
+    if state.phase == "move":
+        for col, row in set(steps_to(state, unit, unit.profile.move)) - {at(unit)}:
+            seen = (col, row) if unit.player == 1 else hexgrid.turned(col, row, cols, rows)
+            legal.add(actions.first_cell + seen[1] * cols + seen[0])
+        return legal
+    slots = {enemy.id: slot for slot, enemy in enumerate(state.scenario.rosters[2 - unit.player])}
+    return legal | {actions.first_target + slots[enemy.id] for enemy in targets(state, unit)}

@@ -1,0 +1,215 @@
+"""Opponents: what each prefers, that placements place as they say, and that all of them play by the rules."""
+
+import numpy as np
+import pytest
+
+from src.core.agent import Agent, RandomAgent
+from src.core.arena import evaluate
+from src.core.errors import LabError
+from src.envs.deployment import hexgrid
+from src.envs.deployment.bots import Bot, Redeployed
+from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.style import charge_chance
+from src.envs.tictactoe.rules import TicTacToe
+from tests.envs.deployment.making import aim, battle, begin, bot, copied, full_game, go, small_game, wait_until
+
+FULL = full_game()
+FIXED = small_game(deployment_type="fixed")
+PLACEMENTS = {"deterministic": Deterministic(), "front": FrontLine(), "back": BackLine(), "scripted": Scripted()}
+NOTHING = {"damage": 0.0, "threat": 0.0, "objective": 0.0, "to_objective": 0.0, "to_enemy": 0.0}
+RNG = np.random.default_rng(0)
+
+
+def choice(agent: Agent, game, state) -> int:
+    action = agent.decide(game, state, RNG).action
+    assert action is not None
+    return action
+
+
+def placed(placement: Placement, game=FULL):
+    state = begin(game)
+    agent = Bot(placement, **NOTHING, explore=0)
+    while state.phase == "deployment":
+        game.play(state, choice(agent, game, state))
+    return state
+
+
+def test_the_deterministic_placement_takes_units_by_id_and_hexes_by_column_and_row():
+    state = placed(PLACEMENTS["deterministic"])
+    for player, pool in state.deployment_state.deployment_pools_by_player.items():
+        units = [unit for unit in state.units.values() if unit.player == player]
+        assert [(unit.col, unit.row) for unit in units] == list(pool[: len(units)])
+    state_order = state.games.units["order"][0]
+    assert [state_order[u] for u in state.numbers] == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_front_and_back_lines_are_where_they_say():
+    distances = {}
+    for name in ("front", "back"):
+        state = placed(PLACEMENTS[name])
+        pools = state.scenario.pools
+        distances[name] = [
+            min(hexgrid.distance((unit.col, unit.row), other) for other in pools[2 - unit.player])
+            for unit in state.units.values()
+        ]
+    assert max(distances["front"]) == 6
+    assert min(distances["back"]) == 13
+
+
+def test_the_scripted_placement_is_the_scenarios():
+    state = placed(PLACEMENTS["scripted"])
+    for roster in state.scenario.rosters:
+        for unit in roster:
+            assert (state.units[unit.id].col, state.units[unit.id].row) == unit.position
+
+
+def test_a_script_that_does_not_fit_is_refused_at_once():
+    with pytest.raises(LabError, match="places by script, and the scenario's script does not fit: unit R1"):
+        Bot(Scripted(), **NOTHING, explore=0).check(full_game(zones="trench"))
+    Bot(Scripted(), **NOTHING, explore=0).check(FULL)
+
+
+def test_bots_play_this_game_only():
+    for agent in (bot(), Redeployed(Deterministic(), RandomAgent())):
+        with pytest.raises(LabError, match="plays the deployment wargame and nothing else"):
+            agent.check(TicTacToe(symmetric=True))
+    with pytest.raises(LabError, match="explore=2"):
+        bot(2.0)
+
+
+@pytest.mark.parametrize("agent", [bot(), bot(1.0), bot(threat=1.0), Redeployed(BackLine(), RandomAgent())])
+def test_every_choice_is_legal(agent: Agent):
+    """`play` refuses anything else, so two games to their end say it all."""
+    score = evaluate(FULL, agent, bot(0.5), 4, seed=1)
+    assert score.total.games == 4
+    assert score.figures["deployment_valid_action_rate"] == 1
+
+
+def test_a_greedy_bot_shoots_what_it_hurts_most():
+    """A spitter (6 points, easily killed) beside a brute (24 points): expected points decide."""
+    state = battle(FIXED, a1=(4, 6), b1=(3, 1), b3=(5, 1))
+    wait_until(FIXED, state, "shoot", "a1")
+    expected = {
+        unit: min(FIXED.world.expected[0, 0, u] / FIXED.world.units["hp"][u], 1) * FIXED.world.units["points"][u]
+        for unit, u in (("b1", 3), ("b3", 5))
+    }
+    best = max(expected, key=lambda unit: expected[unit])
+    assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, state) == aim(FIXED, state, best)
+
+
+def test_weights_decide_where_a_unit_goes():
+    state = battle(FIXED, a1=(0, 6), b2=(8, 0))
+    to_objective = bot(**NOTHING | {"to_objective": 1.0})
+    reached = copied(FIXED, state)
+    FIXED.play(reached, choice(to_objective, FIXED, state))
+    cell = reached.games.units["cell"][0, 0]
+    assert FIXED.world.to_objective[0, cell] == 0
+    to_enemy, away = bot(**NOTHING | {"to_enemy": 1.0}), bot(**NOTHING | {"to_enemy": -1.0})
+    for agent, wanted in ((to_enemy, min), (away, max)):
+        moved = copied(FIXED, state)
+        FIXED.play(moved, choice(agent, FIXED, state))
+        reachable = [action for action in FIXED.legal_actions(state) if action < FIXED.actions.first_target]
+        options = [hexgrid.distance(at_of(state, action), (8, 0)) for action in reachable]
+        options.append(hexgrid.distance((0, 6), (8, 0)))
+        unit = moved.units["a1"]
+        assert hexgrid.distance((unit.col, unit.row), (8, 0)) == wanted(options)
+
+
+def at_of(state, action: int) -> tuple[int, int]:
+    row, col = divmod(action - FIXED.actions.first_cell, 9)
+    return col, row
+
+
+def test_a_cautious_bot_leaves_the_line_of_fire():
+    """Walls hide it from the spitter at (2, 0), whose shots hurt more than its claws."""
+    state = battle(FIXED, a1=(4, 5), b3=(2, 0))
+    moved = copied(FIXED, state)
+    FIXED.play(moved, choice(bot(**NOTHING | {"threat": 1.0}), FIXED, state))
+    spitter, cell = state.cell_of((2, 0)), moved.games.units["cell"][0, 0]
+    assert FIXED.world.sight[spitter, state.cell_of((4, 5))]
+    assert not FIXED.world.sight[spitter, cell]
+
+
+def test_charges_are_weighed():
+    """A rifleman charges a spitter gladly, a brute only if it does not mind the answer."""
+    state = battle(FIXED, a1=(4, 5), b3=(4, 3), b1=(8, 0))
+    wait_until(FIXED, state, "charge", "a1")
+    assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, state) == aim(FIXED, state, "b3")
+    brute = battle(FIXED, a1=(4, 5), b1=(4, 3))
+    wait_until(FIXED, brute, "charge", "a1")
+    assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, brute) == aim(FIXED, brute, "b1")
+    assert choice(bot(**NOTHING | {"damage": 1.0, "threat": 2.0}), FIXED, brute) == FIXED.actions.waiting
+
+
+def test_the_odds_of_a_charge():
+    rolls = [a + b for a in range(1, 7) for b in range(1, 7)]
+    for steps in range(-3, 15):
+        assert charge_chance(steps) == pytest.approx(sum(roll >= steps for roll in rolls) / 36)
+
+
+def test_exploring_bots_draw_from_all_legal_actions():
+    state = battle(FIXED, a1=(4, 6), b2=(8, 0))
+    rng, agent = np.random.default_rng(0), bot(1.0)
+    drawn = {agent.decide(FIXED, state, rng).action for _ in range(2000)}
+    assert drawn == set(FIXED.legal_actions(state))
+    assert len({bot().decide(FIXED, state, rng).action for _ in range(20)}) == 1
+
+
+def test_a_redeployed_agent_places_by_its_placement_and_fights_by_its_agent():
+    class Waits(RandomAgent):
+        def decide(self, game, view, rng):
+            assert view.phase != "deployment"
+            return super().decide(game, view, rng)._replace(action=game.actions.waiting)
+
+    agent, state = Redeployed(Deterministic(), Waits()), begin(FULL)
+    while state.phase == "deployment":
+        FULL.play(state, choice(agent, FULL, state))
+    expected = placed(PLACEMENTS["deterministic"])
+    np.testing.assert_array_equal(state.games.units["cell"], expected.games.units["cell"])
+    assert choice(agent, FULL, state) == FULL.actions.waiting
+    together = agent.decide_batch(FULL, [begin(FULL), state, begin(FULL)], [RNG] * 3)
+    first = choice(agent, FULL, begin(FULL))
+    assert [decision.action for decision in together] == [first, FULL.actions.waiting, first]
+
+
+def test_both_sides_choose_alike_among_equal_hexes():
+    """Nothing matters to this bot but the enemy: many hexes are equally near it."""
+    agent, board = bot(**NOTHING | {"to_enemy": 1.0}), FIXED.scenario.board
+    for one, other in (((0, 6), (8, 0)), ((4, 6), (4, 0)), ((3, 5), (6, 0))):
+        first = battle(FIXED, a1=one, b1=other)
+        second = battle(FIXED, a1=board.turned(other), b1=board.turned(one))
+        wait_until(FIXED, second, "move", "b1")
+        ends = []
+        for state, unit in ((first, "a1"), (second, "b1")):
+            FIXED.play(state, choice(agent, FIXED, state))
+            ends.append((state.units[unit].col, state.units[unit].row))
+        assert ends[0] == board.turned(ends[1])
+
+
+def test_a_redeployed_agent_is_counted_like_the_one_that_fights():
+    class Counting(RandomAgent):
+        tallies = ("luck",)
+        games_in_step = 7
+
+        def decide(self, game, view, rng):
+            return super().decide(game, view, rng)._replace(why={"luck": 1})
+
+    agent = Redeployed(Deterministic(), Counting())
+    assert (agent.tallies, agent.games_in_step) == (("luck",), 7)
+    assert agent.decide(FULL, begin(FULL), RNG).why == {"luck": 0}
+    assert evaluate(FULL, agent, RandomAgent(), 2, seed=0).total.games == 2
+
+
+def test_habits_beat_chance():
+    """The order random < greedy is plain after a few games; the full table is in the game's README."""
+    greedy = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
+    score = evaluate(FULL, greedy, RandomAgent(), 20, seed=0)
+    assert score.total.wins >= 15
+
+
+def test_going_is_named_by_hex():
+    state = battle(FIXED, a1=(4, 6), b2=(8, 0))
+    assert FIXED.actions.name(state, go(FIXED, state, (4, 5))) == "a1 goes to (4, 5)"
+    assert FIXED.actions.name(state, FIXED.actions.waiting) == "a1 waits"
+    wait_until(FIXED, state, "shoot", "a1")
+    assert FIXED.actions.name(state, aim(FIXED, state, "b2")) == "a1 shoots b2"

@@ -1,0 +1,90 @@
+"""The wargame as it is composed on the command line."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hydra.errors import InstantiationException
+
+from src import schema
+from src.compose import build, checked
+from src.core.errors import LabError
+from src.envs.deployment.env import DeploymentEnv
+from tests.lab import ROOT, Lab, read_json
+from tests.test_compositions import composed, options
+
+KEYS = (
+    "deployment_type",
+    "deployment_order_mode",
+    "post_deployment_start_phase",
+    "on_deadlock",
+    "deployment_max_unit_slots",
+    "deployment_max_hex_slots",
+    "min_enemy_distance",
+    "debug",
+)
+GROUPS = ("board", "zones", "profiles", "scenario")
+
+
+@pytest.mark.parametrize("key", [*KEYS, *GROUPS])
+def test_a_required_key_that_is_missing_is_named(key: str):
+    """No implicit value anywhere: neither left out nor left open."""
+    group = f"env/deployment/{key}@env.game.{key}" if key in GROUPS else f"env.game.{key}"
+    cfg = composed("env=deployment", f"~{group}")
+    with pytest.raises(LabError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
+        build(cfg.env, "env")
+    if key in ("deployment_type", "on_deadlock"):
+        with pytest.raises(LabError, match=rf"required and not set: env\.game\.{key}"):
+            checked(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
+
+
+def test_random_deployment_does_not_exist():
+    with pytest.raises(InstantiationException, match="deployment_type=random is unknown: choose one of active, fixed"):
+        build(composed("env=deployment", "env.game.deployment_type=random").env, "env")
+
+
+@pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
+def test_zones_are_a_choice(zones: str):
+    env = build(composed("env=deployment", f"env/deployment/zones@env.game.zones={zones}").env, "env")
+    env.reset(seed=0)
+    assert env.action_masks().any()
+
+
+@pytest.mark.parametrize("name", [name for name in options("env") if name.startswith("deployment")])
+def test_every_scenario_plays_against_its_baselines(name: str):
+    env = build(composed(f"env={name}").env, "env")
+    assert isinstance(env, DeploymentEnv)
+    assert list(env.baselines) == ["random", "greedy", "defensive", "tactical"]
+    for opponent in env.baselines.values():
+        batch = DeploymentEnv(env.game, opponent, env.reward, "random", {}).vectorize(2)
+        _, info = batch.reset(seed=0)
+        for _ in range(30):
+            *_, info = batch.step(info["action_mask"].argmax(axis=1))
+
+
+def test_bots_are_scored_from_the_command_line(lab: Lab):
+    out = lab.folder / "score.json"
+    done = lab.run("evaluate", "env=deployment", "agent=tactical", "opponent=random", "episodes=6", f"json={out}")
+    assert done.returncode == 0, done.stderr
+    result = read_json(out)
+    assert result["episodes"] == 6
+    assert result["wins"] >= 5
+    assert result["figures"]["deployment_steps_mean"] == 14
+
+
+def test_the_line_protocol_says_why_it_does_not_fit(lab: Lab):
+    done = lab.run("engine", "env=deployment", "agent=greedy")
+    assert done.returncode != 0
+    assert "positions are values" in done.stderr
+
+
+def test_the_table_of_the_readme_names_tests_that_exist():
+    readme = (ROOT / "src" / "envs" / "deployment" / "README.md").read_text()
+    sources = {path.name: path.read_text() for path in Path(__file__).parent.glob("*.py")}
+    named = [
+        (file, test) for file, test in re.findall(r"`(?:(test_\w+\.py)(?:::)?)?(test_\w+)?`", readme) if file or test
+    ]
+    assert len(named) > 50
+    for file, test in named:
+        assert not file or file in sources, file
+        assert not test or any(f"def {test}(" in text for name, text in sources.items() if file in ("", name)), test

@@ -1,0 +1,157 @@
+"""Deployments that cannot be finished: told loudly, never mended."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from src.core.agent import RandomAgent
+from src.core.arena import evaluate
+from src.core.errors import LabError
+from src.envs.deployment.deployment import DeploymentDeadlockError, DeploymentError
+from tests.envs.deployment.making import begin, bot, contents, make_env, random_action, small_game
+
+# Both zones lie on the same four hexes: enough for either player alone, not for both.
+SHARED = {"player_1": [{"cols": [3, 6], "rows": [5, 5]}], "player_2": [{"cols": [3, 6], "rows": [5, 5]}]}
+# Three hexes for player 2, each within reach of an enemy that is placed beside them.
+BESIDE = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": [3, 5], "rows": [1, 1]}]}
+
+
+def stuck(**changes):
+    """A game in which player 2 has units left and nothing is legal but to pass."""
+    game = small_game(zones=SHARED, **changes)
+    state = begin(game)
+    while not state.games.mask[0, game.actions.passing]:
+        game.play(state, game.legal_actions(state)[0])
+    return game, state
+
+
+def test_a_zone_too_small_for_its_units_is_refused_on_loading():
+    """10.4.1: insufficient zones are found before a game begins."""
+    with pytest.raises(LabError, match="the zone of player 2 has 2 hexes for 3 units: choose a larger zone"):
+        small_game(
+            zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 1], "rows": [0, 0]}]}
+        )
+
+
+def test_a_zone_eaten_up_by_walls_is_refused_on_loading():
+    """10.4.2: (2, 2) and (7, 2) are walls, which leaves one of three hexes."""
+    boxes = [{"cols": [2, 2], "rows": [2, 2]}, {"cols": [7, 7], "rows": [2, 2]}, {"cols": [0, 0], "rows": [0, 0]}]
+    with pytest.raises(LabError, match="the zone of player 2 has 1 hexes for 3 units"):
+        small_game(zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": boxes})
+
+
+def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
+    """10.4.1 and 7.3: active player, units left, pool sizes and occupation are in the message."""
+    game, state = stuck()
+    assert game.legal_actions(state) == [game.actions.passing]
+    with pytest.raises(DeploymentDeadlockError) as error:
+        game.pass_deployment(state)
+    message = str(error.value)
+    assert "player 2 has units left and no legal placement" in message
+    assert "units left: player 1: none, player 2: b3" in message
+    assert "hexes in the pools: player 1: 4, player 2: 4" in message
+    assert "a1 on (3, 5)" in message
+    assert "b2 on (6, 5)" in message
+
+
+def test_occupation_can_block_every_hex():
+    """10.4.2: hexes are free, but all of them too near to enemies that stand already."""
+    game = small_game(zones=BESIDE, min_enemy_distance=3, deployment_max_hex_slots=14)
+    state = begin(game)
+    game.deploy_unit(state, "a1", 3, 0)
+    game.deploy_unit(state, "a2", 5, 0)
+    with pytest.raises(DeploymentDeadlockError, match=r"a1 on \(3, 0\), a2 on \(5, 0\)"):
+        game.pass_deployment(state)
+
+
+def test_nothing_is_placed_dropped_or_ended_in_a_deadlock():
+    """10.4.3: no fallback hides the failure."""
+    game, state = stuck()
+    before = state.units, state.deployment_state.deployed_units
+    with pytest.raises(DeploymentDeadlockError):
+        game.pass_deployment(state)
+    assert (state.units, state.deployment_state.deployed_units) == before
+    assert state.phase == "deployment"
+    assert state.deployment_state.deployment_complete is False
+    assert state.deployment_state.deployable_units_by_player[2] == ["b3"]
+    with pytest.raises(DeploymentError, match="deadlocked"):
+        game.deploy_unit(state, "b3", 3, 5)
+
+
+def test_passing_is_refused_while_a_placement_is_legal():
+    """10.2.3 and 5.3."""
+    game, rng = small_game(), np.random.default_rng(0)
+    state = begin(game)
+    while state.phase == "deployment":
+        before = contents(state)
+        with pytest.raises(DeploymentError, match="has a legal placement: deploy a unit instead"):
+            game.pass_deployment(state)
+        assert contents(state) == before
+        game.play(state, random_action(game, state, rng))
+    with pytest.raises(DeploymentError, match="deployment is over"):
+        game.pass_deployment(state)
+
+
+def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
+    """A deadlock is when nobody can go on; until then a pass hands over, and is counted."""
+    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
+    game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
+    state = begin(game)
+    game.deploy_unit(state, "a1", 0, 5)
+    game.deploy_unit(state, "b1", 1, 5)
+    assert game.legal_actions(state) == [game.actions.passing]
+    game.pass_deployment(state)
+    assert state.deployment_state.current_deployer == 2
+    assert state.phase == "deployment"
+    game.deploy_unit(state, "b2", 2, 5)
+    game.pass_deployment(state)
+    game.deploy_unit(state, "b3", 3, 5)
+    with pytest.raises(DeploymentDeadlockError, match="player 1 has units left"):
+        game.pass_deployment(state)
+    assert game.figures(state)["deployment_pass_count"] == 3
+
+
+def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCaptureFixture):
+    env = make_env(small_game(zones=SHARED, on_deadlock="truncate"), seat="second")
+    _, info = env.reset(seed=0)
+    over, step = False, None
+    while not over:
+        with caplog.at_level(logging.WARNING):
+            step = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+        info, over = step[4], step[2] or step[3]
+    assert step is not None
+    assert step[2:4] == (False, True)
+    assert info["rewards"]["outcome"] == 0.0, "a deadlock is no result"
+    assert info["deployment_deadlock_count"] == 1
+    assert info["deployment_pass_count"] == 1
+    assert "deployment deadlock" in caplog.text
+    assert env.journal.figures()["deployment_deadlock_count"] == 1
+    with pytest.raises(LabError, match="call reset"):
+        env.action_masks()
+
+
+@pytest.mark.parametrize("opponent", [bot(1.0), RandomAgent()])
+@pytest.mark.parametrize("seat", ["first", "second"])
+def test_environments_raise_it_whoever_is_stuck(seat: str, opponent):
+    env = make_env(small_game(zones=SHARED, on_deadlock="raise"), opponent, seat)
+    batch = env.vectorize(3)
+    for one, draw in ((env, lambda mask: int(mask.argmax())), (batch, lambda masks: masks.argmax(axis=1))):
+
+        def play_on(one=one, draw=draw) -> None:
+            _, info = one.reset(seed=0)
+            for _ in range(10):
+                *_, info = one.step(draw(info["action_mask"]))
+
+        with pytest.raises(DeploymentDeadlockError, match="no legal placement"):
+            play_on()
+        for ask in (one.action_masks, lambda one=one: one.step(np.zeros(3, int) if one is batch else 0)):
+            with pytest.raises(LabError, match="call reset"):
+                ask()
+
+
+def test_a_truncated_game_counts_as_drawn_in_the_arena():
+    game = small_game(zones=SHARED, on_deadlock="truncate")
+    score = evaluate(game, RandomAgent(), RandomAgent(), 4, seed=0)
+    assert score.outcomes == [0, 0, 0, 0]
+    assert score.figures["deployment_deadlock_count"] == 1

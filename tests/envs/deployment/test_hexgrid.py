@@ -1,0 +1,109 @@
+"""Coordinates, distances, sight; and maps that look the same from both sides."""
+
+import numpy as np
+import pytest
+
+from src.envs.deployment import hexgrid
+from tests.envs.deployment import oracle
+from tests.envs.deployment.making import begin, full_game, small_game
+
+
+def test_neighbours_are_the_hexes_at_distance_one():
+    for one in ((4, 4), (5, 4)):
+        around = [(col, row) for col in range(10) for row in range(10) if hexgrid.distance(one, (col, row)) == 1]
+        assert sorted(hexgrid.neighbors(*one)) == around
+        assert len(around) == 6
+
+
+def test_odd_columns_sit_half_a_hex_lower():
+    assert sorted(hexgrid.neighbors(1, 0)) == [(0, 0), (0, 1), (1, -1), (1, 1), (2, 0), (2, 1)]
+    assert sorted(hexgrid.neighbors(2, 1)) == [(1, 0), (1, 1), (2, 0), (2, 2), (3, 0), (3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"), [((0, 0), (0, 7), 7), ((0, 0), (7, 0), 7), ((0, 0), (4, 2), 4), ((3, 3), (6, 8), 6)]
+)
+def test_known_distances(a, b, expected):
+    assert hexgrid.distance(a, b) == hexgrid.distance(b, a) == expected
+
+
+def test_distances_are_the_shortest_paths_of_an_empty_board():
+    table = hexgrid.distances(9, 7)
+    near = hexgrid.adjacency(np.ones(63, bool), 9)
+    for start in range(63):
+        steps, frontier = {start: 0}, [start]
+        while frontier:
+            reached = {int(n) for cell in frontier for n in near[cell] if n >= 0} - set(steps)
+            steps |= dict.fromkeys(reached, steps[frontier[0]] + 1)
+            frontier = list(reached)
+        assert [steps[cell] for cell in range(63)] == table[start].tolist()
+
+
+def test_neighbours_on_a_board_are_open_and_in_bounds():
+    game = small_game()
+    for cell, near in enumerate(game.world.near):
+        col, row = cell % 9, cell // 9
+        around = [one for one in hexgrid.neighbors(col, row) if game.scenario.board.is_open(one)]
+        expected = {r * 9 + c for c, r in around} if game.scenario.board.is_open((col, row)) else set()
+        assert {int(n) for n in near if n >= 0} == expected
+
+
+@pytest.mark.parametrize("make", [small_game, full_game])
+def test_sight_is_a_line_free_of_walls(make):
+    game = make()
+    state, rng = begin(game), np.random.default_rng(0)
+    cells = hexgrid.cells_of(game.scenario.board.cols, game.scenario.board.rows)
+    blocked = 0
+    for a, b in rng.integers(len(cells), size=(2000, 2)):
+        expected = oracle.sees(state, cells[a], cells[b])
+        assert game.world.sight[a, b] == expected
+        blocked += not expected
+    assert 50 < blocked < 1950
+
+
+@pytest.mark.parametrize("make", [small_game, full_game])
+def test_the_board_is_the_same_from_both_sides(make):
+    """Turned by 180 degrees: walls, objectives, distances, neighbours and sight."""
+    game = make()
+    world = game.world
+    turned = world.seen["turned"][1]
+    inside = np.flatnonzero(world.cells["is_open"])
+    assert set(turned[inside]) == set(inside), "walls lie opposite walls, free hexes opposite free ones"
+    assert (turned[turned] == np.arange(turned.size)).all()
+    assert ((world.cells["objective"] >= 0) == (world.cells["objective"][turned] >= 0))[inside].all()
+    pairs = np.ix_(inside, inside)
+    images = np.ix_(turned[inside], turned[inside])
+    assert (world.distance[pairs] == world.distance[images]).all()
+    assert (world.sight[pairs] == world.sight[images]).all()
+    assert (world.sight == world.sight.T).all()
+
+
+@pytest.mark.parametrize("zones", ["trench", "corners", "pincer"])
+def test_zones_are_fair_to_the_hex(zones: str):
+    first, second = full_game(zones=zones).scenario.pools
+    assert {hexgrid.turned(*one, 25, 21) for one in first} == set(second)
+    assert not set(first) & set(second)
+
+
+def test_hammer_is_the_zone_it_is_said_to_be():
+    """Odd columns give player 2 one row more."""
+    first, second = full_game(zones="hammer").scenario.pools
+    assert {row for _, row in first} == set(range(13, 21))
+    assert {row for _, row in second} == set(range(8))
+    assert len(second) - len(first) == 12
+
+
+def test_the_map_is_as_described():
+    board = full_game().scenario.board
+    assert (board.cols, board.rows) == (25, 21)
+    assert len(board.walls) == 70
+    assert board.objectives == ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
+    assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
+    assert all(len(board.objective_hexes(centre)) == 7 for centre in board.objectives)
+
+
+def test_mirrored_rosters_stand_opposite_each_other():
+    scenario = full_game("mirror").scenario
+    for one, other in zip(*scenario.rosters, strict=True):
+        assert hexgrid.turned(*one.position, 25, 21) == other.position
+        assert one.profile == other.profile

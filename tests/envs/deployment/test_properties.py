@@ -1,0 +1,123 @@
+"""Random legal games: the mask is exactly what the rules allow, and the state is consistent after every action."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from src.core.errors import LabError
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.invariants import check_invariants
+from src.envs.deployment.state import GameState
+from tests.envs.deployment import oracle
+from tests.envs.deployment.making import begin, contents, copied, full_game, random_action, small_game
+
+GAMES = {
+    (order, start, apart): small_game(
+        deployment_order_mode=order, post_deployment_start_phase=start, min_enemy_distance=apart, on_deadlock="truncate"
+    )
+    for order in ("player_by_player", "alternated_p1_start")
+    for start, apart in (("command", 0), ("move", 3), ("move", 8))
+}
+
+
+def check_every_action(game: DeploymentGame, state: GameState) -> None:
+    """Masked-in actions are accepted, and masked-out ones refused without changing any field."""
+    mask, before = state.games.mask[state.i], contents(state)
+    for action in np.flatnonzero(mask):
+        tried = copied(game, state)
+        game.play(tried, int(action))
+        assert contents(tried) != before
+    for action in [-1, *np.flatnonzero(~mask), game.num_actions]:
+        with pytest.raises(LabError):
+            game.play(state, int(action))
+    assert contents(state) == before
+
+
+@settings(max_examples=30, deadline=None)
+@given(key=st.sampled_from(sorted(GAMES)), seed=st.integers(0, 2**32 - 1), thorough=st.integers(5, 9))
+def test_masked_in_is_accepted_and_masked_out_is_refused(key, seed, thorough):
+    game, rng = GAMES[key], np.random.default_rng(seed)
+    state, step = game.initial(rng), 0
+    while game.outcome(state) is None:
+        assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
+        if step % thorough == 0:
+            check_every_action(game, state)
+        game.play(state, random_action(game, state, rng))
+        check_invariants(state)
+        step += 1
+    assert game.legal_actions(state) == []
+    check_every_action(game, state)
+
+
+@pytest.mark.parametrize(("scenario", "zones"), [("skirmish", "hammer"), ("siege", "pincer")])
+def test_masks_on_the_full_board_are_those_of_the_rules(scenario: str, zones: str):
+    game, rng = full_game(scenario, zones), np.random.default_rng(3)
+    state, phases = game.initial(rng), set()
+    while game.outcome(state) is None:
+        phases.add(state.phase)
+        assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
+        game.play(state, random_action(game, state, rng))
+    assert phases == {"deployment", "move", "shoot", "charge", "fight"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_one_unit_is_active_and_a_phase_ends_only_when_none_is_eligible(seed):
+    """The active unit is the first eligible one of its player; whatever phase was left behind had none left."""
+    game, rng = small_game(), np.random.default_rng(seed)
+    state = game.initial(rng)
+    while game.outcome(state) is None:
+        if state.phase != "deployment":
+            player = game.to_move(state) + 1
+            eligible = [unit.id for unit in oracle.on_board(state, player) if oracle.is_eligible(state, unit)]
+            chargers = [unit for unit in eligible if state.units[unit].charged]
+            assert state.active_unit_id == (chargers or eligible)[0]
+            assert state.phase == "fight" or player == state.current_player
+        game.play(state, random_action(game, state, rng))
+
+
+def test_the_invariants_can_fail():
+    """The checker is no test if nothing breaks it."""
+    breaks = {
+        "against deployed_units": lambda s: s.games.units["deployed"].__setitem__((0, 0), True),
+        "is not deployed but has the position": lambda s: s.games.units["cell"].__setitem__((0, 0), 5),
+        "are deployed and deployable at once": lambda s: s.games.units["deployed"].__setitem__((0, 0), True),
+        "deployment_complete is True": lambda s: s.games.games["deployment_complete"].__setitem__(0, True),
+        "but the phase still deployment": lambda s: s.games.games["deployment_complete"].__setitem__(0, True),
+        "occupied are": lambda s: s.games.cells["occupant"].__setitem__((0, 7), 1),
+        "neither deployed nor deployable": lambda s: s.games.units["deployable"].__setitem__((0, 0), False),
+        "has no legal action": lambda s: s.games.mask.__setitem__(0, False),
+    }
+    for message, spoil in breaks.items():
+        state = begin(small_game())
+        check_invariants(state)
+        spoil(state)
+        with pytest.raises(AssertionError, match=message):
+            check_invariants(state)
+
+
+def test_debug_checks_after_every_action():
+    for debug in (True, False):
+        game = small_game(debug=debug)
+        state = begin(game)
+        state.games.cells["occupant"][0, 30] = 2
+        if debug:
+            with pytest.raises(AssertionError, match="inconsistent"):
+                game.play(state, game.legal_actions(state)[0])
+        else:
+            game.play(state, game.legal_actions(state)[0])
+
+
+def test_the_same_seed_gives_the_same_game():
+    game = small_game()
+
+    def final(seed: int) -> dict[str, bytes]:
+        rng = np.random.default_rng(seed)
+        state = game.initial(rng)
+        while game.outcome(state) is None:
+            game.play(state, random_action(game, state, rng))
+        return contents(state)
+
+    assert final(1) == final(1)
+    assert final(1) != final(2)

@@ -1,0 +1,184 @@
+"""What is read from YAML is checked on loading, and every complaint names the key."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from src.core.errors import LabError
+from tests.envs.deployment.making import SMALL_MAP, begin, full_game, roster, settings, small_game
+
+
+def with_change(path: str, value: Any) -> dict[str, Any]:
+    """The settings of a small game with one value changed or, for `None`, one key left out."""
+    changed: dict[str, Any] = copy.deepcopy(settings())
+    *parents, last = path.split(".")
+    node: Any = changed
+    for name in parents:
+        node = node[int(name) if name.isdigit() else name]
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("board.map", r"board\.map is required and missing"),
+        ("zones.player_2", r"zones\.player_2 is required and missing"),
+        ("scenario.player_1", r"scenario\.player_1 is required and missing"),
+        ("scenario.player_1.0.id", r"scenario\.player_1\[0\]\.id is required"),
+        ("scenario.player_1.0.position", r"scenario\.player_1\[0\]\.position is required"),
+        ("zones.player_1.0.rows", r"zones\.player_1\[0\]\.rows is required"),
+        ("profiles.brute.move", r"profiles\.brute\.move is required"),
+        ("profiles.brute.ranged", r"profiles\.brute\.ranged is required"),
+        ("profiles.brute.melee.hit", r"profiles\.brute\.melee\.hit is required"),
+    ],
+)
+def test_a_missing_key_is_named(path: str, message: str):
+    with pytest.raises(LabError, match=message):
+        small_game(**with_change(path, None))
+
+
+def test_missing_settings_are_named():
+    """The keys of the game itself, which has no default for any of them."""
+    for key in settings():
+        without = {name: value for name, value in settings().items() if name != key}
+        with pytest.raises(TypeError, match=key):
+            type(small_game())(**without)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("profiles.brute.speed", 3, r"profiles\.brute\.speed is unknown"),
+        ("profiles.brute.save", 1, r"profiles\.brute\.save=1: expected a whole number from 2 to 7"),
+        ("profiles.brute.melee.attacks", "many", r"attacks='many': expected a whole number"),
+        ("profiles.brute.hp", True, r"hp=True: expected a whole number"),
+        ("scenario.player_1.0.profile", "dragon", "profile 'dragon' is unknown: expected one of rifleman"),
+        ("scenario.player_1.0.id", "a2", "unit id a2 is given 2 times: ids are unique"),
+        ("scenario.player_1.0.id", "b1", "unit id b1 is given 2 times"),
+        ("scenario.player_1", [], r"scenario\.player_1 has no units"),
+        ("zones.player_1", "turned", "expected a list of boxes"),
+        ("zones.player_1.0.cols", [0, 9], r"zones\.player_1\[0\]\.cols=9: expected a whole number from 0 to 8"),
+        ("zones.player_1.0.cols", [0], r"expected \[first, last\]"),
+        ("zones.player_1.0.cols", [3, 2], r"zones\.player_1\[0\]\.cols=\[3, 2\]: the first comes before the last"),
+        ("zones.player_1.0.cols", 3, r"zones\.player_1\[0\]\.cols=3: expected \[first, last\]"),
+        ("zones.player_1", [3], r"zones\.player_1\[0\] is 3: expected the keys"),
+        ("scenario.player_1", 7, r"scenario\.player_1 is 7: expected a list of units"),
+        ("scenario.player_1.0.profile", ["brute"], "is unknown: expected one of"),
+        ("scenario.player_1.0.position", 5, r"scenario\.player_1\[0\]\.position=5: expected \[col, row\]"),
+        ("scenario.player_1.0.position", "41", r"position='41': expected \[col, row\]"),
+        ("scenario.player_1.0.position", [2.7, 5], r"player_1\[0\]\.position=2\.7: expected a whole number"),
+        ("scenario.player_1.0.position", ["4", 1], r"position='4': expected a whole number from 0 to 8"),
+        ("scenario.player_1.0.position", [2, 7], r"position=7: expected a whole number from 0 to 6"),
+        ("profiles", [], r"profiles is \[\]: expected a profile for each name"),
+        ("board.map", 5, r"board\.map is 5"),
+        ("min_enemy_distance", -1, "min_enemy_distance=-1: expected a whole number"),
+        ("min_enemy_distance", 1.5, r"min_enemy_distance=1\.5: expected a whole number"),
+        ("deployment_max_hex_slots", 14.0, r"deployment_max_hex_slots=14\.0: expected a whole number"),
+        ("deployment_max_unit_slots", 2, "deployment_max_unit_slots=2 is too few: player 2 has 3 units"),
+        ("deployment_max_hex_slots", 13, "deployment_max_hex_slots=13 is too few: player 1 has 14 hexes"),
+    ],
+)
+def test_a_wrong_value_is_named(path: str, value: Any, message: str):
+    with pytest.raises(LabError, match=message):
+        small_game(**with_change(path, value))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("..#....#.", "..#......", r"wall \(1, 3\) has no counterpart at \(7, 2\): the map is unfair"),
+        (".#..o....", ".#.......", "no objective"),
+        (".#..o....", ".#.oo....", r"objective \(3, 3\) has no counterpart"),
+        (".x.x.x.x.", ".x.x.x...", r"\[\(7, 6\)\] fall off the lower edge"),
+        (".x.x.x.x.", ".x.x.x.x", "of one length"),
+        (".#..o....", ".#..o..?.", r"holds \['\?'\]"),
+        ("\n", ".\n", "10 columns: an even number"),
+    ],
+)
+def test_an_unfair_or_broken_map_is_refused(old: str, new: str, message: str):
+    drawing = "\n".join(line for line in SMALL_MAP.split()) + "\n"
+    with pytest.raises(LabError, match=message):
+        small_game(board={"map": drawing.replace(old, new)})
+
+
+def test_positions_matter_only_where_they_are_used():
+    """A scenario's positions may lie outside a zone it is not written for, unless the deployment is fixed."""
+    full_game("skirmish", "trench")
+    with pytest.raises(LabError, match=r"unit R1: position \(10, 13\) is not in its player's zone"):
+        full_game("skirmish", "trench", deployment_type="fixed")
+    twice = {
+        "player_1": roster(a1=("rifleman", (2, 5)), a2=("rifleman", (2, 5))),
+        "player_2": roster(b=("brute", (2, 1))),
+    }
+    with pytest.raises(LabError, match=r"2 units have the position \(2, 5\)"):
+        small_game(deployment_type="fixed", scenario=twice)
+
+
+def test_nothing_given_where_something_is_needed_is_named():
+    for key, message in (
+        ("profiles", "profiles is None"),
+        ("board", "board is None"),
+        ("zones", "zones is None"),
+        ("scenario", "scenario is None"),
+        ("min_enemy_distance", "min_enemy_distance=None"),
+    ):
+        with pytest.raises(LabError, match=message):
+            small_game(**{key: None})
+    for player in ("player_1", "player_2"):
+        with pytest.raises(LabError, match=rf"scenario\.{player} is None: expected a list of units"):
+            small_game(scenario=settings()["scenario"] | {player: None})
+        with pytest.raises(LabError, match=rf"zones\.{player} is None: expected a list of boxes"):
+            small_game(zones=settings()["zones"] | {player: None})
+
+
+def test_fixed_positions_keep_their_distance():
+    small_game(deployment_type="fixed", min_enemy_distance=4)
+    with pytest.raises(LabError, match=r"a1 on \(2, 5\) and b1 on \(2, 1\) are 4 hexes apart"):
+        small_game(deployment_type="fixed", min_enemy_distance=5)
+    small_game(min_enemy_distance=5)
+
+
+def test_the_units_are_those_described():
+    """Move, toughness, save, invulnerable, hp, control, points; then the weapons: range, attacks, hit, S, AP, D."""
+    table = {
+        "rifleman": ((6, 4, 3, None, 2, 2, 18), (24, 4, 3, 4, 1, 1), (1, 3, 3, 4, 0, 1)),
+        "sergeant": ((6, 4, 3, None, 2, 2, 21), (12, 1, 3, 8, 3, 2), (1, 3, 3, 8, 2, 2)),
+        "bulwark": ((5, 5, 2, 4, 3, 1, 80), (24, 2, 3, 4, 0, 1), (1, 3, 3, 8, 2, 2)),
+        "skitterer": ((10, 3, 5, None, 1, 2, 7), None, (1, 3, 4, 3, 1, 1)),
+        "spitter": ((6, 3, 5, None, 1, 2, 6), (18, 1, 4, 5, 0, 1), (1, 1, 4, 3, 0, 1)),
+        "brute": ((6, 5, 4, None, 3, 2, 24), (24, 3, 4, 5, 1, 1), (1, 5, 3, 5, 1, 1)),
+        "stalker": ((8, 4, 5, 5, 2, 1, 19), None, (1, 4, 2, 4, 2, 1)),
+        "behemoth": ((8, 9, 2, None, 8, 3, 125), (24, 6, 4, 7, 2, 1), (1, 6, 4, 9, 2, 3)),
+    }
+    everyone = [(f"u{k}", name) for k, name in enumerate(table)]
+    scenario = {
+        "player_1": [{"id": unit, "profile": name, "position": [k, 5]} for k, (unit, name) in enumerate(everyone)],
+        "player_2": roster(b=("brute", (2, 1))),
+    }
+    game = small_game(scenario=scenario, deployment_max_unit_slots=8)
+    for unit in game.scenario.rosters[0]:
+        profile = unit.profile
+        stats = tuple(vars(profile).values())[1:8]
+        arms = [None if arm is None else tuple(vars(arm).values()) for arm in (profile.ranged, profile.melee)]
+        assert (stats, *arms) == table[profile.name]
+
+
+def test_the_first_scenario_is_the_one_described():
+    first, second = full_game("skirmish").scenario.rosters
+    assert [unit.profile.name for unit in first] == ["rifleman"] * 4 + ["sergeant"]
+    assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
+
+
+@pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
+@pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
+def test_every_scenario_fits_every_zone(scenario: str, zones: str):
+    game = full_game(scenario, zones)
+    state = begin(game)
+    while state.phase == "deployment":
+        game.play(state, game.legal_actions(state)[-1])
+    assert len(state.deployment_state.deployed_units) == len(state.units)

@@ -1,0 +1,31 @@
+"""What a training run of the wargame writes down."""
+
+import csv
+
+import pytest
+
+from tests.envs.deployment.test_metrics import NAMES
+from tests.lab import Lab
+
+ALGOS = {
+    "ppo": ("algo.mini_batches=2", "algo.ppo_epochs=1", "algo.frontier_mask_until_updates=0", "algo.eval_every=1"),
+    "maskable_ppo": ("algo.batch_size=128", "algo.epochs=1", "algo.eval_every=512"),
+}
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
+    small = (
+        "algo.total_steps=1024",
+        "algo.num_envs=8",
+        "algo.steps_per_env=64",
+        "algo.eval_episodes=2",
+        "evaluation.episodes=2",
+    )
+    run = lab.train("env=deployment", f"algo={algo}", "logger=csv", *small, *ALGOS[algo])
+    with (run / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for name in NAMES:
+        values = [float(row[name]) for row in rows if row.get(name)]
+        assert values, f"{name} is not in {list(rows[0])}"
+    assert all(float(row["deployment_valid_action_rate"]) == 1 for row in rows if row["deployment_valid_action_rate"])
