@@ -9,8 +9,11 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
-train: $(VENV)/installed  ## Set up, then train a first agent and print how good it is
-	$(BIN)/python -m src.train
+QUICKSTART := outputs/quickstart/$(shell date +%Y-%m-%d_%H-%M-%S)
+
+train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first from a solver, then by PPO; about five minutes
+	$(BIN)/python -m src.train experiment=quickstart_imitation hydra.run.dir=$(QUICKSTART)/imitation
+	$(BIN)/python -m src.train experiment=quickstart algo.init_from=$(QUICKSTART)/imitation hydra.run.dir=$(QUICKSTART)/ppo
 
 test: $(VENV)/installed-dev  ## Set up what tests need, then run them
 	$(BIN)/python -m pytest -n 2
@@ -31,6 +34,11 @@ bench: $(VENV)/installed  ## Print the figures the README claims, some minutes
 	$(BIN)/python -m experiments.bench.tictactoe_qlearning
 	$(BIN)/python -m experiments.bench.minesweeper_env
 	$(BIN)/python -m experiments.bench.minesweeper_solver
+	$(BIN)/python -m experiments.bench.ppo_throughput
+	$(BIN)/python -m experiments.bench.quoridor
+	$(BIN)/python -m experiments.bench.quoridor_matches
+	$(BIN)/python -m experiments.bench.deployment_env
+	$(BIN)/python -m experiments.bench.deployment_bots
 
 clean:  ## Remove the environment and caches, keep outputs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

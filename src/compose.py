@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
@@ -84,7 +85,7 @@ def _check_type(value: Any, hint: Any, path: str) -> None:
     if isinstance(value, DictConfig) and "_target_" in value:
         _check_built(value, hint, path)
         return
-    allowed = set(get_args(hint)) or {hint}
+    allowed = set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
     if not allowed <= {int, float, bool, str, type(None)}:
         return
     if float in allowed:
@@ -172,29 +173,42 @@ def load_config(directory: Path) -> DictConfig:
     return DictConfig(config)
 
 
-def load_agent(run: str, checkpoint_name: str) -> Agent:
-    """The agent of a finished run."""
+def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = None) -> Agent:
+    """The agent of a finished run; `changes` are values of its algo that are to be other than they were."""
     directory = Path(run)
     config = load_config(directory)
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
     try:
-        return build(config.algo, "algo").load_agent(saved["learner"])
+        return build(_changed(config.algo, changes), "algo").load_agent(saved["learner"])
     except KeyError as error:
         raise checkpoint.CheckpointError(f"{path} is not of {config.algo._target_}: it lacks {error}") from error
 
 
+def _changed(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
+    OmegaConf.set_struct(algo, True)
+    try:
+        merged = OmegaConf.merge(algo, changes or {})
+    except OmegaConfBaseException as error:
+        raise LabError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
+    assert isinstance(merged, DictConfig)
+    return merged
+
+
 def _is_ours(target: str) -> bool:
-    """Classes of ours and their alternative constructors; src.core.files.os.remove starts alike but is none."""
+    """Classes of ours and constructors written for them; src.core.files.os.remove starts alike but is none."""
     if not target.startswith("src."):
         return False
     try:
         found = get_object(target)
     except (ImportError, ValueError):
         return False
+    if found is load_agent:
+        return True
     owner = getattr(found, "__self__", found)
-    return found is load_agent or (isinstance(owner, type) and owner.__module__.startswith("src."))
+    own = owner is found or found.__name__ in vars(owner)  # a method that a foreign base brought along is not ours
+    return isinstance(owner, type) and owner.__module__.startswith("src.") and own
 
 
 def _targets(node: Any) -> Iterator[str]:

@@ -29,12 +29,26 @@ def composed(*overrides: str, config: str = "train"):
 
 
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
-REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"]}
+SMALL = {  # whatever an algorithm calls its budget and what it learns from at once
+    "episodes": 20,
+    "total_steps": 20,
+    "num_envs": 2,
+    "steps_per_env": 10,
+    "batch_size": 20,
+    "eval_episodes": 2,
+    "lesson_rows": 20,
+    "mini_batches": 2,
+}
+REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}
+COMPANIONS = {
+    "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
+    "quickstart": ["algo.init_from=x"],
+}  # what an option makes sense with
 
 
 @pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
 def test_every_option_composes_into_objects(group: str, option: str):
-    cfg = checked(composed(f"{group}={option}"), schema.Train)
+    cfg = checked(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", "logger.tracker"):
         build(OmegaConf.select(cfg, name), name)
 
@@ -63,7 +77,7 @@ def test_every_agent_composes(option: str):
 @pytest.mark.parametrize("env", options("env"))
 def test_every_pair_trains_or_is_refused(lab: Lab, env: str, algo: str):
     cfg = composed(f"env={env}", f"algo={algo}")
-    budget = [f"algo.{key}=20" for key in ("episodes", "total_steps") if key in cfg.algo]
+    budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in cfg.algo]
     done = lab.run("train", f"env={env}", f"algo={algo}", *budget, "evaluation.episodes=2", "logger=csv")
     if done.returncode == 0:
         assert len(lab.run_directories()) == 1
@@ -82,7 +96,7 @@ def test_a_game_that_lacks_what_is_needed_is_refused_in_one_sentence():
         require_algorithm_fits(cfg, Hidden(symmetric=True))
     assert str(refusal.value) == (
         "algo=qlearning cannot play env=tictactoe: it needs a game with perfect information and small enough to visit "
-        "every position; algorithms that fit: none yet"
+        "every position; algorithms that fit: maskable_ppo, ppo"
     )
 
 
@@ -106,5 +120,6 @@ def test_an_experiment_overrides_what_stands_in_the_main_config():
 def test_every_value_carries_a_comment():
     for path in sorted((CONF / "algo").glob("*.yaml")):
         for line in Path(path).read_text().splitlines():
-            if ":" in line and not line.startswith(("#", "_target_")):
+            key, _, value = line.strip().partition(":")
+            if value and not key.startswith(("#", "_target_")):
                 assert "#" in line, f"{path.name}: {line} says nothing about what it means"

@@ -146,6 +146,8 @@ def write(name: str, content: bytes) -> Callable[[Path], object]:
         (write("config.yaml", b"algo: {_target_: os.system}"), "os.system"),
         (write("config.yaml", b"algo: {_target_: src.core.files.os.remove}"), "os.remove"),
         (write("config.yaml", b"algo: {_target_: src.core.files.write_atomic}"), "write_atomic"),
+        (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.policy.BoardPolicy.load}"), "BoardPolicy.load"),
+        (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.model.Model.load}"), "Model.load"),
         (write("config.yaml", b"seed: '${oc.env:HOME}'"), "interpolation"),
         (write("config.yaml", b"a: [1"), "YAML"),
         (write("config.yaml", b"just words"), "not the configuration of a run"),

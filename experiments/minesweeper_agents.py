@@ -1,0 +1,91 @@
+"""How often trained networks win, alone and with exact inference, beside the exact solver on the very same boards.
+
+    python -m experiments.minesweeper_agents --board 16x30x99 --run experiments/minesweeper_16x30 --games 10000
+
+Uniform first click with a safe neighbourhood, fresh boards of a seed of their own, frozen weights. The difference to
+the exact solver is paired: both play the same boards. With --outcomes a folder keeps every outcome, and agents that are
+found there are not played again.
+"""
+
+import argparse
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from src.compose import load_agent
+from src.core.agent import Agent
+from src.core.arena import evaluate, wilson_interval
+from src.core.run import checkpoint_path
+from src.envs.minesweeper.agents import ExactAgent
+from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.hybrid import HybridAgent, Judge
+
+MIRRORED = {"play": {"symmetries": True}}
+AGENTS: dict[str, Callable[[str], Agent]] = {
+    "exact": lambda run: ExactAgent(),
+    "network": lambda run: load_agent(run, "best"),
+    "network_mirrored": lambda run: load_agent(run, "best", MIRRORED),
+    "network_one_by_one": lambda run: load_agent(run, "best", {"play": {"symmetries": True, "sure_below": 0.0}}),
+    "hybrid": lambda run: HybridAgent(judge(run, None), 12),
+    "hybrid_mirrored": lambda run: HybridAgent(judge(run, MIRRORED), 12),
+    "hybrid_narrow": lambda run: HybridAgent(judge(run, MIRRORED), 4),
+}
+
+
+def judge(run: str, changes: dict | None) -> Judge:
+    agent = load_agent(run, "best", changes)
+    assert isinstance(agent, Judge)
+    return agent
+
+
+def outcomes(name: str, board: str, run: str, games: int, seed: int, folder: Path | None) -> np.ndarray:
+    """(games,) bool: won."""
+    weights = b"" if name == "exact" else checkpoint_path(Path(run), "best").read_bytes()
+    digest = hashlib.sha256(weights).hexdigest()[:8]
+    kept = folder / f"{board}_{name}_{digest}_{seed}_{games}.npy" if folder else None
+    if kept is not None and kept.exists():
+        return np.load(kept)
+    rows, cols, mines = map(int, board.split("x"))
+    game = Minesweeper(rows, cols, mines, first_click="uniform", flag_actions=False, encoding=Encoding(compact=True))
+    won = np.array(evaluate(game, AGENTS[name](run), None, games, seed).outcomes) == 1
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        np.save(kept, won)
+    return won
+
+
+def row(name: str, won: np.ndarray, reference: np.ndarray) -> str:
+    low, high = wilson_interval(int(won.sum()), won.size)
+    gain = won.astype(float) - reference
+    half = 1.96 * gain.std() / np.sqrt(won.size)
+    return (
+        f"{name:>20} {won.size:>7} {won.mean():>8.2%} {f'{low:.2%}-{high:.2%}':>16} "
+        f"{gain.mean():>+9.2%} {f'{gain.mean() - half:+.2%} to {gain.mean() + half:+.2%}':>20}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--board", required=True, help="rows x cols x mines")
+    parser.add_argument("--run", required=True, help="directory of the run that trained the network")
+    parser.add_argument("--agents", nargs="+", default=["network", "network_mirrored", "hybrid"], choices=list(AGENTS))
+    parser.add_argument("--games", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=2028)
+    parser.add_argument("--outcomes", type=Path, default=None, help="folder that keeps outcomes")
+    args = parser.parse_args()
+
+    def play(name: str) -> np.ndarray:
+        return outcomes(name, args.board, args.run, args.games, args.seed, args.outcomes)
+
+    reference = play("exact")
+    print(f"{args.board}, seed {args.seed}; last two columns: won more than the exact solver on the same boards, 95%")
+    print(row("exact", reference, reference))
+    for name in args.agents:
+        print(row(name, play(name), reference), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""The trained networks under experiments/ are agents at once, on the environments as they are configured."""
+
+import numpy as np
+import pytest
+
+from src.compose import build, load_agent
+from src.core.arena import evaluate
+from tests.test_compositions import composed
+
+RUNS = ["minesweeper_8x8", "minesweeper_8x8_imitation", "minesweeper_16x16", "minesweeper_16x30"]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_shipped_network_knows_where_it_is_safe(run: str):
+    game = build(composed(f"env={run.removesuffix('_imitation')}").env, "env").game
+    agent = load_agent(f"experiments/{run}", "best")
+    agent.check(game)
+    state = game.initial(np.random.default_rng(3))
+    decision = agent.decide(game, game.view(state), np.random.default_rng(0))
+    for action in [decision.action, *decision.then]:
+        if game.is_open(state, action):
+            game.play(state, action)
+    assert game.outcome(state) != -1
+    mines = state.boards.number[0] == 9
+    claimed = decision.why["mine_probability"].ravel()
+    hidden = state.boards.visible[0] < 0
+    assert claimed[hidden & mines].mean() > claimed[hidden & ~mines].mean()
+
+
+def test_the_beginners_network_wins_most_games():
+    game = build(composed("env=minesweeper_8x8").env, "env").game
+    won = evaluate(game, load_agent("experiments/minesweeper_8x8", "best"), None, 60, 11).total
+    assert won.win_rate > 0.7
