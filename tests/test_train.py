@@ -62,7 +62,8 @@ def test_a_run_leaves_everything_in_its_directory(lab: Lab):
 
 def test_the_offline_wandb_file_holds_the_required_metrics(lab: Lab):
     run = lab.train(*QUICK, "seed=5")
-    logged = history(offline_file(run))
+    *logged, picture = history(offline_file(run))
+    assert any(name.startswith("eval/win_rate_curve") for name in picture)
     assert len(logged) == len(rows_without_times(run))
     names = {name for row in logged for name in row if not name.startswith("_")}
     assert {"step", "eval/win_rate", "eval/win_rate_low", "eval/win_rate_high", "eval/random/win_rate"} <= names

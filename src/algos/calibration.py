@@ -10,7 +10,7 @@ from src.core.algorithm import Environment
 from src.nets.masked import MaskedCategorical
 
 BINS = 15
-GAMES, STEPS = 64, 32  # played at once and for as long: some ten thousand cells and more
+GAMES, STEPS = 32, 16  # played at once and for as long: some ten thousand cells and more
 
 
 def mine_calibration(env: Environment, agent: NetworkAgent, seed: int) -> dict[str, float]:

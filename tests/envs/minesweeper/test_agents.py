@@ -118,7 +118,7 @@ def test_the_first_reveal_is_no_guess():
     score = evaluate(game, ExactAgent(), None, 100, seed=0)
     assert score.figures["won_without_guess"] > 0.4
     decision = ExactAgent().decide(game, game.view(game.initial(np.random.default_rng(0))), np.random.default_rng(0))
-    assert decision == (4 * 8 + 4, {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"})
+    assert decision == (4 * 8 + 4, {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}, ())
 
 
 def test_solvers_work_in_a_forked_process():
