@@ -200,8 +200,10 @@ def load_network(architecture: Architecture, saved: dict[str, Any], compute: Com
 def weights_of(
     net: nn.Module, observation_shape: tuple[int, ...], num_actions: int, dtype: torch.dtype = torch.float32
 ) -> dict[str, Any]:
-    """What `load_agent` needs. Kept for play, float16 will do: half the size, and no game is decided by the rest."""
-    weights = {name: weight.to(dtype) for name, weight in net.state_dict().items()}
+    """What `load_agent` needs, as it is now. Kept for play, float16 will do: half the size, and no game is decided by
+    the rest.
+    """
+    weights = {name: weight.to(dtype, copy=True) for name, weight in net.state_dict().items()}
     return {"weights": weights, "observation_shape": list(observation_shape), "num_actions": num_actions}
 
 

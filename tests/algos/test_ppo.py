@@ -279,6 +279,9 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
         learn(run)
     with killed_after(8, tmp_path / "killed") as run:
         learn(run)
+    saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
+    met = saved["opponent"]["weights"]
+    assert any(not torch.equal(met[name], weight) for name, weight in saved["weights"].items()), "it is of before"
     with run_in(tmp_path / "killed") as run:
         learn(run)
     assert read_column(tmp_path / "whole", "train/stage")[-1] == 1
