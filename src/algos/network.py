@@ -180,21 +180,22 @@ def build_net(
     net = architecture.build(observation_shape, num_actions)
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
-        try:
-            net.load_state_dict({name: weight.float() for name, weight in saved["weights"].items()})
-        except (KeyError, AttributeError, RuntimeError) as error:
-            raise LabError(f"algo.init_from={init_from} holds no network like algo.net: {error}") from error
+        _put_weights(net, saved, f"algo.init_from={init_from} holds no network like algo.net")
     return net
 
 
 def load_network(architecture: Architecture, saved: dict[str, Any], compute: Compute) -> nn.Module:
     """The network that `weights_of` described."""
     net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"])
+    _put_weights(net, saved, "the saved weights are of another network than algo.net describes")
+    return compute.prepare(net)
+
+
+def _put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
     try:
         net.load_state_dict({name: weight.float() for name, weight in saved["weights"].items()})
-    except RuntimeError as error:
-        raise LabError(f"the saved weights are of another network than algo.net describes: {error}") from error
-    return compute.prepare(net)
+    except (KeyError, AttributeError, RuntimeError) as error:
+        raise LabError(f"{complaint}: {error}") from error
 
 
 def weights_of(
@@ -207,10 +208,11 @@ def weights_of(
     return {"weights": weights, "observation_shape": list(observation_shape), "num_actions": num_actions}
 
 
-def selection_score(env: Environment, agent: Agent, episodes: int, seed: int) -> float:
+def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
     """The share of games won, against the first baseline if there are two players, on games of no final figure."""
     opponent = None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
-    return evaluate(env.game, agent, opponent, episodes, seed, stream="selection").total.win_rate
+    score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
+    return score.total.win_rate
 
 
 def spent(share: float, seconds: float | None, run: Run) -> float:

@@ -1,6 +1,5 @@
 """Lessons by the stream: made by threads ahead of time, kept in a window on the device, drawn from at random."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, runtime_checkable
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor
 
 from src.core.game import Game
+from src.core.machine import CORES
 from src.core.seeding import generator
 
 
@@ -46,8 +46,7 @@ class LessonStream:
         self._make, self._seed = make, seed
         self._rows, self._batch_size, self._window, self._device = rows, batch_size, window, device
         self._batches_per_lesson = rows * repeats // batch_size
-        self._workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._threads = ThreadPoolExecutor(self._workers)
+        self._threads = ThreadPoolExecutor(CORES)
         self._coming: dict[int, Future[Any]] = {}
         self._held: list[Tensor] = []  # one tensor a field, `window` lessons long; lesson n is in slot n % window
         self._newest = -1
@@ -70,7 +69,7 @@ class LessonStream:
         return [field[rows] for field in self._held]
 
     def _take(self, number: int) -> None:
-        for ahead in range(number, number + self._window + 2 * self._workers):
+        for ahead in range(number, number + self._window + 2 * CORES):
             if ahead not in self._coming:
                 self._coming[ahead] = self._threads.submit(self._make, ahead)
         lesson = [torch.from_numpy(array) for array in self._coming.pop(number).result()]

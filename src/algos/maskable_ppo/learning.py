@@ -11,8 +11,9 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
+from src.algos.network import selection_score
 from src.core.agent import Agent, SelfPlay
-from src.core.arena import evaluate, require_varied
+from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError, require
 from src.core.game import Trait
@@ -101,7 +102,10 @@ class MaskablePPO:
                 metrics = _learn(model) | {"train/stage": curriculum.stage}
                 step = model.num_timesteps
                 if step >= min(due, self.total_steps):
-                    metrics["eval/score"] = self._score(env, model, run.seed)
+                    agent = MaskablePolicyAgent(model.policy)
+                    metrics["eval/score"] = selection_score(
+                        env, agent, self.eval_episodes, run.seed, self.eval_opening_plies
+                    )
                 run.log(step, metrics)
                 if "eval/score" in metrics:
                     run.save_best(metrics["eval/score"], model.agent_state())
@@ -156,19 +160,6 @@ class MaskablePPO:
         curriculum.record(score)
         if curriculum.stage != before:
             self._enter(model, self._games(env, curriculum), env, curriculum, run)
-
-    def _score(self, env: Any, model: Model, seed: int) -> float:
-        """The share of games won against the first baseline, or alone."""
-        score = evaluate(
-            env.game,
-            MaskablePolicyAgent(model.policy),
-            _judge(env),
-            self.eval_episodes,
-            seed,
-            opening_plies=self.eval_opening_plies,
-            stream="selection",
-        )
-        return score.total.win_rate
 
 
 def _learn(model: Model) -> dict[str, float]:

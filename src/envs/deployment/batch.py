@@ -13,6 +13,7 @@ import numpy as np
 
 from src.core.agent import Agent
 from src.core.errors import require
+from src.core.machine import CORES
 from src.envs.deployment import rules, stepping
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
@@ -25,13 +26,12 @@ from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.deployment.style import LUCK, NO_ACTION
 
 THREADED_FROM = 32  # envs; below, waking the threads costs more than they save
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
 def pool(process: int) -> ThreadPoolExecutor:
     """One for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(THREADS)
+    return ThreadPoolExecutor(CORES)
 
 
 class Batch:
@@ -93,7 +93,7 @@ class Batch:
         step = partial(stepping.step_some, *self._compiled, self._policy, actions)
         if self.count < THREADED_FROM:
             return step(0, self.count)
-        edges = np.linspace(0, self.count, THREADS + 1).astype(int)
+        edges = np.linspace(0, self.count, CORES + 1).astype(int)
         list(pool(os.getpid()).map(step, edges[:-1], edges[1:]))
         return stepping.troubles(self.games, self.buffers, self._setup)
 

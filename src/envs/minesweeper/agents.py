@@ -11,19 +11,18 @@ import numpy as np
 from src.core.agent import Agent, Decision
 from src.core.errors import require
 from src.core.game import Game, Trait
+from src.core.machine import CORES
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
 
 @cache
 def pool(process: int) -> ThreadPoolExecutor:
     """Kept, as each thread keeps its buffers; one for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(THREADS)
+    return ThreadPoolExecutor(CORES)
 
 
 def in_threads(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
@@ -32,11 +31,11 @@ def in_threads(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Resul
         return [work(job) for job in jobs]
 
     def share(first: int) -> list[Result]:
-        return [work(job) for job in jobs[first::THREADS]]
+        return [work(job) for job in jobs[first::CORES]]
 
     results: list[Any] = [None] * len(jobs)
-    for first, done in enumerate(pool(os.getpid()).map(share, range(THREADS))):
-        results[first::THREADS] = done
+    for first, done in enumerate(pool(os.getpid()).map(share, range(CORES))):
+        results[first::CORES] = done
     return results
 
 

@@ -14,12 +14,11 @@ from src.core.errors import LabError, require
 from src.core.game import Game
 from src.envs.minesweeper.agents import SolverAgent, first_reveal, in_threads
 from src.envs.minesweeper.game import Minesweeper, View
+from src.envs.minesweeper.solver import choice
 from src.envs.minesweeper.solver.constraints import entry, propagate_from
-from src.envs.minesweeper.solver.endgame import best_ending
-from src.envs.minesweeper.solver.exact import ENDING, PATIENCE, list_certain
+from src.envs.minesweeper.solver.exact import prove
 from src.envs.minesweeper.solver.guess import list_guesses
-from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK
-from src.envs.minesweeper.solver.pairs import coin_tosses
+from src.envs.minesweeper.solver.local import GUESSED, STUCK
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, flatten, solve, with_room
 
 NUMBERS = 9  # that a cell may show
@@ -112,36 +111,13 @@ class HybridAgent(SolverAgent):
         return Decision(action, {**why, "win_chance": float(worth.max())})
 
 
-REASONS = {
-    STUCK: "every hidden cell is a mine",
-    PROVEN: "proven safe",
-    SEARCHED: "wins the most of the remaining completions",
-    GUESSED: "leads to the best prospects",
-}
+REASONS = choice.REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "leads to the best prospects"}
 
 
 def nothing_to_guess(cells: np.ndarray, reason: str, size: int, risk: np.ndarray | None = None) -> Prospect:
     none = np.zeros(0, np.int64)
     risk = np.zeros(size) if risk is None else risk
     return Prospect(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
-
-
-@entry
-def prove(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, moves: np.ndarray
-) -> tuple[int, int, int, float]:
-    """All certain cells, or the best of an ending that can be searched: status, their number, why, completions."""
-    status, count, log_completions = list_certain(visible, known, mines, e, risk, moves)
-    if status != CONSISTENT or count > 0:
-        return status, count, PROVEN, log_completions
-    if not np.any((visible < 0) & (risk < 1.0)):
-        return CONSISTENT, 0, STUCK, log_completions
-    if log_completions < np.log(ENDING + 0.5):
-        completions = int(np.round(np.exp(log_completions)))
-        moves[0], _ = best_ending(visible, known, mines, e, completions, PATIENCE)
-        if moves[0] >= 0:
-            return CONSISTENT, 1, SEARCHED, log_completions
-    return CONSISTENT, 0, GUESSED, log_completions
 
 
 @entry
@@ -155,9 +131,7 @@ def look_ahead(
     candidates: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The most promising guesses, every board they may lead to, its chance, and which guess leads there."""
-    tosses = np.zeros(visible.size)
-    coin_tosses(visible, e, risk, tosses)
-    guesses = list_guesses(visible, e, risk, tosses)[:candidates].copy()
+    guesses = list_guesses(visible, e, risk)[:candidates].copy()
     boards = np.empty((guesses.size * NUMBERS, visible.size), np.int8)
     chances, owner = np.empty(boards.shape[0]), np.empty(boards.shape[0], np.int64)
     after, then = known.copy(), np.empty(visible.size)

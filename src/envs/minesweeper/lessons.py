@@ -18,11 +18,9 @@ from src.envs.minesweeper.encoding import BASE_PLANES
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, below
 from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel
-from src.envs.minesweeper.solver.endgame import best_ending
-from src.envs.minesweeper.solver.exact import ENDING, PATIENCE
+from src.envs.minesweeper.solver.exact import search_ending
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
 from src.envs.minesweeper.solver.local import deduce, estimate
-from src.envs.minesweeper.solver.pairs import coin_tosses
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine, make_engine
 
 STATES = 1 << 16
@@ -117,19 +115,15 @@ def _choose(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> tuple[int, float]:
     """The best guess, and its chance to win if the rest of the game could be searched, else UNTOLD."""
-    if log_completions < np.log(ENDING + 0.5):
-        completions = int(np.round(np.exp(log_completions)))
-        cell, chance = best_ending(visible, known, mines, e, completions, PATIENCE)
-        if cell >= 0:
-            return cell, chance
+    cell, chance = search_ending(visible, known, mines, e, log_completions)
+    if cell >= 0:
+        return cell, chance
     return best_guess(visible, known, mines, e, probability, log_completions), UNTOLD
 
 
 @kernel
 def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
-    risk = np.zeros(visible.size)
-    coin_tosses(visible, e, probability, risk)
-    shortlist = list_guesses(visible, e, probability, risk)
+    shortlist = list_guesses(visible, e, probability)
     return shortlist[below(game, min(shortlist.size, PROMISING))]
 
 

@@ -17,18 +17,40 @@ def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
     """Write the cells to reveal to `moves`: all that are certain, or one guess. Returns status, their number, why."""
+    status, count, why, log_completions = prove(visible, known, mines, e, probability, moves)
+    if status == CONSISTENT and why == GUESSED:
+        moves[0] = best_guess(visible, known, mines, e, probability, log_completions)
+        count = 1
+    return status, count, why
+
+
+@entry
+def prove(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
+) -> tuple[int, int, int, float]:
+    """All certain cells, or the best of an ending that can be searched: status, their number, why, log completions.
+
+    GUESSED with no cells means that one is left to be guessed.
+    """
     status, count, log_completions = list_certain(visible, known, mines, e, probability, moves)
     if status != CONSISTENT or count > 0:
-        return status, count, PROVEN
+        return status, count, PROVEN, log_completions
     if not np.any((visible < 0) & (probability < 1.0)):
-        return CONSISTENT, 0, STUCK
-    if log_completions < np.log(ENDING + 0.5):
-        completions = int(np.round(np.exp(log_completions)))
-        moves[0], _ = best_ending(visible, known, mines, e, completions, PATIENCE)
-        if moves[0] >= 0:
-            return CONSISTENT, 1, SEARCHED
-    moves[0] = best_guess(visible, known, mines, e, probability, log_completions)
-    return CONSISTENT, 1, GUESSED
+        return CONSISTENT, 0, STUCK, log_completions
+    moves[0], _ = search_ending(visible, known, mines, e, log_completions)
+    if moves[0] >= 0:
+        return CONSISTENT, 1, SEARCHED, log_completions
+    return CONSISTENT, 0, GUESSED, log_completions
+
+
+@kernel
+def search_ending(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
+) -> tuple[int, float]:
+    """The cell that wins most of the completions and its chance to win; (-1, 0) where they are too many to search."""
+    if log_completions >= np.log(ENDING + 0.5):
+        return -1, 0.0
+    return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
 
 
 @entry

@@ -23,9 +23,7 @@ FREED = 0.04  # worth of each e-fold of safe cells
 def best_guess(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> int:
-    risk = np.zeros(visible.size)
-    coin_tosses(visible, e, probability, risk)
-    shortlist = list_guesses(visible, e, probability, risk)
+    shortlist = list_guesses(visible, e, probability)
     best, choice = -1.0, shortlist[0]
     for cell in shortlist:
         value = outlook(visible, known, mines, e, probability, log_completions, cell, best)
@@ -35,8 +33,10 @@ def best_guess(
 
 
 @kernel
-def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> np.ndarray:
+def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> np.ndarray:
     """The most promising cells, best first; those that no number sees last, the least surrounded first."""
+    risk = np.zeros(visible.size)
+    coin_tosses(visible, e, probability, risk)
     safety, cost = np.zeros(visible.size), np.zeros(visible.size)
     safest = 0.0
     for cell in range(visible.size):
