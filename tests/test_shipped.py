@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from src.compose import build, load_agent
+from src.core.agent import RandomAgent
 from src.core.arena import evaluate
 from tests.test_compositions import composed
 
@@ -31,3 +32,18 @@ def test_the_beginners_network_wins_most_games():
     game = build(composed("env=minesweeper_8x8").env, "env").game
     won = evaluate(game, load_agent("experiments/minesweeper_8x8", "best"), None, 60, 11).total
     assert won.win_rate > 0.7
+
+
+@pytest.mark.parametrize(
+    ("run", "env"),
+    [
+        ("quoridor_ppo", ["env=quoridor", "env.game.distance_maps=true"]),
+        ("deployment_value/deployment", ["env=deployment"]),
+        ("deployment_value/deployment_mirror", ["env=deployment_mirror"]),
+    ],
+)
+def test_networks_of_games_for_two_beat_a_random_player(run: str, env: list[str]):
+    game = build(composed(*env).env, "env").game
+    agent = load_agent(f"experiments/{run}", "best")
+    agent.check(game)
+    assert evaluate(game, agent, RandomAgent(), 4, 11).total.wins >= 3

@@ -22,13 +22,22 @@ class Curriculum:
         self.warm_up, self.promote_at, self.keep = dict(warm_up), promote_at, keep
         self.stage = 0
 
+    def all(self, target: Any) -> list[Any]:
+        """Every environment that is trained in; `target` is the one at the top."""
+        return [*self.warm_up.values(), target]
+
     def env(self, target: Any) -> Any:
-        """The environment to train in now; `target` is the one at the top."""
-        return [*self.warm_up.values(), target][self.stage]
+        """The environment to train in now."""
+        return self.all(target)[self.stage]
+
+    @property
+    def smallest_share(self) -> float:
+        """Of the training, that an environment may have to do with."""
+        return min(1 - self.keep, self.keep / max(len(self.warm_up), 1) or 1)
 
     def mixture(self, target: Any) -> list[tuple[Any, float]]:
         """The environments to train in now with their shares, the newest first, for learners that can mix them."""
-        newest, *climbed = [*self.warm_up.values(), target][self.stage :: -1]
+        newest, *climbed = self.all(target)[self.stage :: -1]
         if not climbed or self.keep == 0:
             return [(newest, 1.0)]
         return [(newest, 1 - self.keep), *((env, self.keep / len(climbed)) for env in climbed)]
@@ -37,3 +46,23 @@ class Curriculum:
         """Take note of an evaluation."""
         if self.promote_at is not None and score >= self.promote_at:
             self.stage = min(self.stage + 1, len(self.warm_up))
+
+
+class Mixture(Curriculum):
+    """Several environments from the first step to the last, in equal shares: the configured one and the others."""
+
+    def __init__(self, others: Mapping[str, Any]) -> None:
+        require(bool(others), "curriculum.others is empty: name the environments to mix in")
+        super().__init__({}, None, keep=1 - 1 / (1 + len(others)))
+        self.others = dict(others)
+
+    def all(self, target: Any) -> list[Any]:
+        return [target, *self.others.values()]
+
+    @property
+    def smallest_share(self) -> float:
+        return 1 - self.keep
+
+    def mixture(self, target: Any) -> list[tuple[Any, float]]:
+        envs = self.all(target)
+        return [(env, 1 / len(envs)) for env in envs]

@@ -1,6 +1,6 @@
 import pytest
 
-from src.core.curriculum import Curriculum
+from src.core.curriculum import Curriculum, Mixture
 from src.core.errors import LabError
 
 
@@ -28,3 +28,22 @@ def test_a_threshold_outside_the_scores_is_refused(threshold):
 def test_a_ladder_without_a_threshold_is_refused():
     with pytest.raises(LabError, match="promote_at"):
         Curriculum({"easy": "easy"}, None)
+
+
+def test_a_mixture_trains_in_all_its_environments_alike_and_never_climbs():
+    mixture = Mixture({"b": "env b", "c": "env c"})
+    mixture.record(1.0)
+    assert mixture.env("target") == "target"
+    assert mixture.all("target") == ["target", "env b", "env c"]
+    assert mixture.mixture("target") == [("target", 1 / 3), ("env b", 1 / 3), ("env c", 1 / 3)]
+    assert mixture.smallest_share == pytest.approx(1 / 3)
+
+
+def test_a_mixture_of_one_is_refused():
+    with pytest.raises(LabError, match="others is empty"):
+        Mixture({})
+
+
+def test_the_smallest_share_is_of_whoever_has_the_least_when_all_is_climbed():
+    assert Curriculum({}, None).smallest_share == 1
+    assert Curriculum({"a": 0, "b": 1}, 0.5, keep=0.3).smallest_share == pytest.approx(0.15)

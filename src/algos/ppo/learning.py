@@ -72,9 +72,9 @@ class PPO:
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
-        for stage in (*curriculum.warm_up.values(), env):
+        for stage in curriculum.all(env):
             agent.check(stage.game)
-        fewest = max(1, round(self.num_envs * min(1 - curriculum.keep, curriculum.keep or 1))) * self.steps_per_env
+        fewest = max(1, round(self.num_envs * curriculum.smallest_share)) * self.steps_per_env
         require(
             fewest >= 2 * self.mini_batches,
             f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} of a rollout",

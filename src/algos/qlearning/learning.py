@@ -69,7 +69,7 @@ class QLearning:
 
     def check(self, env: TableEnv, curriculum: Curriculum) -> None:
         require(curriculum.keep == 0, "curriculum.keep: a table learns from one environment at a time: set it to 0")
-        for stage in (*curriculum.warm_up.values(), env):
+        for stage in curriculum.all(env):
             require_zero_sum(stage)
 
     def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:

@@ -1,0 +1,69 @@
+"""What deployment is worth: the same network fights on both sides, one places its units by itself, the other as told.
+
+    python -m experiments.deployment_value.measure [--games 2000] [--jobs 2]
+
+Every cell is one call of src.evaluate with seats swapped after each game, kept as JSON in results/; a cell that is
+there already is not played again. The table is printed at the end. The bots are the second half of it.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path("experiments/deployment_value")
+ENVS = ("deployment", "deployment_mirror")
+PLACEMENTS = ("deterministic", "front_line", "back_line", "scripted")
+BOTS = ("random", "greedy", "defensive", "tactical")
+
+
+def opponents(run: Path) -> dict[str, list[str]]:
+    """What each opponent is composed of, by its name in the table."""
+    itself = ["opponent=redeployed", "agent@opponent.battle=trained", f"opponent.battle.run={run}"]
+    placed = {f"itself, {name}": [*itself, f"agent/placement@opponent.placement={name}"] for name in PLACEMENTS}
+    return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS}
+
+
+def cell(env: str, name: str, games: int, seed: int) -> Path:
+    return HERE / "results" / f"{env}_{name}_{games}_{seed}.json".replace(", ", "_").replace(" ", "_")
+
+
+def play(env: str, name: str, overrides: list[str], games: int, seed: int) -> None:
+    path, run = cell(env, name, games, seed), HERE / env
+    if path.exists():
+        return
+    path.parent.mkdir(exist_ok=True)
+    who = [f"env={env}", "agent=trained", f"agent.run={run}", *overrides]
+    command = [sys.executable, "-m", "src.evaluate", *who, f"episodes={games}", f"seed={seed}", f"json={path}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def row(env: str, name: str, games: int, seed: int) -> str:
+    result = json.loads(cell(env, name, games, seed).read_text())
+    low, high = (f"{bound:.1%}" for bound in result["win_rate_ci95"])
+    first, second = (f"{result['seats'][seat]['win_rate']:.1%}" for seat in ("first", "second"))
+    rate = f"{result['win_rate']:.1%} ({low}-{high})"
+    return f"| `{env}` | {name} | {result['episodes']:,} | {rate} | {result['draws']} | {first} | {second} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=2000, help="games a cell")
+    parser.add_argument("--seed", type=int, default=2028)
+    parser.add_argument("--jobs", type=int, default=2, help="cells played at once")
+    parser.add_argument("--envs", nargs="+", default=list(ENVS), choices=ENVS)
+    options = parser.parse_args()
+    cells = [(env, name, overrides) for env in options.envs for name, overrides in opponents(HERE / env).items()]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda one: play(one[0], one[1], one[2], options.games, options.seed), cells))
+    print("| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|")
+    for env, name, _ in cells:
+        print(row(env, name, options.games, options.seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Where trained networks put their units: a map of each scenario for each seat.
+
+python -m experiments.deployment_value.placements [--games 300]
+"""
+
+import argparse
+from pathlib import Path
+
+import hydra
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.patches import RegularPolygon
+
+from src.algos.network import NetworkAgent
+from src.compose import CONF, build, load_agent
+from src.core.agent import Agent
+from src.core.seeding import generator
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.world import World
+
+HERE = Path("experiments/deployment_value")
+ENVS = ("deployment", "deployment_mirror")
+SEATS = ("first", "second")
+
+
+def composed(env: str) -> tuple[DeploymentGame, Agent]:
+    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = hydra.compose("evaluate", [f"env={env}", "agent=tactical"])
+    return build(cfg.env, "env").game, build(cfg.agent, "agent")
+
+
+def deployments(game: DeploymentGame, agent: Agent, opponent: Agent, seat: int, games: int) -> np.ndarray:
+    """(games, S) the cell of each unit of the agent in `seat` when the battle begins; -1 where a slot is empty."""
+    rngs = [generator(2028, "placements", seat, number) for number in range(games)]
+    states = [game.initial(rng) for rng in rngs]
+    slots = game.world.units.size // 2
+    while states[0].phase == "deployment":
+        player = agent if game.to_move(states[0]) == seat else opponent
+        for state, decision in zip(states, player.decide_batch(game, states, rngs), strict=True):
+            assert decision.action is not None
+            game.play(state, decision.action)
+    units = np.stack([state.games.units[state.i] for state in states])[:, seat * slots : (seat + 1) * slots]
+    return np.where(units["deployed"], units["start"], -1)
+
+
+def draw(axes: Axes, game: DeploymentGame, seat: int, placed: np.ndarray, likeliest: np.ndarray) -> None:
+    world = game.world
+    counts = np.bincount(placed[placed >= 0], minlength=world.cells.size) / len(placed)
+    for cell in range(world.cells.size):
+        axes.add_patch(
+            RegularPolygon(
+                centre(world.columns, cell),
+                6,
+                radius=0.577,
+                orientation=np.pi / 6,
+                facecolor=colour(world, cell, counts[cell] / max(counts.max(), 1e-9)),
+                edgecolor="#0072b2" if cell in world.hexes[seat] else "#d0d0d0",
+                linewidth=1.2 if cell in world.hexes[seat] else 0.4,
+                zorder=2 if cell in world.hexes[seat] else 1,
+            )
+        )
+    names = [unit.id for unit in game.scenario.rosters[seat]]
+    for name, cell in zip(names, likeliest[likeliest >= 0], strict=True):
+        ink = "white" if counts[cell] > 0.5 * counts.max() else "black"
+        axes.text(*centre(world.columns, int(cell)), name, ha="center", va="center", fontsize=6, color=ink, zorder=3)
+    axes.set_title(f"{SEATS[seat]} player, {len(placed)} deployments", fontsize=9)
+    axes.set_aspect("equal")
+    axes.autoscale_view()
+    axes.axis("off")
+
+
+def centre(columns: int, cell: int) -> tuple[float, float]:
+    """Odd columns lie half a hex lower."""
+    row, column = divmod(cell, columns)
+    return column * 0.866, -(row + 0.5 * (column % 2))
+
+
+def colour(world: World, cell: int, share: float) -> str:
+    here = world.cells[cell]
+    if not here["is_open"]:
+        return "#555555"
+    if share > 0:
+        return to_hex(plt.get_cmap("YlOrBr")(0.15 + 0.85 * share))
+    return "#cce5df" if here["objective"] >= 0 else "white"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=300, help="deployments a seat")
+    games = parser.parse_args().games
+    for env in ENVS:
+        game, opponent = composed(env)
+        agent = load_agent(str(HERE / env), "best")
+        assert isinstance(agent, NetworkAgent)
+        figure, axes = plt.subplots(1, 2, figsize=(12, 5.2), layout="constrained")
+        for seat in (0, 1):
+            agent.greedy = True
+            likeliest = deployments(game, agent, opponent, seat, 1)[0]
+            agent.greedy = False
+            draw(axes[seat], game, seat, deployments(game, agent, opponent, seat, games), likeliest)
+        figure.savefig(HERE / env / "placements.png", dpi=110)
+        print(HERE / env / "placements.png")
+
+
+if __name__ == "__main__":
+    main()
