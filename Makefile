@@ -52,5 +52,5 @@ $(VENV)/installed: setup.cfg constraints.txt
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev]'
+	$(PIP) --editable '.[test,dev,sweep,ray,slurm,tensorboard]'
 	touch $@

@@ -1,7 +1,6 @@
 """From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
 
 import inspect
-import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +22,6 @@ from src.core.agent import Agent, require_traits
 from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.run import checkpoint_path
-
-log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
 
@@ -139,15 +136,13 @@ def resolved(cfg: DictConfig) -> dict[str, Any]:
 def discard_if_refused(directory: Path) -> Iterator[None]:
     """Hydra writes its notes into the run directory before it asks us: take them back when the run is refused.
 
-    The jobs of a sweep keep theirs, with the reason in the log.
+    The jobs of a sweep keep theirs, beside the reason.
     """
     try:
         yield
-    except Exception as error:
+    except Exception:
         hydra_config = HydraConfig.get()
-        if hydra_config.mode == RunMode.MULTIRUN:
-            log.error("refused: %s", error)
-        elif hydra_config.output_subdir is not None:
+        if hydra_config.mode != RunMode.MULTIRUN and hydra_config.output_subdir is not None:
             shutil.rmtree(directory / hydra_config.output_subdir)
             chosen_by_user = any(override.startswith("hydra.run.dir=") for override in hydra_config.overrides.hydra)
             if not chosen_by_user and not any(directory.iterdir()):

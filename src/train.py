@@ -9,10 +9,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from src.core import ranks
 from src.core.cli import launch
 from src.core.errors import require
 
 log = logging.getLogger(__name__)
+
+NOTHING_WRITTEN = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
@@ -20,31 +23,41 @@ def main(cfg: DictConfig) -> float:
     # Imported here, so that --help answers without them.
     from src import compose, schema
     from src.core import report
-    from src.core.run import Run
+    from src.core.follower import Follower
+    from src.core.run import Run, is_finished
+    from src.core.sweep import recorded
 
-    directory = Path(os.path.relpath(HydraConfig.get().runtime.output_dir))
+    directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_if_refused(directory):
+        require(sweep is None or ranks.world() == 1, "torchrun trains one run: start a sweep without it")
         if cfg.resume is None:
-            require(not (directory / "config.yaml").exists(), f"{directory} holds a run already: resume={directory}")
+            free = sweep is not None or ranks.rank() > 0 or not (directory / "config.yaml").exists()
+            require(free, f"{directory} holds a run already: resume={directory}")
         else:  # a run brings its configuration along, but where to report is decided here and now
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
         cfg = compose.checked(cfg, schema.Train)
-        cfg.composition.sweep = cfg.composition.sweep or sweep_name()
+        cfg.composition.sweep = cfg.composition.sweep or sweep
+        if sweep is not None and is_finished(directory, compose.resolved(cfg)):
+            log.info("%s was finished before", directory)
+            return recorded(directory, cfg.optimized_metric)
         require(cfg.evaluation.episodes >= 1, "evaluation.episodes: a score needs at least one game")
         env = compose.build(cfg.env, "env")
         compose.require_algorithm_fits(cfg, env.game)
         report.require_measured(cfg.optimized_metric, env)
         algo, curriculum = compose.build(cfg.algo, "algo"), compose.build(cfg.curriculum, "curriculum")
+        together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
+        require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
         algo.check(env, curriculum)
         tracker = compose.build(cfg.logger.tracker, "logger.tracker")
 
-    with Run(directory, compose.resolved(cfg), tracker) as run:
+    with (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
         metrics, lines = report.score_metrics(scores), report.every_reply(env.game, agent)
         run.finish(metrics, report.scores_as_dict(env.game, scores, lines))
-    report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
+    if ranks.rank() == 0:
+        report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
     log.info("everything is in %s", directory)
     return metrics[cfg.optimized_metric]
 
@@ -52,6 +65,16 @@ def main(cfg: DictConfig) -> float:
 def sweep_name() -> str | None:
     hydra_config = HydraConfig.get()
     return Path(hydra_config.sweep.dir).name if hydra_config.mode == RunMode.MULTIRUN else None
+
+
+def arrange(arguments: list[str]) -> list[str]:
+    """Of the ranks that learn together only the first has a directory of its own."""
+    if any(argument.startswith("hydra.sweep.dir=") for argument in arguments):
+        from src.core.sweep import require_same_jobs
+
+        require_same_jobs(arguments)
+    arguments = continue_run(arguments)
+    return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]
 
 
 def continue_run(arguments: list[str]) -> list[str]:
@@ -69,4 +92,5 @@ def continue_run(arguments: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    launch(main, continue_run)
+    with ranks.joined():
+        launch(main, arrange)

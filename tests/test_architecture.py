@@ -10,7 +10,7 @@ from tests.lab import ROOT
 
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
-ENTRY_POINTS = {"train", "evaluate", "engine", "play", "play_local", "compose"}  # compose is what they share
+ENTRY_POINTS = {"train", "evaluate", "engine", "play", "play_local", "sweep", "compose"}  # compose is what they share
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
     "core": {"core"},

@@ -1,5 +1,6 @@
 """Reads the records of an offline wandb run: a log of checksummed chunks in 32 KiB blocks, as LevelDB writes them."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,20 @@ def offline_file(run_directory: Path) -> Path:
 
 def history(path: Path) -> list[dict[str, str]]:
     """The logged rows, each value as the JSON text wandb keeps."""
-    return [
-        {item.key or ".".join(item.nested_key): item.value_json for item in record.history.item}
-        for record in records(path)
-        if record.WhichOneof("record_type") == "history"
-    ]
+    rows = of_kind(path, "history")
+    return [{item.key or ".".join(item.nested_key): item.value_json for item in row.item} for row in rows]
+
+
+def of_kind(path: Path, kind: str) -> list[Any]:
+    """Such as "metric", "artifact" or "run"."""
+    return [getattr(record, kind) for record in records(path) if record.WhichOneof("record_type") == kind]
 
 
 def run_record(path: Path) -> Any:
-    return next(record.run for record in records(path) if record.WhichOneof("record_type") == "run")
+    return of_kind(path, "run")[0]
+
+
+def summary(path: Path) -> dict[str, Any]:
+    """What is left of the metrics once the run is over."""
+    updates = [item for record in of_kind(path, "summary") for item in record.update]
+    return {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in updates}

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from src.algos.network import Compute
+from src.core import ranks
 from src.core.errors import require
 
 
@@ -40,12 +41,23 @@ class Optimizer:
             group["lr"] = self.current_lr
         self._adamw.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()
+        self._average_gradients()  # before they are scaled back, so that all ranks see the same overflow
         self._scaler.unscale_(self._adamw)
         norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.max_grad_norm)
         self._scaler.step(self._adamw)
         self._scaler.update()
         self.done += 1
         return norm
+
+    def _average_gradients(self) -> None:
+        """Over the ranks, all in one message: the gradient of the batch that theirs are parts of."""
+        if ranks.world() == 1:
+            return
+        gradients = [weight.grad for weight in self.net.parameters() if weight.grad is not None]
+        joined = ranks.mean(torch.cat([gradient.flatten() for gradient in gradients]))
+        parts = joined.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
     def state(self) -> dict[str, Any]:
         return {

@@ -5,10 +5,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from src.core import ranks
 from src.core.agent import Agent
 from src.core.errors import LabError, require
 from src.core.game import Game, Trait, seen_from
@@ -93,6 +94,15 @@ class _Match:
     tallies: Counter = field(default_factory=Counter)
 
 
+class _Ended(NamedTuple):
+    """What is left to tell of a game."""
+
+    outcome: int  # for the agent that is being scored
+    seat: int
+    figures: dict[str, float]
+    group: str | None
+
+
 def evaluate(
     game: Game,
     agent: Agent,
@@ -107,14 +117,15 @@ def evaluate(
     """Play `episodes` games. In two-player games the agent changes seats after each, and two games in a row share
     their start: one of `starts`, or `opening_plies` random moves.
 
-    Game i depends on the seed and i alone, never on how many games are played or how many in step. A learner that
-    selects by its evaluations draws them from a `stream` of its own, or the final figure would be of games it was
-    selected for.
+    Game i depends on the seed and i alone, never on how many games are played or how many in step, so ranks that learn
+    together play a share of them each. A learner that selects by its evaluations draws them from a `stream` of its own,
+    or the final figure would be of games it was selected for.
     """
     began = time.perf_counter()
     finished: list[_Match] = []
-    for first in range(0, episodes, agent.games_in_step):
-        numbers = range(first, min(first + agent.games_in_step, episodes))
+    mine = range(ranks.rank(), episodes, ranks.world())
+    for first in range(0, len(mine), agent.games_in_step):
+        numbers = mine[first : first + agent.games_in_step]
         matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
         for number, match in zip(numbers, matches, strict=True):
             pair = number // game.players
@@ -124,13 +135,15 @@ def evaluate(
                 match.state = random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
         _play_out(game, matches)
         finished += matches
-        on_progress(len(finished))
+        on_progress(len(finished) * ranks.world())
+    shares = ranks.gather([_ended(game, agent, match) for match in finished])
+    games = [shares[number % len(shares)][number // len(shares)] for number in range(episodes)]
     return Score(
-        outcomes=[_own_outcome(match) for match in finished],
-        seats=[match.seat for match in finished],
+        outcomes=[ended.outcome for ended in games],
+        seats=[ended.seat for ended in games],
         seconds=time.perf_counter() - began,
-        figures=_mean_figures(game, agent, finished),
-        groups=[game.group(match.state) for match in finished],
+        figures={key: float(np.mean([ended.figures[key] for ended in games])) for key in games[0].figures},
+        groups=[ended.group for ended in games],
     )
 
 
@@ -213,13 +226,10 @@ def _own_outcome(match: _Match) -> int:
     return seen_from(match.seat, match.outcome)
 
 
-def _mean_figures(game: Game, agent: Agent, matches: list[_Match]) -> dict[str, float]:
-    """A tally x gives two: how often it happened a game, and the share of games won in which it never did."""
-    rows = []
-    for match in matches:
-        row = dict(game.figures(match.state))
-        for key in agent.tallies:
-            row[key] = match.tallies[key]
-            row[f"won_without_{key}"] = _own_outcome(match) == 1 and match.tallies[key] == 0
-        rows.append(row)
-    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+def _ended(game: Game, agent: Agent, match: _Match) -> _Ended:
+    """A tally x gives two figures: how often it happened, and whether the game was won without its ever happening."""
+    figures, outcome = dict(game.figures(match.state)), _own_outcome(match)
+    for key in agent.tallies:
+        figures[key] = match.tallies[key]
+        figures[f"won_without_{key}"] = outcome == 1 and match.tallies[key] == 0
+    return _Ended(outcome, match.seat, figures, game.group(match.state))

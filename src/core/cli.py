@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
+from src.core import ranks
 from src.core.errors import LabError
 
 
@@ -17,13 +18,21 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     except KeyboardInterrupt:
         sys.exit("stopped")
     except Exception as error:
-        causes = list(_causes(error))
-        mistake = next((str(cause) for cause in causes if isinstance(cause, LabError)), None)
-        if mistake is None and type(causes[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
-            mistake = "\n".join(dict.fromkeys(str(cause).strip() for cause in causes))
-        if mistake is None or wants_traceback:
+        sentence = mistake(error)
+        if sentence is None or wants_traceback:
             raise
-        sys.exit(f"error: {mistake}")
+        sys.exit(f"error: {sentence}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {sentence}")
+
+
+def mistake(error: BaseException) -> str | None:
+    """What the user got wrong, or None where the error is a bug of ours."""
+    causes = list(_causes(error))
+    told = next((str(cause) for cause in causes if isinstance(cause, LabError)), None)
+    if told is None and type(causes[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
+        told = "\n".join(dict.fromkeys(str(cause).strip() for cause in causes))
+        if "Could not find 'hydra/" in told:
+            told += "\nlaunchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
+    return told
 
 
 def refuse_multirun(arguments: list[str]) -> list[str]:

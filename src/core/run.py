@@ -13,11 +13,12 @@ import numpy as np
 import yaml
 from filelock import FileLock, Timeout
 
-from src.core import checkpoint
+from src.core import checkpoint, ranks
 from src.core.console import progress_bar
 from src.core.curve import draw_curve
 from src.core.errors import LabError
 from src.core.files import write_atomic
+from src.core.provenance import provenance
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
 
@@ -46,7 +47,7 @@ class Run:
             self._restored = self._load_last()
             write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
             if self._tracker is not None:
-                self._tracker.start(self.directory, self._config)
+                self._tracker.start(self.directory, {**self._config, "provenance": provenance()})
         except BaseException:
             self._lock.release()
             raise
@@ -62,6 +63,8 @@ class Run:
         self.log(self._logged_step, metrics)
         self._draw(metrics)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
+        if self._tracker is not None:
+            self._tracker.results(self.directory, result)
 
     def _draw(self, metrics: Mapping[str, float]) -> None:
         path = self.directory / "win_rate.png"
@@ -91,11 +94,11 @@ class Run:
         """What was last saved, or None where the run has to begin; the log goes back to that moment too."""
         if self._restored is None:
             self._log.keep(0)
-            return None
+            return ranks.from_first(None)
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
-        return self._restored["learner"]
+        return ranks.from_first(self._restored["learner"])
 
     def _load_last(self) -> dict[str, Any] | None:
         path = self._path("last")
@@ -107,9 +110,7 @@ class Run:
         return saved
 
     def _configuration(self) -> str:
-        """A digest of what makes the run what it is; where it is tracked does not."""
-        essence = {key: value for key, value in self._config.items() if key not in ("logger", "resume")}
-        return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()
+        return _digest(self._config)
 
     def save(self, learner: dict[str, Any]) -> None:
         checkpoint.save(
@@ -126,7 +127,7 @@ class Run:
         self._saved = time.monotonic()
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
-        if time.monotonic() - self._saved >= self._checkpoint_seconds:
+        if ranks.from_first(time.monotonic() - self._saved >= self._checkpoint_seconds):
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
@@ -136,7 +137,7 @@ class Run:
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
 
     def best(self) -> dict[str, Any]:
-        return checkpoint.load(self._path("best"))["learner"]
+        return ranks.from_first(checkpoint.load(self._path("best"))["learner"])
 
     def _path(self, name: str) -> Path:
         return checkpoint_path(self.directory, name)
@@ -144,3 +145,21 @@ class Run:
 
 def checkpoint_path(directory: Path, name: str) -> Path:
     return directory / "checkpoints" / f"{name}.safetensors"
+
+
+def is_finished(directory: Path, config: dict[str, Any]) -> bool:
+    """Whether a run of this configuration came to its end there; a directory that holds another run is refused."""
+    path = directory / "config.yaml"
+    if not path.exists():
+        return False
+    if _digest(yaml.safe_load(path.read_text())) != _digest(config):
+        raise LabError(
+            f"{directory} holds a run of other settings: go on with a sweep by the command it was begun with"
+        )
+    return (directory / "eval.json").exists()
+
+
+def _digest(config: dict[str, Any]) -> str:
+    """Of what makes a run what it is; where it is tracked does not."""
+    essence = {key: value for key, value in config.items() if key not in ("logger", "resume")}
+    return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()

@@ -3,7 +3,8 @@
 import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,8 @@ from src.core.errors import require
 log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
+BEST_OF = ("eval/score", "eval/win_rate", "train/win_rate")  # whose highest value a summary holds beside the last
+SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 
 
 class WandbTracker:
@@ -35,6 +38,10 @@ class WandbTracker:
 
         if self._run is not None:
             self._guard("log", lambda: self._run.log({name: wandb.Image(str(path))}))
+
+    def results(self, directory: Path, result: Mapping[str, Any]) -> None:
+        if self._run is not None:
+            self._guard("keep the results", lambda: self._keep(directory, result))
 
     def finish(self, failed: bool) -> None:
         if self._run is not None:
@@ -63,6 +70,24 @@ class WandbTracker:
         )
         self._run.define_metric("step")
         self._run.define_metric("*", step_metric="step")
+        for name in BEST_OF:
+            self._run.define_metric(name, step_metric="step", summary="max,last")
+
+    def _keep(self, directory: Path, result: Mapping[str, Any]) -> None:
+        """The checkpoints, and the evaluation as a table, as artifacts of the run."""
+        import wandb
+
+        weights = wandb.Artifact(f"checkpoints-{self._run.id}", "model")
+        for path in sorted((directory / "checkpoints").glob("*.safetensors")):
+            weights.add_file(
+                str(path.resolve()), policy="immutable", skip_cache=True
+            )  # read from where it is, not from a copy
+        evaluation = wandb.Artifact(f"evaluation-{self._run.id}", "evaluation")
+        evaluation.add_file(str((directory / "eval.json").resolve()), policy="immutable", skip_cache=True)
+        with _staged_in(Path(self._run.dir).parent):
+            evaluation.add(wandb.Table(columns=["against", *SCORE_COLUMNS], data=_score_rows(result)), "scores")
+        for artifact in (weights, evaluation):
+            self._run.log_artifact(artifact)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
         try:
@@ -74,3 +99,27 @@ class WandbTracker:
 
                 wandb.teardown()
             log.warning("wandb could not %s (%s); the run goes on, its figures are in metrics.csv", what, error)
+
+
+def _score_rows(result: Mapping[str, Any]) -> list[list[Any]]:
+    scores = {name: {**score, **_ends(score)} for name, score in result["scores"].items()}
+    return [[name, *(score[column] for column in SCORE_COLUMNS)] for name, score in scores.items()]
+
+
+def _ends(score: Mapping[str, Any]) -> dict[str, float]:
+    low, high = score["win_rate_ci95"]
+    return {"low": low, "high": high}
+
+
+@contextlib.contextmanager
+def _staged_in(directory: Path) -> Iterator[None]:
+    """wandb would keep what it has to upload in the home directory; with the run it can be synced from there."""
+    before = os.environ.get("WANDB_DATA_DIR")
+    os.environ["WANDB_DATA_DIR"] = str(directory.resolve())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["WANDB_DATA_DIR"]
+        else:
+            os.environ["WANDB_DATA_DIR"] = before

@@ -80,6 +80,9 @@ def test_the_tracker_is_told_how_a_run_ended(tmp_path):
         def picture(self, name, path):
             pass
 
+        def results(self, directory, result):
+            pass
+
         def finish(self, failed):
             self.ends.append(failed)
 

@@ -19,6 +19,9 @@ class Recorder:
     def picture(self, name, path):
         pass
 
+    def results(self, directory, result):
+        pass
+
     def finish(self, failed):
         pass
 

@@ -21,6 +21,7 @@ from src.algos.network import (
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, normalised, ppo_update
+from src.core import ranks
 from src.core.agent import SelfPlay
 from src.core.algorithm import Environment
 from src.core.curriculum import Curriculum
@@ -31,6 +32,7 @@ from src.core.run import Run
 
 class PPO:
     needs: frozenset[Trait] = frozenset()
+    many_ranks = True  # torchrun may start it
 
     def __init__(
         self,
@@ -74,7 +76,11 @@ class PPO:
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
         for stage in curriculum.all(env):
             agent.check(stage.game)
-        fewest = max(1, round(self.num_envs * curriculum.smallest_share)) * self.steps_per_env
+        require(
+            self.num_envs % ranks.world() == 0,
+            f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
+        )
+        fewest = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share)) * self.steps_per_env
         require(
             fewest >= 2 * self.mini_batches,
             f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} of a rollout",
@@ -108,7 +114,7 @@ class Learning:
             warm_up=algo.warm_up,
         )
         self.random = torch.Generator(algo.compute.where)
-        self.random.manual_seed(int(run.generator("sampling").integers(2**62)))
+        self.random.manual_seed(int(run.generator("sampling", *ranks.stream()).integers(2**62)))
         self.steps = self.updates = 0
         self.groups: list[Rollouts] = []
         self.opponent: dict[str, Any] | None = None  # the weights of the learner as its own opponent
@@ -121,7 +127,7 @@ class Learning:
         with run.progress("steps", algo.total_steps, self.steps) as advance:
             while self.steps < algo.total_steps and self.optimizer.progress < 1:
                 figures = self._update()
-                self.optimizer.progress = spent(self.steps / algo.total_steps, algo.seconds, run)
+                self.optimizer.progress = ranks.from_first(spent(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
                 if self.updates % algo.eval_every == 0 or finished:
                     self._evaluate(figures)
@@ -141,13 +147,14 @@ class Learning:
                 group.frontier_mask(self.updates < algo.frontier_mask_until_updates)
             ended = group.collect(self.fast, self.net, algo.gamma, algo.gae_lambda, self.random)
             totals = {name: totals[name] + float(ended[name]) for name in totals}
-            self.steps += group.envs.num_envs * group.steps
+            self.steps += group.envs.num_envs * group.steps * ranks.world()
         losses = self._learn()
         self.updates += 1
         figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
         require_sound(self.net, self.steps)
         for group in self.groups:
             figures |= group.figures()
+        figures, totals = _mean_of(ranks.gather(figures)), _sum_of(ranks.gather(totals))
         games = max(totals["games"], 1)
         means = {f"train/episode_{name}": totals[name] / games for name in ("return", "length")}
         return {**figures, **means, "train/win_rate": totals["won"] / games, "train/episodes": totals["games"]}
@@ -159,7 +166,7 @@ class Learning:
                 for batch in group.buffer.minibatches(algo.mini_batches, self.random):
                     batch = batch._replace(advantages=normalised(batch.advantages))
                     losses = ppo_update(self.fast, self.optimizer, batch, algo.losses, algo.compute)
-            if algo.target_kl is not None and float(losses["approx_kl"]) > algo.target_kl:
+            if algo.target_kl is not None and float(ranks.mean(losses["approx_kl"])) > algo.target_kl:
                 break
         return losses
 
@@ -181,11 +188,12 @@ class Learning:
             self.groups = self._deal_groups()
 
     def _deal_groups(self) -> list[Rollouts]:
-        """A group of environments for each board of the current mixture."""
+        """A group of environments for each board of the current mixture, of which each rank has its share."""
         algo, groups = self.algo, []
         for number, (env, share) in enumerate(self.curriculum.mixture(self.env)):
-            envs = env.vectorize(max(1, round(algo.num_envs * share)), algo.compute.where)
-            seed = int(self.run.generator("envs", self.curriculum.stage, number).integers(2**31))
+            envs = env.vectorize(max(1, round(algo.num_envs // ranks.world() * share)), algo.compute.where)
+            name = ("envs", self.curriculum.stage, number, *ranks.stream())
+            seed = int(self.run.generator(*name).integers(2**31))
             groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed))
         return groups
 
@@ -202,14 +210,16 @@ class Learning:
         return weights_of(self.net, self.env.observation_space.shape, self.env.game.num_actions, dtype)
 
     def _state(self) -> dict[str, Any]:
+        own = {"random": self.random.get_state(), "groups": [group.state() for group in self.groups]}
+        first, *others = ranks.gather(own)
         return {
             **self._weights(),
             "optimizer": self.optimizer.state(),
-            "random": self.random.get_state(),
+            **first,
+            "other_ranks": others,
             "steps": self.steps,
             "updates": self.updates,
             "stage": self.curriculum.stage,
-            "groups": [group.state() for group in self.groups],
             "opponent": self.opponent,
         }
 
@@ -217,6 +227,7 @@ class Learning:
         """Deal the games, or go on with those that were saved."""
         saved = self.saved
         if saved is not None:
+            saved = _of_this_rank(saved)
             self.net.load_state_dict(saved["weights"])
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
@@ -225,3 +236,21 @@ class Learning:
         self.groups = self._deal_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
+
+
+def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
+    """What was saved, with the games of this rank; those of the first stand where a single process has its own."""
+    others = saved.get("other_ranks", [])
+    require(
+        len(others) + 1 == ranks.world(),
+        f"this run was learned by {len(others) + 1} ranks, and now there are {ranks.world()}: resume it with as many",
+    )
+    return {**saved, **others[ranks.rank() - 1]} if ranks.rank() > 0 else saved
+
+
+def _mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
+    return {name: total / len(rows) for name, total in _sum_of(rows).items()}
+
+
+def _sum_of(rows: list[dict[str, float]]) -> dict[str, float]:
+    return {name: sum(row[name] for row in rows) for name in rows[0]}

@@ -9,6 +9,7 @@ from torch import Tensor
 from src.algos.network import Compute
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.buffer import Batch
+from src.core import ranks
 from src.nets.losses import mine_loss
 from src.nets.masked import MaskedCategorical
 
@@ -47,7 +48,7 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
         hidden = batch.masks[:, : mines.shape[1]] & mines.any(
             dim=1, keepdim=True
         )  # before the first reveal none is laid
-        losses["mine_loss"] = mine_loss(heads.mine, mines.float(), hidden)
+        losses["mine_loss"] = mine_loss(heads.mine, mines.float(), hidden, ranks.mean(hidden.sum()))
         loss = loss + weights.aux_mine_weight * losses["mine_loss"]
     with torch.no_grad():
         approx_kl = (log_ratio.exp() - 1 - log_ratio).mean()  # Schulman's estimator: never negative, little variance
@@ -71,4 +72,10 @@ def value_loss(value: Tensor, old: Tensor, returns: Tensor, clip_eps_v: float | 
 
 
 def normalised(advantages: Tensor) -> Tensor:
-    return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    """By mean and deviation over the batch, of which each rank holds as large a part."""
+    if ranks.world() == 1:
+        return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    centred = advantages - ranks.mean(advantages.mean())
+    size = advantages.numel() * ranks.world()
+    variance = ranks.mean(centred.square().sum()) * ranks.world() / (size - 1)
+    return centred / (variance.sqrt() + 1e-8)

@@ -1,0 +1,153 @@
+"""A sweep on disk: the jobs in its directory, read back from what each of them left there."""
+
+import csv
+import io
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich import box
+from rich.table import Table
+
+from src.core.arena import wilson_interval
+from src.core.errors import require
+from src.core.report import as_percent
+from src.core.runlog import RunLog
+
+DIRECTORY = "hydra.sweep.dir="  # on the command line
+COMMAND = "command.txt"  # in the directory of a sweep: what goes on with it
+FAILED = "failed.txt"  # in the directory of a job that failed: why, in its first line
+RATES = ("win_rate", "draw_rate", "loss_rate")  # shares of the games of an evaluation, which have an interval
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str  # of its directory
+    parameters: dict[str, str]
+    metric: str | None  # what the sweep goes by; None where the job was refused
+    result: float | None
+    interval: tuple[float, float] | None
+    status: str
+
+
+def require_same_jobs(arguments: Sequence[str]) -> None:
+    """Refuse to go on with a sweep by a command that makes other jobs, before anything of it is written over."""
+    directory = next(word.split("=", 1)[1].strip("'\"") for word in arguments if word.startswith(DIRECTORY))
+    path = Path(directory, COMMAND)
+    if path.exists():
+        text = path.read_text().strip()
+        same = _job_words(shlex.split(text)[3:]) == _job_words(arguments)
+        require(same, f"{directory} is the sweep of another command: go on with it by {text}")
+
+
+def _job_words(arguments: Sequence[str]) -> list[str]:
+    """What makes the jobs what they are, and in which order; where they run and report does not."""
+    return [word for word in arguments if not word.startswith(("-", "hydra.", "hydra/", "launcher=", "logger"))]
+
+
+def read_jobs(sweep: Path) -> list[Job]:
+    """Every job that was begun, in order."""
+    directories = [path.parent.parent for path in sweep.glob("*/.hydra/overrides.yaml")]
+    require(bool(directories), f"{sweep} is not a sweep directory: no job was begun in it")
+    return [_read_job(directory) for directory in sorted(directories, key=lambda path: (len(path.name), path.name))]
+
+
+def _read_job(directory: Path) -> Job:
+    overrides = yaml.safe_load((directory / ".hydra/overrides.yaml").read_text())
+    pairs = (override.lstrip("+").partition("=") for override in overrides)
+    parameters = {key: value for key, _, value in pairs}
+    config = directory / "config.yaml"
+    metric = yaml.safe_load(config.read_text())["optimized_metric"] if config.exists() else None
+    if (directory / FAILED).exists():
+        reason = (directory / FAILED).read_text().splitlines()[0]
+        return Job(directory.name, parameters, metric, None, None, f"failed: {reason}")
+    if metric is None or not (directory / "eval.json").exists():
+        return Job(directory.name, parameters, metric, None, None, "not finished")
+    result = recorded(directory, metric)
+    return Job(directory.name, parameters, metric, result, _interval(directory, metric, result), "finished")
+
+
+def recorded(directory: Path, metric: str) -> float:
+    """What a finished run logged last under that name."""
+    _, values = RunLog(directory, None).column(metric)
+    require(bool(values), f"{directory} has no {metric} in its metrics.csv")
+    return values[-1]
+
+
+def _interval(directory: Path, metric: str, result: float) -> tuple[float, float] | None:
+    if metric.split("/")[-1] not in RATES:
+        return None
+    games = round(recorded(directory, "eval/episodes"))
+    return wilson_interval(round(result * games), games)
+
+
+def as_table(title: str, jobs: Sequence[Job]) -> Table:
+    """For people: only the parameters in which jobs differ, or all where they do not."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    names = _parameters(jobs)
+    varied = [name for name in names if len({job.parameters.get(name) for job in jobs}) > 1] or names
+    metric = next((job.metric for job in jobs if job.metric is not None), "result")
+    table.add_column("job", justify="right", no_wrap=True)
+    for heading in _short(varied):
+        table.add_column(heading, justify="right", overflow="fold")
+    for heading in (metric, "95% range"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("status")
+    for job in jobs:
+        values = (_rounded(job.parameters.get(name, "")) for name in varied)
+        table.add_row(job.name, *values, _shown(job), _shown_interval(job), job.status, style=_style(job))
+    return table
+
+
+def _short(keys: Sequence[str]) -> list[str]:
+    """The last part of each key, where that tells them apart."""
+    ends = [key.split(".")[-1] for key in keys]
+    return [end if ends.count(end) == 1 else key for key, end in zip(keys, ends, strict=True)]
+
+
+def _rounded(value: str) -> str:
+    """Numbers that a search has drawn have digits that nobody reads."""
+    try:
+        return f"{float(value):.4g}" if len(value) > 8 else value
+    except ValueError:
+        return value
+
+
+def _parameters(jobs: Sequence[Job]) -> list[str]:
+    return list(dict.fromkeys(name for job in jobs for name in job.parameters))
+
+
+def _shown(job: Job) -> str:
+    if job.result is None:
+        return "-"
+    return f"{job.result:.4g}" if job.interval is None else as_percent(job.result)
+
+
+def _shown_interval(job: Job) -> str:
+    return "-" if job.interval is None else f"{100 * job.interval[0]:.1f}-{100 * job.interval[1]:.1f}%"
+
+
+def _style(job: Job) -> str | None:
+    return "red" if job.status.startswith("failed") else None
+
+
+def as_csv(jobs: Sequence[Job]) -> str:
+    """For programs: every parameter, and figures as they are."""
+    rows = list(_rows(jobs))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _rows(jobs: Sequence[Job]) -> Iterator[dict[str, Any]]:
+    names = _parameters(jobs)
+    for job in jobs:
+        low, high = job.interval or (None, None)
+        parameters = {name: job.parameters.get(name) for name in names}
+        result = {"metric": job.metric, "result": job.result, "low": low, "high": high, "status": job.status}
+        yield {"job": job.name, **parameters, **result}

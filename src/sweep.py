@@ -1,0 +1,81 @@
+"""The jobs of a sweep as a table: when it ends, however it ends, or at any time: python -m src.sweep <sweep dir>."""
+
+import atexit
+import io
+import logging
+import os
+import shlex
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.experimental.callback import Callback
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from src.core import sweep
+from src.core.cli import launch, mistake
+from src.core.errors import require
+from src.core.files import write_atomic
+
+log = logging.getLogger(__name__)
+
+
+class SweepTable(Callback):
+    """What Hydra calls when a sweep begins, and around each of its jobs."""
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Hydra says nothing when a sweep ends in an error, so the table waits for the end of the process."""
+        directory = Path(os.path.relpath(config.hydra.sweep.dir))
+        words = [word for word in sys.argv[1:] if not word.startswith(sweep.DIRECTORY)]
+        command = shlex.join(["python", "-m", "src.train", *words, f"{sweep.DIRECTORY}{directory}"])
+        write_atomic(directory / sweep.COMMAND, f"{command}\n")
+        atexit.register(conclude, directory)
+
+    def on_job_start(self, config: DictConfig, **_: Any) -> None:
+        if config.hydra.mode == RunMode.MULTIRUN:
+            Path(config.hydra.runtime.output_dir, sweep.FAILED).unlink(missing_ok=True)
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
+        """Keep the reason of a failure with the job: Hydra raises the first one only, once all have ended."""
+        if config.hydra.mode == RunMode.MULTIRUN and job_return.status == JobStatus.FAILED:
+            error = job_return._return_value  # the property raises it
+            reason = (
+                mistake(error) or f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error))}"
+            )
+            log.error("failed: %s", reason)
+            write_atomic(Path(config.hydra.runtime.output_dir, sweep.FAILED), f"{reason}\n")
+
+
+def conclude(directory: Path) -> None:
+    if not any(directory.glob("*/.hydra/overrides.yaml")):
+        return  # it was refused before any job began
+    jobs = show(directory)
+    print(f"the table is in {directory}/sweep.csv")
+    if any(job.status != "finished" for job in jobs):
+        print(f"to go on with the sweep: {(directory / sweep.COMMAND).read_text()}", end="")
+
+
+def show(directory: Path) -> list[sweep.Job]:
+    """Print the table, and write it into the sweep directory as text and as CSV."""
+    from rich.console import Console
+
+    jobs, text = sweep.read_jobs(directory), io.StringIO()
+    table = sweep.as_table(str(directory), jobs)
+    for console in (Console(), Console(file=text, width=160)):
+        console.print(table)
+    write_atomic(directory / "sweep.txt", text.getvalue())
+    write_atomic(directory / "sweep.csv", sweep.as_csv(jobs))
+    return jobs
+
+
+def main() -> None:
+    named = len(sys.argv) == 2 and not sys.argv[1].startswith("-")
+    require(named, "name one sweep directory, such as: python -m src.sweep outputs/sweeps/...")
+    show(Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,105 @@
+"""PPO in two processes under torchrun: they learn as one would from their batches together."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from src.algos.ppo.buffer import Batch
+from src.core import checkpoint, ranks
+from src.core.errors import LabError
+from src.core.run import Run
+from tests.algos import two_ranks
+from tests.algos.test_ppo import minesweeper, plain_ladder, ppo, read_column
+from tests.lab import ROOT, read_json
+from tests.test_train import rows_without_times
+
+
+def torchrun(folder: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "120"}
+    command = [*launcher, "-m", module, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranks")
+    done = torchrun(folder, "tests.algos.two_ranks", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_two_ranks_make_the_update_of_the_joined_batch(told: Path):
+    first, second = (checkpoint.load(told / f"learned{rank}.safetensors") for rank in (0, 1))
+    alone = two_ranks.learned_from(two_ranks.joined_batch())
+    half = two_ranks.learned_from(Batch(*(field[: two_ranks.SIZE // 2] for field in two_ranks.joined_batch())))
+    for name, gradient in alone["gradients"].items():
+        assert torch.equal(first["gradients"][name], second["gradients"][name])
+        assert torch.equal(first["weights"][name], second["weights"][name])
+        assert torch.allclose(first["gradients"][name], gradient, rtol=1e-3, atol=1e-6), name
+        if gradient.abs().max() > 1e-4:  # AdamW makes whole steps of gradients that are nothing but rounding
+            assert torch.allclose(first["weights"][name], alone["weights"][name], atol=1e-5), name
+            assert not torch.allclose(half["gradients"][name], gradient, rtol=1e-2), "one half would not do"
+
+
+def test_an_evaluation_is_shared_and_comes_to_the_same(told: Path):
+    alone = two_ranks.played()
+    for rank in (0, 1):
+        report = read_json(told / f"told{rank}.json")
+        assert report["outcomes"] == alone.outcomes
+        assert report["figures"] == alone.figures
+        assert report["first"] == "from 0"
+
+
+def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(told: Path):
+    assert rows_without_times(told / "killed") == rows_without_times(told / "whole")
+    assert read_column(told / "whole", "step")[-1] == 320
+    saved = checkpoint.load(told / "killed/checkpoints/last.safetensors")["learner"]
+    (other,) = saved["other_ranks"]
+    assert len(saved["groups"][0]["_lengths"]) == len(other["groups"][0]["_lengths"]) == 4, "half of the games each"
+    assert not torch.equal(saved["random"], other["random"]), "each draws for itself"
+
+
+def test_as_many_ranks_have_to_go_on(told: Path):
+    folder, refusal = told / "killed", "learned by 2 ranks, and now there are 1"
+    with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(LabError, match=refusal):
+        ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
+
+
+def test_torchrun_trains_one_run(tmp_path: Path):
+    sizes = ("total_steps=512", "num_envs=8", "steps_per_env=16", "mini_batches=2", "eval_episodes=10", "eval_every=2")
+    fewer = ("~env.baselines.exact", "~env.baselines.heuristic", "~env.baselines.rules", "evaluation.episodes=11")
+    overrides = ("env=minesweeper_8x8", "algo=ppo", "logger=csv", *fewer, *(f"algo.{size}" for size in sizes))
+    done = torchrun(tmp_path, "src.train", *overrides)
+    assert done.returncode == 0, done.stderr
+    (run,) = tmp_path.glob("outputs/runs/*/*/*")
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and run not in path.parents] == []
+    assert [row["step"] for row in rows_without_times(run)] == ["256", "512", "512", "512"]
+    assert read_json(run / "eval.json")["scores"]["trained"]["episodes"] == 11
+    assert done.stdout.count("ppo on minesweeper_8x8") == 1
+    assert done.stderr.count("everything is in") == 1
+
+
+def test_what_cannot_be_shared_is_refused(tmp_path: Path):
+    done = torchrun(tmp_path, "src.train", "algo=qlearning")
+    assert done.returncode != 0
+    assert "error: algo=qlearning learns in one process: start it without torchrun" in done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_games_that_cannot_be_shared_evenly_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ranks, "world", lambda: 3)
+    with pytest.raises(LabError, match="num_envs=8 cannot be shared evenly by 3 ranks"):
+        ppo().check(minesweeper(), plain_ladder())
+
+
+def test_alone_everything_is_handed_back():
+    value = torch.ones(2)
+    assert ranks.mean(value) is value
+    assert ranks.from_first(value) is value
+    assert ranks.gather(value)[0] is value
+    assert (ranks.rank(), ranks.world(), ranks.stream()) == (0, 1, ())

@@ -1,0 +1,91 @@
+"""What two ranks do for test_ppo_ranks.py, each in a process that torchrun started; the test does the same alone."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from src.algos.optimizer import Optimizer
+from src.algos.ppo.buffer import Batch
+from src.algos.ppo.update import normalised, ppo_update
+from src.core import checkpoint, ranks
+from src.core.agent import RandomAgent
+from src.core.arena import Score, evaluate
+from src.core.follower import Follower
+from src.core.run import Run
+from src.nets.boards import CNN
+from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, plain_ladder, ppo
+
+SIZE, CELLS = 24, 16
+CONFIG = {"seed": 0, "checkpoint_seconds": 0}
+
+
+def joined_batch() -> Batch:
+    """Its halves have other means, deviations and numbers of hidden cells."""
+    random = torch.Generator().manual_seed(3)
+    second_half = torch.arange(SIZE) >= SIZE // 2
+    masks = torch.rand(SIZE, CELLS, generator=random) < torch.where(second_half, 0.9, 0.3)[:, None]
+    masks[:, 0] = True
+    return Batch(
+        observations=torch.randint(-1, 9, (SIZE, 1, 4, 4), generator=random).to(torch.int8),
+        masks=masks,
+        actions=torch.zeros(SIZE, dtype=torch.int64),
+        log_probs=-torch.rand(SIZE, generator=random) - 1,
+        values=torch.randn(SIZE, generator=random),
+        advantages=torch.randn(SIZE, generator=random) * torch.where(second_half, 5.0, 1.0) + 3 * second_half,
+        returns=torch.randn(SIZE, generator=random),
+        mines=torch.rand(SIZE, 4, 4, generator=random) < 0.2,
+    )
+
+
+def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
+    """The weights after three updates, and the clipped gradients of the last."""
+    torch.manual_seed(0)
+    net = CNN(8).build((1, 4, 4), CELLS)
+    optimizer = Optimizer(net, CPU, lr=1e-3, weight_decay=0.01, max_grad_norm=0.5)
+    for _ in range(3):
+        ppo_update(net, optimizer, batch._replace(advantages=normalised(batch.advantages)), WEIGHTS, CPU)
+    gradients = {name: weight.grad for name, weight in net.named_parameters() if weight.grad is not None}
+    return {"weights": dict(net.state_dict()), "gradients": gradients}
+
+
+def played() -> Score:
+    return evaluate(minesweeper().game, RandomAgent(), None, 21, seed=5)
+
+
+def fit(folder: Path, saves: int | None = None) -> None:
+    """One run of both ranks; both are stopped right after the `saves`th time it was saved."""
+    folder.mkdir(exist_ok=True)
+    with (Follower if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
+        due, done = run.save_when_due, 0
+
+        def save_and_stop(learner: Any) -> None:
+            nonlocal done
+            due(learner)
+            done += 1
+            if done == saves:
+                raise KeyboardInterrupt
+
+        run.save_when_due = save_and_stop  # type: ignore[method-assign]
+        ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
+
+
+def main(folder: Path) -> None:
+    part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
+    learned = learned_from(Batch(*(field[part] for field in joined_batch())))
+    score = played()
+    told = {"outcomes": score.outcomes, "figures": score.figures, "first": ranks.from_first(f"from {ranks.rank()}")}
+    checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)
+    (folder / f"told{ranks.rank()}.json").write_text(json.dumps(told))
+    fit(folder / "whole")
+    try:
+        fit(folder / "killed", saves=3)
+    except KeyboardInterrupt:
+        fit(folder / "killed")
+
+
+if __name__ == "__main__":
+    with ranks.joined():
+        main(Path(sys.argv[1]))

@@ -1,0 +1,22 @@
+import os
+from importlib.util import find_spec
+
+import pytest
+
+from src.core.run import Run
+from src.core.tensorboard_tracker import TensorboardTracker
+
+
+def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):
+    if find_spec("tensorboard") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("tensorboard is not installed: extra tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
+        run.log(10, {"eval/score": 0.25})
+        run.log(20, {"eval/score": 0.5})
+        run.finish({"eval/win_rate": 0.75}, {})
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [(event.step, event.value) for event in events.Scalars("eval/score")] == [(10, 0.25), (20, 0.5)]
+    assert [(event.step, event.value) for event in events.Scalars("eval/win_rate")] == [(20, 0.75)]
+    assert events.Tags()["images"] == ["eval/win_rate_curve"]

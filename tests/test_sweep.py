@@ -1,0 +1,212 @@
+"""Sweeps: searches, launchers, the table at the end, and going on after a kill."""
+
+import csv
+import os
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from src.compose import CONF
+from src.core import checkpoint
+from src.core.arena import wilson_interval
+from tests.lab import Lab, read_json
+from tests.test_train import rows_without_times, wait_for
+
+QUICK = ("algo.episodes=600", "algo.eval_every=200", "evaluation.episodes=40", "logger=csv")
+SWEEP = "hydra.sweep.dir=sweep"
+
+
+def need(plugin: str, extra: str) -> None:
+    """Skip what cannot be tried here, but never where everything has to be installed."""
+    if find_spec(f"hydra_plugins.{plugin}") is None:
+        reason = f"{plugin} is not installed: pip install -c constraints.txt -e '.[{extra}]'"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+def table(lab: Lab) -> list[dict[str, str]]:
+    with (lab.folder / "sweep/sweep.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def win_rate(run: Path) -> float:
+    return read_json(run / "eval.json")["scores"]["random"]["win_rate"]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def single_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Lab(tmp_path_factory.mktemp("single")).train("seed=2", *QUICK)
+
+
+def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
+    (lab.folder / "sweep/3/metrics.csv").mkdir(parents=True)  # so that no figure can be written: not the user's mistake
+    command = ("train", "-m", "algo.epsilon=0.1,7,0.2,0.3", *QUICK, SWEEP)
+    done = lab.run(*command)
+    assert done.returncode != 0
+    refusal = "algo.epsilon=7 is outside [0, 1]"
+    assert refusal in done.stderr
+    assert refusal in (lab.folder / "sweep/1/train.log").read_text()
+    rows = table(lab)
+    assert [row["algo.epsilon"] for row in rows] == ["0.1", "7", "0.2", "0.3"]
+    assert [row["status"] for row in rows[:3]] == ["finished", f"failed: {refusal}", "finished"]
+    assert rows[3]["status"].startswith("failed: IsADirectoryError")
+    assert "Traceback" in (lab.folder / "sweep/3/failed.txt").read_text()
+    for row in (rows[0], rows[2]):
+        run, rate = lab.folder / "sweep" / row["job"], win_rate(lab.folder / "sweep" / row["job"])
+        assert rows_without_times(run)[-1]["step"] == "600"
+        assert "everything is in" in (run / "train.log").read_text()
+        assert float(row["result"]) == rate
+        assert (float(row["low"]), float(row["high"])) == wilson_interval(round(40 * rate), 40)
+    assert (lab.folder / "sweep/command.txt").read_text() in done.stdout, "to go on with"
+    printed = (lab.folder / "sweep/sweep.txt").read_text()
+    assert "episodes" not in printed, "what does not vary is in the CSV file"
+    for word in ("epsilon", "eval/win_rate", "95% range", "finished", "failed: IsADirectoryError"):
+        assert word in printed
+        assert word in done.stdout
+    assert "failed: IsADirectoryError" in lab.run("sweep", "sweep").stdout, "it can be asked for again"
+
+    (lab.folder / "sweep/3/metrics.csv").rmdir()
+    assert lab.run(*command).returncode != 0
+    assert [row["status"] for row in table(lab)] == ["finished", f"failed: {refusal}", "finished", "finished"]
+
+
+def test_other_metrics_have_their_own_interval_and_a_sweep_does_not_go_on_with_other_settings(lab: Lab):
+    metric = ("optimized_metric=eval/minimax/draw_rate", *QUICK, SWEEP)
+    assert lab.run("train", "-m", "seed=1,2", *metric).returncode == 0
+    for row in table(lab):
+        draws = read_json(lab.folder / "sweep" / row["job"] / "eval.json")["scores"]["minimax"]["draws"]
+        assert row["metric"] == "eval/minimax/draw_rate"
+        assert float(row["result"]) == draws / 40
+        assert (float(row["low"]), float(row["high"])) == wilson_interval(draws, 40)
+    before = contents(lab.folder)
+    done = lab.run("train", "-m", "seed=1,3", *metric)
+    assert done.returncode != 0
+    assert "sweep is the sweep of another command: go on with it by python -m src.train -m seed=1,2" in done.stderr
+    assert contents(lab.folder) == before
+    config = lab.folder / "sweep/1/config.yaml"
+    config.write_text(config.read_text().replace("seed: 2", "seed: 3"))
+    assert lab.run("train", "-m", "seed=1,2", *metric).returncode != 0
+    assert "sweep/1 holds a run of other settings" in table(lab)[1]["status"]
+
+
+def test_a_folder_without_jobs_is_no_sweep(lab: Lab):
+    done = lab.run("sweep", "nowhere")
+    assert "nowhere is not a sweep directory" in done.stderr
+    assert "name one sweep directory" in lab.run("sweep").stderr
+    assert list(lab.folder.iterdir()) == []
+
+
+def test_a_sweep_that_was_killed_goes_on_without_repeating_what_was_finished(lab: Lab):
+    overrides = ("seed=1,2,3", "algo.episodes=2000", "algo.eval_every=250", "evaluation.episodes=40", "logger=csv")
+    process = lab.start("train", "-m", *overrides, "checkpoint_seconds=0.05", SWEEP)
+    first, second = lab.folder / "sweep/0", lab.folder / "sweep/1"
+    log, saved = second / "metrics.csv", second / "checkpoints/last.safetensors"
+    wait_for(process, lambda: saved.exists() and checkpoint.load(saved)["rows"] > 1)
+    process.kill()
+    process.communicate()
+    assert not (second / "eval.json").exists()
+    written = (first / "eval.json").stat().st_mtime_ns
+    begun = log.read_text().splitlines()[1]
+
+    python, dash_m, module, *arguments = shlex.split((lab.folder / "sweep/command.txt").read_text())
+    assert (python, dash_m, module) == ("python", "-m", "src.train")
+    done = lab.run("train", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert (first / "eval.json").stat().st_mtime_ns == written
+    assert log.read_text().splitlines()[1].startswith(begun), (
+        "it went on from its checkpoint, so its times are still there"
+    )
+    whole = lab.train("seed=2", *overrides[1:])
+    assert rows_without_times(second) == rows_without_times(whole)
+    assert [row["status"] for row in table(lab)] == ["finished"] * 3
+    assert [float(row["result"]) for row in table(lab)] == [win_rate(lab.folder / "sweep" / job) for job in "012"]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "plugin", "extra"),
+    [
+        ("joblib", "hydra_joblib_launcher", "sweep"),
+        ("submitit_local", "hydra_submitit_launcher", "slurm"),
+        ("ray", "hydra_ray_launcher", "ray"),
+    ],
+)
+def test_a_launcher_runs_jobs_elsewhere_to_the_same_end(
+    lab: Lab, launcher: str, plugin: str, extra: str, single_run: Path
+):
+    need(plugin, extra)
+    home = {"HOME": str(lab.folder)}  # Ray keeps a token there
+    done = lab.run(
+        "train", "-m", f"launcher={launcher}", "seed=1,2", "algo.epsilon=0.3,7", *QUICK, SWEEP, environment=home
+    )
+    assert done.returncode != 0, "half of the jobs are refused"
+    rows = table(lab)
+    refusal = "failed: algo.epsilon=7 is outside [0, 1]"
+    assert [row["status"] for row in rows] == ["finished", refusal] * 2
+    assert [float(row["result"]) for row in rows[::2]] == [win_rate(lab.folder / "sweep" / job) for job in "02"]
+    used = yaml.safe_load((lab.folder / "sweep/0/.hydra/hydra.yaml").read_text())["hydra"]["launcher"]["_target_"]
+    assert plugin in used
+    assert rows_without_times(lab.folder / "sweep/2") == rows_without_times(single_run)
+
+
+def test_slurm_is_asked_for_what_the_configuration_says():
+    need("hydra_submitit_launcher", "slurm")
+    from submitit.slurm.slurm import _make_sbatch_string
+
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("train", ["launcher=slurm", "hydra.launcher.partition=gpu"], return_hydra_config=True)
+    asked: Any = OmegaConf.to_container(cfg.hydra.launcher, resolve=False)
+    assert asked["_target_"].endswith("SlurmLauncher")
+    known = ("partition", "array_parallelism", "signal_delay_s", "gpus_per_node", "cpus_per_task")
+    script = _make_sbatch_string("work", folder="logs", map_count=40, **{name: asked[name] for name in known})
+    assert "#SBATCH --partition=gpu" in script
+    assert "#SBATCH --array=0-39%32" in script
+    assert "#SBATCH --cpus-per-task=4" in script
+
+
+def test_a_search_finds_the_best_beside_what_fails_and_goes_on_where_it_was(lab: Lab):
+    need("hydra_optuna_sweeper", "sweep")
+    refused = "algo.discount=choice(1.0, 0.9, 9)"  # the last of which is
+    small = ("algo.episodes=200", "evaluation.episodes=40", "logger=csv", SWEEP)
+    search = ("hparams_search=tictactoe_qlearning", *small, refused)
+    done = lab.run("train", *search, "hydra.sweeper.n_trials=5")
+    assert done.returncode == 0, done.stderr
+    rows = table(lab)
+    assert {row["status"].split(":")[0] for row in rows if row["algo.discount"] == "9"} == {"failed"}
+    finished = [row for row in rows if row["status"] == "finished"]
+    assert len({row["result"] for row in finished}) > 1, "nothing to choose from"
+    best = yaml.safe_load((lab.folder / "sweep/optimization_results.yaml").read_text())
+    assert best["best_value"] == max(float(row["result"]) for row in finished)
+    results = [lab.folder / "sweep" / row["job"] / "eval.json" for row in finished]
+    written = [path.stat().st_mtime_ns for path in results]
+    assert lab.run("train", *search, "hydra.sweeper.n_trials=6").returncode == 0
+    assert [path.stat().st_mtime_ns for path in results] == written
+    assert table(lab)[:5] == rows
+    assert len(table(lab)) == 6
+
+
+@pytest.mark.parametrize("search", sorted(path.stem for path in (CONF / "hparams_search").glob("*.yaml")))
+def test_every_search_varies_what_there_is(search: str):
+    need("hydra_optuna_sweeper", "sweep")
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("train", [f"hparams_search={search}"], return_hydra_config=True)
+    assert cfg.hydra.sweeper.direction == "maximize"
+    unknown = object()
+    for key in cfg.hydra.sweeper.params or {}:
+        assert OmegaConf.select(cfg, key, default=unknown) is not unknown, key
+
+
+def test_a_launcher_that_is_not_installed_is_told_with_its_extra(lab: Lab):
+    done = lab.run("train", "-m", "hydra/launcher=no_such_launcher", "seed=1,2")
+    assert done.returncode != 0
+    assert "'.[sweep,ray,slurm]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(lab.folder.iterdir()) == []
