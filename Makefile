@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train test lint format golden bench clean
+.PHONY: help train play test lint format golden bench clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -14,6 +14,9 @@ QUICKSTART := outputs/quickstart/$(shell date +%Y-%m-%d_%H-%M-%S)
 train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first from a solver, then by PPO; about five minutes
 	$(BIN)/python -m src.train experiment=quickstart_imitation hydra.run.dir=$(QUICKSTART)/imitation
 	$(BIN)/python -m src.train experiment=quickstart algo.init_from=$(QUICKSTART)/imitation hydra.run.dir=$(QUICKSTART)/ppo
+
+play: $(VENV)/installed-web  ## Set up the web page and open it: play, watch, deploy, compare runs
+	$(BIN)/python -m src.play
 
 test: $(VENV)/installed-dev  ## Set up what tests need, then run them
 	$(BIN)/python -m pytest -n 2
@@ -51,6 +54,10 @@ $(VENV)/installed: setup.cfg constraints.txt
 	$(PIP) --editable .
 	touch $@
 
+$(VENV)/installed-web: $(VENV)/installed
+	$(PIP) --editable '.[web]'
+	touch $@
+
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev,sweep,ray,slurm,tensorboard]'
+	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard]'
 	touch $@

@@ -58,3 +58,12 @@ class PlayLocal(Command):
     agent: Any = None
     seed: int | None = None
     heatmap: str | None = None
+
+
+@dataclass
+class Play:
+    host: str = ""
+    port: int = 0
+    open_browser: bool = True
+    seed: int | None = None
+    runs: list[str] = field(default_factory=list)

@@ -17,6 +17,7 @@ class Lab:
 
     def start(self, module: str, *arguments: str, **options: Any) -> subprocess.Popen:
         environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | options.pop("environment", {})
+        environment.pop("PYTEST_CURRENT_TEST", None)  # a user has none, and NiceGUI behaves differently where it is set
         return subprocess.Popen(
             [sys.executable, "-m", f"src.{module}", *arguments],
             cwd=self.folder,

@@ -59,7 +59,6 @@ def test_end_of_input_ends_the_engine(lab: Lab):
         "load nowhere.txt",
         "analyse",
         "analyse all",
-        "analyse 3",
         "legal 1",
         "go fast",
         "eval now",
@@ -74,6 +73,15 @@ def test_bad_lines_get_one_error_line_and_change_nothing(engine: Engine, line: s
     assert answer.startswith("error ")
     assert "\n" not in answer
     assert engine.answer("legal") == "legal 0 1 2 3 5 6 7 8"
+
+
+def test_moves_are_weighed_by_who_can(engine: Engine):
+    engine.answer("position startpos moves 0 1")
+    *lines, last = engine.answer("analyse 99").splitlines()
+    assert last == "ok"
+    assert [line.split()[1] for line in lines] == ["win"] * 3 + ["draw"] * 4
+    thoughtless = Engine(TicTacToe(symmetric=True), RandomAgent(), seed=0)
+    assert thoughtless.answer("analyse 3").startswith("error this agent does not weigh its moves")
 
 
 def test_after_the_end_there_is_nothing_to_play(engine: Engine):

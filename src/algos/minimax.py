@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
+from src.core.agent import Agent, Decision, Line
 from src.core.game import Game, Trait, seen_from
 from src.core.seeding import draw
 
@@ -19,6 +19,11 @@ class MinimaxAgent(Agent):
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         return Decision(draw(rng, self.best_actions(game, view)), {"value": self.value(game, view)})
+
+    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+        worth = {action: self._value_of(game, view, action) for action in game.legal_actions(view)}
+        ranked = sorted(worth, key=lambda action: -worth[action])[:count]
+        return [Line(("draw", "win", "loss")[worth[action]], (action,)) for action in ranked]
 
     def best_actions(self, game: Game, state: Any) -> list[int]:
         best = self.value(game, state)

@@ -26,10 +26,10 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
 
 def mistake(error: BaseException) -> str | None:
     """What the user got wrong, or None where the error is a bug of ours."""
-    causes = list(_causes(error))
-    told = next((str(cause) for cause in causes if isinstance(cause, LabError)), None)
-    if told is None and type(causes[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
-        told = "\n".join(dict.fromkeys(str(cause).strip() for cause in causes))
+    found = list(causes(error))
+    told = next((str(cause) for cause in found if isinstance(cause, LabError)), None)
+    if told is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
+        told = "\n".join(dict.fromkeys(str(cause).strip() for cause in found))
         if "Could not find 'hydra/" in told:
             told += "\nlaunchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
     return told
@@ -41,7 +41,7 @@ def refuse_multirun(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from src.algos.qlearning.ranking import RankingStore
-from src.core.agent import Agent, Decision
+from src.core.agent import Agent, Decision, Line
 from src.core.errors import require
 from src.core.game import Game, TabularGame, Trait, seen_from
 
@@ -43,6 +43,12 @@ class QTableAgent(Agent):
             elif (block := blocking_move(game, view)) is not None:
                 rule, move = "block_in_1", block
         return Decision(move, {"rule": rule, "transform": game.canonical(view).transform, "move": move, "best_q": best})
+
+    def analyse(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+        """The table's values alone: a shortcut may well play another move than the first of these."""
+        values = action_values(self.store, game, view)
+        ranked = sorted(values, key=lambda action: -values[action])[:count]
+        return [Line(f"{values[action]:.2f}", (action,)) for action in ranked]
 
 
 def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:

@@ -1,6 +1,7 @@
 """Action numbers and what they mean. The drawing of the action space is in rules.py."""
 
 from src.envs.deployment import deployment, rules
+from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import OFF_BOARD, GameState
 from src.envs.deployment.world import World
 
@@ -40,6 +41,23 @@ class Actions:
     def aim(self, u: int) -> int:
         return self.first_target + u % self.unit_slots
 
+    def points_at(self, state: GameState, action: int) -> Hex | None:
+        """The hex that a legal action is about: placed on, gone to, or the target's; None for passing and waiting."""
+        if action in (self.passing, self.waiting):
+            return None
+        if action < self.passing:
+            return state.hex_of(self._placement(state, action)[1])
+        if action < self.first_target:
+            return state.hex_of(self._destination(state, action))
+        return state.hex_of(state.games.units["cell"][state.i, self.target(state, action)])
+
+    def target(self, state: GameState, action: int) -> int:
+        """The unit that an action aims at."""
+        return (1 - int(state.game["to_move"])) * self.unit_slots + action - self.first_target
+
+    def is_aimed(self, action: int) -> bool:
+        return self.first_target <= action < self.waiting
+
     def name(self, state: GameState, action: int) -> str:
         """An action in words."""
         if action == self.passing:
@@ -51,7 +69,7 @@ class Actions:
         if action < self.first_target:
             return f"{unit} goes to {_on(state, self._destination(state, action))}"
         if action < self.waiting:
-            return f"{unit} {ATTACK_VERBS.get(state.phase, 'aims at')} {state.unit_id(self._target(state, action))}"
+            return f"{unit} {ATTACK_VERBS.get(state.phase, 'aims at')} {state.unit_id(self.target(state, action))}"
         return f"{unit} waits"
 
     def why_not(self, state: GameState, action: int) -> str:
@@ -80,9 +98,6 @@ class Actions:
         # turning the board twice brings it back, so the same table leads either way
         return int(self.world.seen["turned"][state.game["to_move"], action - self.first_cell])
 
-    def _target(self, state: GameState, action: int) -> int:
-        return (1 - int(state.game["to_move"])) * self.unit_slots + action - self.first_target
-
     def _why_not_deploy(self, state: GameState, action: int) -> str | None:
         if state.phase != "deployment":
             return f"the phase is {state.phase}: deployment is over"
@@ -107,7 +122,7 @@ class Actions:
         )
 
     def _why_not_aim(self, state: GameState, action: int) -> str:
-        target, unit = self._target(state, action), state.active_unit_id
+        target, unit = self.target(state, action), state.active_unit_id
         if state.phase == "move":
             return f"the phase is move: {unit} cannot aim at anything, but go somewhere or wait"
         if not self.world.units["exists"][target]:

@@ -13,7 +13,7 @@ from src.envs.quoridor.board import MAX_SIZE, new_board, set_up
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.observation import distance_planes, observe
-from src.envs.quoridor.paths import NO_PATH, distance
+from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
 from src.envs.quoridor.playout import play_out, shortest_step
 from src.envs.quoridor.race import plies_to_win
 from src.envs.quoridor.search import MOST_MOVES, CompiledSearch
@@ -155,6 +155,17 @@ class Quoridor(TwoPlayerGame[Position]):
         """The pawn move that leads closest to the goal of the player to move."""
         board = self.board_of(state)
         return self.turned(state, int(shortest_step(board, self._own.moves)))
+
+    def shortest_path(self, state: Position, player: int) -> list[int]:
+        """The cells from a player's pawn to its goal on one of the shortest ways, the other pawn left aside."""
+        board, steps = self.board_of(state), np.zeros(self.cells, np.int64)
+        distance_map(board, player, steps)
+        path = [state.pawns[player]]
+        while steps[path[-1]] > 0:
+            ways = [way for way in range(4) if is_open(board, path[-1], way)]
+            nearer = [int(neighbor(board, path[-1], way)) for way in ways]
+            path.append(next(cell for cell in nearer if steps[cell] < steps[path[-1]]))
+        return path
 
     def board_of(self, state: Position) -> Any:
         """This thread's board, with the position on it."""

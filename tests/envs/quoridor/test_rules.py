@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 from src.core.errors import LabError
 from src.envs.quoridor import board as boards
 from src.envs.quoridor import moves
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map
+from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
 from tests.envs.quoridor.making import GAME, START, make_game, positions, turned
 from tests.envs.quoridor.slow import SlowQuoridor
 
@@ -90,6 +92,20 @@ def test_distances_are_those_of_the_slow_rules_after_every_legal_wall(drawn):
             steps = np.zeros(game.cells, np.int64)
             distance_map(board, player, steps)
             assert steps[after.pawns[player]] == found[player]
+
+
+@settings(max_examples=60, deadline=None)
+@given(positions())
+def test_the_shortest_path_is_one(drawn):
+    game, state = drawn
+    board = game.board_of(state)
+    for player in (0, 1):
+        path = game.shortest_path(state, player)
+        assert path[0] == state.pawns[player]
+        assert path[-1] // game.size == (game.size - 1 if player == 0 else 0)
+        assert len(path) == distance(board, player) + 1
+        for cell, after in pairwise(path):
+            assert after in [neighbor(board, cell, way) for way in range(4) if is_open(board, cell, way)]
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,6 +9,7 @@ from src.envs.minesweeper.solver.local import forced_moves, heuristic_moves, rul
 from src.envs.minesweeper.solver.no_guess import no_guess_board, random_boards
 from src.envs.minesweeper.solver.play import SOLVERS, Games, play_boards
 from src.envs.minesweeper.solver.probability import Analysis, InconsistentPosition, analyse, mine_probabilities
+from src.envs.minesweeper.solver.proof import Proof, prove
 
 __all__ = [
     "SOLVERS",
@@ -16,6 +17,7 @@ __all__ = [
     "Choice",
     "Games",
     "InconsistentPosition",
+    "Proof",
     "analyse",
     "certain_moves",
     "choose",
@@ -25,6 +27,7 @@ __all__ = [
     "mine_probabilities",
     "no_guess_board",
     "play_boards",
+    "prove",
     "random_boards",
     "rules_moves",
 ]

@@ -1,0 +1,112 @@
+"""The web page: play, watch, deploy and compare runs."""
+
+import itertools
+import re
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hydra
+import numpy as np
+from hydra.errors import HydraException, InstantiationException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from src import compose
+from src.core.agent import NOTHING, Agent
+from src.core.cli import causes, launch, refuse_multirun
+from src.core.errors import LabError, require
+from src.core.game import Game
+from src.core.seeding import generator
+
+
+class Laboratory:
+    """The `Lab` of the pages: the configuration groups, composed when a page asks."""
+
+    def __init__(self, folders: Sequence[Path], seed: int | None) -> None:
+        self.folders = folders
+        self._seed = seed
+        self._games = itertools.count()
+        self._lock = threading.Lock()  # Hydra composes one thing at a time
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng() if self._seed is None else generator(self._seed, "play", next(self._games))
+
+    def game(self, env: str, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING) -> Game:
+        with mistakes_told():
+            return compose.build(self._node("env", env, changes, choices), "env").game
+
+    def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
+        with mistakes_told():
+            return compose.build(_changed(compose.load_config(run).env, changes), "env").game
+
+    def agent(
+        self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
+    ) -> Agent:
+        with mistakes_told():
+            agent = compose.build(self._node("agent", name, changes, choices), "agent")
+        agent.check(game)
+        return agent
+
+    def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
+        known = sorted(path.stem for path in (compose.CONF / group).glob("*.yaml"))
+        require(name in known, f"{group}={name} is unknown: there are {', '.join(known)}")
+        overrides = [f"{group}={name}"]
+        for key, value in choices.items():
+            plain = re.fullmatch(r"[\w/@.]+", key) and re.fullmatch(r"\w+", value)
+            require(plain is not None, f"{key}={value} does not name a choice")
+            overrides.append(f"{key}={value}")
+        with self._lock:
+            return _changed(hydra.compose("engine", overrides)[group], changes)
+
+
+def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
+    OmegaConf.set_struct(node, True)
+    for key, value in changes.items():
+        OmegaConf.update(node, key, value)
+    return node
+
+
+@contextmanager
+def mistakes_told() -> Iterator[None]:
+    """What Hydra refuses becomes a `LabError`, and one that it has wrapped comes out again; bugs stay what they are."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        mistake = next((cause for cause in causes(error) if isinstance(cause, LabError)), None)
+        if mistake is None and isinstance(error, InstantiationException):
+            raise
+        raise LabError(" ".join(str(mistake or error).split())) from error
+
+
+def free_port(host: str, port: int) -> int:
+    """The port, or any free one for 0; one that is taken or impossible raises `LabError`."""
+    require(0 <= port < 65536, f"port={port}: a port is a number from 0 to 65535, and 0 takes any that is free")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return probe.getsockname()[1]
+    except OSError as error:
+        raise LabError(f"cannot listen on host={host} port={port} ({error}): choose another, such as port=0") from error
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="play")
+def main(cfg: DictConfig) -> None:
+    from src import schema
+
+    cfg = compose.checked(cfg, schema.Play)
+    port = free_port(cfg.host, cfg.port)
+    try:
+        from src.web import app
+    except ModuleNotFoundError as error:
+        raise LabError(f"the web page needs more ({error}): pip install -e '.[web]', or make play") from error
+    app.serve(Laboratory([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, port, cfg.open_browser)
+
+
+if __name__ == "__main__":
+    launch(main, refuse_multirun)

@@ -1,0 +1,201 @@
+"""The board as SVG, from state to text. What never changes in a scenario is one drawing, what does is laid over it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from html import escape
+from math import sqrt
+from typing import NamedTuple
+
+from src.envs.deployment.account import Account, Dice
+from src.envs.deployment.hexgrid import neighbors
+from src.envs.deployment.scenario import Board, Hex, Scenario
+from src.envs.deployment.state import GameState, Unit
+from src.web.deployment.glyphs import BODIES, sign
+
+SIZE = 20.0  # from the centre of a hex to a corner
+HALF = SIZE * sqrt(3) / 2  # and to an edge
+MARGIN = 16.0  # for the numbers of columns and rows
+#   4___5
+#  3/   \0    corners; edge k, towards neighbour k, ends at the corners EDGES[k]
+#   \___/
+#   2   1
+CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))
+EDGES = ((4, 5), (5, 0), (0, 1), (1, 2), (2, 3), (3, 4))
+# a hex as the data of a path that begins at corner 3
+AROUND = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
+STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
+
+
+class Look(NamedTuple):
+    """What is marked on a position."""
+
+    candidates: Collection[Hex] = ()  # the legal hexes of the unit
+    unit: str | None = None  # the unit that acts
+    cursor: Hex | None = None
+    last: Account | None = None  # the latest step
+    is_new: bool = False  # it has just been taken, so it is shown moving
+
+
+def centre(one: Hex) -> tuple[float, float]:
+    col, row = one
+    return MARGIN + SIZE * (1.5 * col + 1), MARGIN + HALF * (2 * row + 1 + col % 2)
+
+
+def size(board: Board) -> tuple[float, float]:
+    """Hexes that fall off the lower edge are not drawn, so they need no room."""
+    return MARGIN + SIZE * (1.5 * board.cols + 0.5) + 2, MARGIN + 2 * HALF * board.rows + 2
+
+
+def _svg(board: Board, name: str, label: str, content: str) -> str:
+    width, height = size(board)
+    return (
+        f'<svg class="{name}" viewBox="0 0 {width:.1f} {height:.1f}" role="img" aria-label="{escape(label)}" '
+        f'xmlns="http://www.w3.org/2000/svg">{content}</svg>'
+    )
+
+
+def _path(one: Hex) -> str:
+    x, y = centre(one)
+    return f"M{x - SIZE:.1f} {y:.1f}{AROUND}"
+
+
+def outline(hexes: Iterable[Hex]) -> str:
+    """The border around a set of hexes, as the data of a path."""
+    inside, path = set(hexes), []
+    for one in sorted(inside):
+        x, y = centre(one)
+        for beside, (a, b) in zip(neighbors(*one), EDGES, strict=True):
+            if beside not in inside:
+                (ax, ay), (bx, by) = CORNERS[a], CORNERS[b]
+                path.append(f"M{x + ax:.1f} {y + ay:.1f}L{x + bx:.1f} {y + by:.1f}")
+    return "".join(path)
+
+
+def ground(scenario: Scenario) -> str:
+    """Everything that does not change: hexes to pick, walls, zones, objectives and the numbers on the edge."""
+    board, kinds = scenario.board, defaultdict[tuple[str, str], list[Hex]](list)
+    for cell in range(board.cols * board.rows):
+        one = (cell % board.cols, cell // board.cols)
+        if one not in board.forbidden:
+            kinds[_kind(scenario, one)].append(one)
+    parts = [_field(board, *kind, hexes) for kind, hexes in kinds.items()]
+    parts += [f'<path class="border zone-{player}" d="{outline(pool)}"/>' for player, pool in _zones(scenario)]
+    parts += [f'<path class="border goal" d="{outline(board.objective_hexes(at))}"/>' for at in board.objectives]
+    return _svg(board, "dp-ground", "the board", "".join(parts + _numbers(board)))
+
+
+def _zones(scenario: Scenario) -> Iterable[tuple[int, tuple[Hex, ...]]]:
+    return enumerate(scenario.pools, 1)
+
+
+def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
+    """The classes of a hex, and the same in words."""
+    if one in scenario.board.walls:
+        return "wall", "wall"
+    kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in _zones(scenario) if one in pool]
+    if any(one in scenario.board.objective_hexes(at) for at in scenario.board.objectives):
+        kinds.append(("goal", "objective"))
+    return " ".join(kind for kind, _ in kinds), ", ".join(words for _, words in kinds)
+
+
+def _field(board: Board, kind: str, words: str, hexes: list[Hex]) -> str:
+    """Hexes of one kind. A class a hex would make every change of the page slower."""
+    drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)
+    title = f"<title>{words}</title>" if words else ""
+    return f'<g class="field {kind}">{title}{drawn}</g>'
+
+
+def _numbers(board: Board) -> list[str]:
+    columns = [f'<text class="number" x="{centre((col, 0))[0]:.1f}" y="11">{col}</text>' for col in range(board.cols)]
+    rows = [f'<text class="number" x="7" y="{centre((0, row))[1] + 3:.1f}">{row}</text>' for row in range(board.rows)]
+    return columns + rows
+
+
+def pieces(state: GameState, look: Look) -> str:
+    """Everything that changes: who holds what, the legal hexes, the latest step, the units."""
+    board = state.scenario.board
+    parts = [f'<path class="candidate" d="{"".join(map(_path, look.candidates))}"/>']
+    parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
+    if look.cursor is not None:
+        parts.append(f'<path class="cursor" d="{_path(look.cursor)}"/>')
+    units = [unit for unit in state.units.values() if unit.col >= 0]
+    parts += _trace(look)
+    parts += [_token(unit, look) for unit in units]
+    parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in look.candidates]
+    parts += _loss(state, look)
+    return _svg(board, "dp-pieces", "the units", "".join(parts))
+
+
+def _objective(board: Board, at: Hex, holder: int | None) -> str:
+    x, y = centre(at)
+    owner = f" held-{holder}" if holder else ""
+    star = f'<path class="star{owner}" transform="translate({x:.1f} {y:.1f})" d="{STAR}"/>'
+    border = f'<path class="hold p{holder}" d="{outline(board.objective_hexes(at))}"/>' if holder else ""
+    return border + star
+
+
+def _token(unit: Unit, look: Look) -> str:
+    x, y = centre((unit.col, unit.row))
+    classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == look.unit)
+    marks = "⚑" * unit.fled + "➤" * unit.charged
+    return (
+        f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}">'
+        f'<g{_motion(unit, look)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
+        f'<g class="sign" transform="translate(0 -5.5) scale(.54)">{sign(unit.profile)}</g>'
+        f'<text class="name" y="10.5">{escape(unit.id)}</text>'
+        f'<text class="mark" x="12" y="-9">{marks}</text>{_health(unit)}</g></g>'
+    )
+
+
+def _motion(unit: Unit, look: Look) -> str:
+    """A unit that has just moved comes from where it stood."""
+    moved = look.is_new and look.last is not None and look.last.start is not None
+    if not moved or look.last is None or look.last.start is None or not look.last.action.startswith(f"{unit.id} "):
+        return ""
+    (x, y), (here_x, here_y) = centre(look.last.start), centre((unit.col, unit.row))
+    return f' class="moving" style="--dx:{x - here_x:.1f}px;--dy:{y - here_y:.1f}px"'
+
+
+def _health(unit: Unit) -> str:
+    """One segment a hit point, filled while it is there."""
+    most, width = unit.profile.hp, 26.0
+    each = width / most
+    return "".join(
+        f'<rect class="hp{" lost" * (k >= unit.hp)}" x="{k * each - width / 2 + 0.6:.2f}" y="13.5" '
+        f'width="{each - 1.2:.2f}" height="4"/>'
+        for k in range(most)
+    )
+
+
+def _reticle(unit: Unit) -> str:
+    x, y = centre((unit.col, unit.row))
+    return (
+        f'<g class="reticle" transform="translate({x:.1f} {y:.1f})">'
+        '<circle r="18"/><path d="M0 -22V-14M0 14V22M-22 0H-14M14 0H22"/></g>'
+    )
+
+
+def _trace(look: Look) -> list[str]:
+    """Where the latest step went."""
+    if look.last is None or look.last.start is None or look.last.end is None:
+        return []
+    (from_x, from_y), (x, y) = centre(look.last.start), centre(look.last.end)
+    kind = "aimed" if look.last.dice else "walked"
+    return [f'<path class="trace {kind} p{look.last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>']
+
+
+def _loss(state: GameState, look: Look) -> list[str]:
+    """What the latest attack cost its target, and a cross where it fell."""
+    if look.last is None or look.last.end is None or look.last.dice is None:
+        return []
+    (x, y), words = centre(look.last.end), _result(look.last, look.last.dice)
+    parts = [f'<text class="loss{" new" * look.is_new}" x="{x:.1f}" y="{y - 20:.1f}">{words}</text>']
+    if all((unit.col, unit.row) != look.last.end for unit in state.units.values()):
+        parts.append(f'<path class="fallen" transform="translate({x:.1f} {y:.1f})" d="M-9 -9L9 9M-9 9L9 -9"/>')
+    return parts
+
+
+def _result(account: Account, dice: Dice) -> str:
+    if account.phase == "charge":
+        return "too far" if dice.falls_short else ""
+    return f"-{account.damage}" if account.damage else "miss"

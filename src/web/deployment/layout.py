@@ -1,0 +1,112 @@
+"""Where everything stands on the page. Handlers are given by name; nothing here knows the game."""
+
+from typing import Any, Protocol
+
+from nicegui import ui
+
+from src.envs.deployment.state import Unit
+from src.web.deployment import board
+from src.web.deployment.match import Match
+from src.web.deployment.panels import NewGame, Roster, keys_help
+from src.web.drawing import Drawing, Pick
+
+SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds a step
+
+
+class Handlers(Protocol):
+    """What people do on the page."""
+
+    def pick(self, pick: Pick) -> None: ...
+    def choose(self, unit: str) -> None: ...
+    def take_back(self, unit: str) -> None: ...
+    def wait(self) -> None: ...
+    def confirm(self) -> None: ...
+    def pass_(self) -> None: ...
+    def undo(self) -> None: ...
+    def place_rest(self) -> None: ...
+    def toggle(self) -> None: ...
+    async def step(self) -> None: ...
+    def look_at(self, moment: int) -> None: ...
+    def look_by(self, steps: int) -> None: ...
+    def set_pace(self, seconds: float) -> None: ...
+
+
+class Layout:
+    def __init__(self, match: Match, do: Handlers, new_game: NewGame) -> None:
+        units = list(match.state.units.values())
+        with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
+            with ui.element("div").classes("dp-left"):
+                self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
+                self.headline = ui.label().classes("dp-headline").props('data-part="headline" aria-live=polite')
+                self._board(match, do)
+            with ui.element("div").classes("dp-right"):
+                with ui.element("div").classes("dp-card flex flex-col gap-2"):
+                    self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
+                    self._controls(do, new_game)
+                self.rosters = [self._roster(player, units, do) for player in (1, 2)]
+                self.tables = [self._table(player) for player in (1, 2)]
+                self._log(do)
+
+    def _board(self, match: Match, do: Handlers) -> None:
+        self.board = ui.element("div").classes("board dp-board").props('tabindex=0 data-part="board"')
+        with self.board, ui.element("div").classes("dp-layers"):
+            Drawing(board.ground(match.game.scenario), do.pick)
+            self.pieces = ui.html(sanitize=False).classes("dp-over")
+
+    def _controls(self, do: Handlers, new_game: NewGame) -> None:
+        help_ = keys_help()
+        with ui.element("div").classes("dp-buttons"):
+            self.confirm = _button("Confirm", "check", do.confirm, "confirm")
+            self.wait = _button("Wait", "hourglass_empty", do.wait, "wait")
+            self.undo = _button("Undo", "undo", do.undo, "undo")
+            self.rest = _button("Place the rest", "auto_awesome", do.place_rest, "rest")
+            self.passing = _button("Pass", "block", do.pass_, "pass")
+        with ui.element("div").classes("dp-buttons"):
+            self.play = _button("", "play_arrow", do.toggle, "play").props('aria-label="play or pause"')
+            _button("Step", "skip_next", do.step, "step")
+            self.pace = ui.toggle(SPEEDS, value=0.5, on_change=lambda event: do.set_pace(event.value))
+            self.pace.props("dense no-caps unelevated toggle-color=primary size=sm")
+        with ui.element("div").classes("dp-buttons replay"):
+            back = _button("", "chevron_left", lambda: do.look_by(-1), "back")
+            back.props('aria-label="a step back"')
+            self.slider = ui.slider(min=0, max=0, value=0, on_change=lambda event: do.look_at(int(event.value)))
+            self.slider.props('data-part="replay" aria-label="moment of the game"')
+            forth = _button("", "chevron_right", lambda: do.look_by(1), "forth")
+            forth.props('aria-label="a step forward"')
+            self.moment = ui.label().classes("faint").props('data-part="moment"')
+        with ui.element("div").classes("dp-buttons"):
+            _button("New game", "casino", new_game.open, "new")
+            self.again = _button("Again", "replay", new_game.again, "again")
+            _button("Zoom", "zoom_in", lambda: self.board.classes(toggle="zoomed"), "zoom")
+            _button("Keys", "keyboard", help_.open, "keys")
+
+    def _roster(self, player: int, units: list[Unit], do: Handlers) -> Roster:
+        return Roster(player, [unit for unit in units if unit.player == player], do.choose, do.take_back)
+
+    def _table(self, player: int) -> ui.html:
+        with ui.element("div").classes("dp-card dp-scroll").props(f'data-part="units-{player}"'):
+            ui.label(f"Player {player}: units").classes("font-bold")
+            return ui.html(sanitize=False)
+
+    def _log(self, do: Handlers) -> None:
+        with ui.element("div").classes("dp-card"):
+            ui.label("What happened").classes("font-bold")
+            self.log_pieces: list[ui.html] = []
+            self.log = ui.element("div").classes("dp-log").props('data-part="log"')
+            script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"
+            self.log.on("click", lambda event: _jump(event.args, do), js_handler=script)
+
+    def add_log_piece(self) -> ui.html:
+        with self.log:
+            piece = ui.html(sanitize=False)
+        piece.move(target_index=0)
+        return piece
+
+
+def _jump(message: Any, do: Handlers) -> None:
+    if isinstance(message, str) and message.isascii() and message.isdigit() and len(message) < 6:
+        do.look_at(int(message))
+
+
+def _button(text: str, icon: str, action: Any, part: str) -> ui.button:
+    return ui.button(text, icon=icon, on_click=action).props(f'outline dense no-caps size=sm data-part="{part}"')

@@ -1,0 +1,136 @@
+"""The parts of the page beside the board: rosters, the choice of a game and its keys."""
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from src.envs.deployment.deployment import why_not_undeploy
+from src.envs.deployment.state import GameState, Unit
+from src.web.deployment import setup
+from src.web.deployment.glyphs import badge
+from src.web.deployment.setup import Setup
+from src.web.deployment.words import arms
+from src.web.lab import Lab
+from src.web.shell import Busy
+
+LABELS = {
+    "scenario": "Scenario",
+    "order": "Order of deployment",
+    "zones": "Zones",
+    "player_1": "Player 1",
+    "placement_1": "Placement of player 1",
+    "player_2": "Player 2",
+    "placement_2": "Placement of player 2",
+}
+KEYS = (
+    ("↑ ↓", "choose a unit, in battle a legal hex"),
+    ("← →", "choose a legal hex; on the board all arrows move the cursor"),
+    ("Enter", "act on the hex chosen, or confirm the deployment"),
+    ("U", "take the latest placement back"),
+    ("W", "wait"),
+    ("Space", "let an agent take a step"),
+    ("P", "play or pause"),
+    ("[ ]", "look a step back or forward"),
+)
+
+
+class Roster:
+    """The units of a player: those to place, and those placed that can be taken back."""
+
+    def __init__(
+        self, player: int, units: list[Unit], choose: Callable[[str], Any], take_back: Callable[[str], Any]
+    ) -> None:
+        self.player = player
+        self._rows: dict[str, tuple[ui.element, ui.label]] = {}
+        self._shown: dict[str, tuple[str, str]] = {}
+        self.box = ui.expansion(value=True).props(f'data-part="roster-{player}"').classes(f"w-full p{player}")
+        with self.box, ui.element("div").classes("dp-roster w-full"):
+            for unit in units:
+                self._add(unit, choose, take_back)
+
+    def _add(self, unit: Unit, choose: Callable[[str], Any], take_back: Callable[[str], Any]) -> None:
+        with ui.element("div").classes("dp-row").props(f'data-row="{unit.id}"') as row:
+            with ui.element("button").classes("pick").props("type=button") as pick:
+                pick.on("click", lambda: choose(unit.id)).tooltip(arms(unit))
+                ui.html(badge(unit.player, unit.profile), sanitize=False)
+                ui.label(f"{unit.id} {unit.profile.name}")
+                where = ui.element("small")
+                with where:
+                    label = ui.label()
+            with ui.element("button").classes("undo").props(f'type=button aria-label="take {unit.id} back"') as undo:
+                undo.on("click", lambda: take_back(unit.id))
+                ui.icon("undo")
+        self._rows[unit.id] = row, label
+
+    def show(self, state: GameState, chosen: str | None, open_to_undo: bool) -> None:
+        left = state.deployment_state.deployable_units_by_player[self.player]
+        self.box.set_text(f"Player {self.player}: {len(left)} of {len(self._rows)} to deploy")
+        for one, (row, label) in self._rows.items():
+            unit = state.units[one]
+            classes = ["chosen"] * (one == chosen) + ["placed"] * (one not in left)
+            classes += ["can-undo"] * (open_to_undo and why_not_undeploy(state, one) is None)
+            now = " ".join(classes), "" if one in left else f"{unit.col}, {unit.row}" if unit.col >= 0 else "fallen"
+            if self._shown.get(one) != now:  # what stays as it is need not travel
+                self._shown[one] = now
+                row.classes(replace=f"dp-row {now[0]}")
+                label.set_text(now[1])
+
+
+class NewGame:
+    """A dialog that leads to the address of another game."""
+
+    def __init__(self, lab: Lab, current: Setup) -> None:
+        self._lab, self._current = lab, current
+        with ui.dialog() as self._dialog, ui.card().classes("w-96"):
+            ui.label("New game").classes("headline")
+            self._fields: dict[str, Any] = {
+                key: ui.select(_options(setup.CHOICES[key], getattr(current, key)), value=getattr(current, key))
+                .props(f'label="{label}" outlined dense data-field="{key}"')
+                .classes("w-full")
+                for key, label in LABELS.items()
+            }
+            self._fields["seed"] = (
+                ui.input("Seed of the dice, drawn if empty", value=current.seed)
+                .props('outlined dense data-field="seed"')
+                .classes("w-full")
+            )
+            with ui.row().classes("w-full justify-end"):
+                self._busy = Busy()
+                ui.button("Cancel", on_click=self._dialog.close).props("flat")
+                ui.button("Start", on_click=self._start).props('data-part="start"')
+
+    async def open(self) -> None:
+        self._dialog.open()
+        trained = [f"{setup.RUN}{name}" for name in await self._busy.do(setup.runs, self._lab)]
+        for key in ("player_1", "player_2"):
+            field = self._fields[key]
+            field.set_options(_options((*setup.CHOICES[key], *trained), field.value))
+
+    def again(self) -> None:
+        """The same players on the same ground, from the beginning."""
+        ui.navigate.to(self._current.address)
+
+    def _start(self) -> None:
+        ui.navigate.to(Setup(**{key: field.value or "" for key, field in self._fields.items()}).address)
+
+
+def _options(known: tuple[str, ...], current: str) -> dict[str, str]:
+    """What is chosen now stays a choice, even where it is a run that was named in the address."""
+    return {one: _shown(one) for one in dict.fromkeys((*known, current))}
+
+
+def _shown(choice: str) -> str:
+    if choice == setup.OWN:
+        return "its own"
+    return choice if choice.startswith(setup.RUN) else choice.replace("_", " ")
+
+
+def keys_help() -> ui.dialog:
+    with ui.dialog() as dialog, ui.card():
+        ui.label("Keys").classes("headline")
+        with ui.grid(columns="auto 1fr"):
+            for key, words in KEYS:
+                ui.label(key).classes("font-bold")
+                ui.label(words)
+    return dialog

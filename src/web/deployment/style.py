@@ -1,0 +1,135 @@
+"""The look of this page. Sides differ in shape as well as colour: discs and solid lines against squares and dashes."""
+
+CSS = """
+:root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --token-ink: #fff; --legal: #009E73; }
+body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --token-ink: #0d1218; --legal: #2fd0a2; }
+.dp .p1 { --side: var(--first); } .dp .p2 { --side: var(--second); }
+.dp { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; justify-content: center; }
+.dp-left { width: min(100%, 780px, max(22rem, calc((100vh - 12rem) * 1.03)));
+  display: flex; flex-direction: column; gap: .5rem; }
+.dp-right { flex: 1 1 22rem; max-width: 27rem; min-width: min(22rem, 100%); display: flex; flex-direction: column;
+  gap: .6rem; }
+.dp-card { background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: .6rem .8rem; }
+.dp-board { position: relative; aspect-ratio: 768 / 745; padding: 0; overflow: hidden; width: 100%; }
+.dp-board.zoomed { overflow: auto; }
+.dp-board.zoomed .dp-layers { width: 200%; }
+.dp-board:focus-visible { outline: 3px solid var(--blue); outline-offset: 2px; }
+.dp-layers { position: relative; }
+.dp-layers svg { width: 100%; height: auto; display: block; }
+.dp-over { position: absolute; inset: 0; pointer-events: none; }
+.dp-layers > * { will-change: transform; }  /* a layer each: what moves does not make the ground be painted again */
+
+.dp-ground .field { fill: var(--cell); stroke: var(--line); }
+.dp-ground .zone-1 { fill: color-mix(in srgb, var(--first) 11%, var(--cell)); }
+.dp-ground .zone-2 { fill: color-mix(in srgb, var(--second) 11%, var(--cell)); }
+.dp-ground .goal { fill: color-mix(in srgb, var(--yellow) 34%, var(--cell)); }
+.dp-ground .wall { fill: var(--wall); stroke: var(--wall-edge); stroke-width: 1.5; }
+.dp-ground .field > path:hover { stroke: var(--ink); stroke-width: 2; }
+.dp-ground .border { fill: none; pointer-events: none; stroke-linecap: round; }
+.dp-ground .border.zone-1 { stroke: var(--first); stroke-width: 2; opacity: .55; }
+.dp-ground .border.zone-2 { stroke: var(--second); stroke-width: 2; stroke-dasharray: 7 5; opacity: .65; }
+.dp-ground .border.goal { stroke: var(--goal); stroke-width: 2.5; fill: none; }
+.dp-ground .number { font-size: 8px; fill: var(--faint); text-anchor: middle; pointer-events: none; }
+
+.dp-pieces .star { fill: none; stroke: var(--goal); stroke-width: 1.5; }
+.dp-pieces .held-1 { fill: var(--first); stroke: var(--first); }
+.dp-pieces .held-2 { fill: var(--second); stroke: var(--second); }
+.dp-pieces .hold { fill: none; stroke-width: 4; stroke-linecap: round; }
+.dp-pieces .hold.p1 { stroke: var(--side); } .dp-pieces .hold.p2 { stroke: var(--side); stroke-dasharray: 8 5; }
+.dp-pieces .candidate { fill: var(--legal); fill-opacity: .3; stroke: var(--legal); stroke-width: 1.6; }
+.dp-pieces .cursor { fill: none; stroke: var(--ink); stroke-width: 3.5; }
+.dp .body { fill: var(--side); stroke: var(--cell); stroke-width: 1.5; }
+.dp .token, .dp-badge { color: var(--token-ink); }
+.dp .token .name { font-size: 10.5px; font-weight: 700; text-anchor: middle; fill: var(--token-ink); }
+.dp .token .letters { font-size: 16px; font-weight: 700; text-anchor: middle; fill: var(--token-ink); }
+.dp .token .mark { font-size: 11px; fill: var(--ink); }
+.dp .token.acted .body { fill: color-mix(in srgb, var(--side) 78%, var(--cell)); }
+.dp .halo { fill: none; stroke: none; }
+.dp .token.active .halo { stroke: var(--ink); stroke-width: 3; stroke-dasharray: 8 5; }
+.dp .hp { fill: var(--legal); stroke: var(--card); stroke-width: .6; }
+.dp .hp.lost { fill: var(--card); stroke: var(--ink); }
+.dp .reticle { fill: none; stroke: var(--legal); stroke-width: 2.5; }
+.dp .trace { fill: none; stroke: var(--side); stroke-width: 3; stroke-linecap: round; opacity: .75; }
+.dp .trace.aimed { stroke-dasharray: 2 6; }
+.dp .loss { font-size: 17px; font-weight: 800; text-anchor: middle; fill: var(--ink); paint-order: stroke;
+  stroke: var(--card); stroke-width: 4; }
+.dp .fallen { stroke: var(--ink); stroke-width: 4; stroke-linecap: round; opacity: .8; }
+.dp .moving { animation: dp-move .25s ease-out; }
+.dp .loss.new { animation: dp-rise .4s ease-out; }
+@keyframes dp-move { from { transform: translate(var(--dx), var(--dy)); } }
+@keyframes dp-rise { from { transform: translateY(14px); opacity: 0; } }
+@media (prefers-reduced-motion: reduce) { .dp * { animation: none !important; } }
+
+.dp-badge { width: 1.35em; height: 1.35em; vertical-align: -.3em; display: inline-block; flex: none; }
+.dp-status-room { height: 4.1rem; }
+.dp-status { min-height: 4.1rem; display: grid; grid-template-columns: 1fr auto 1fr; gap: .6rem; align-items: center; }
+.dp-status .score { display: flex; align-items: center; gap: .5rem; padding: .3rem .7rem; border-radius: .8rem;
+  border: 2px solid var(--line); background: var(--card); min-width: 0; }
+.dp-status .score.turn { border-color: var(--side);
+  box-shadow: 0 0 0 2px color-mix(in srgb, var(--side) 25%, transparent); }
+.dp-status .score b { display: block; line-height: 1.1; overflow-wrap: anywhere; font-size: .92rem; }
+.dp-status .score small { color: var(--faint); }
+.dp-status .score output { margin-left: auto; font-size: 1.7rem; font-weight: 800; color: var(--side); }
+.dp-status .score .dp-badge { width: 1.6rem; height: 1.4rem; width: auto; }
+.dp-status .middle { text-align: center; }
+.dp-status .when { font-weight: 700; }
+.dp-status .chips { display: flex; gap: .2rem; flex-wrap: wrap; justify-content: center; }
+.dp .chip { font-size: .7rem; padding: 0 .45rem; border-radius: 1rem; color: var(--faint);
+  border: 1px solid var(--line); }
+.dp .chip.on { color: var(--card); background: var(--ink); border-color: var(--ink); font-weight: 700; }
+.dp-headline { font-size: 1.05rem; font-weight: 600; text-align: center; line-height: 1.35; min-height: 1.5rem; }
+.dp-over-now { font-size: 1.35rem; color: var(--green); }
+.dp-last { min-height: 3.6rem; font-size: .85rem; }
+.dp-last .dp-entry { border-bottom: 0; }
+
+.dp .dice { display: inline-flex; align-items: center; gap: 2px; margin-right: .5rem; vertical-align: middle; }
+.dp .dice i { font-style: normal; font-size: .72rem; color: var(--faint); margin-right: 2px; }
+.dp .die { display: inline-grid; place-items: center; width: 1.15rem; height: 1.15rem; font-size: .72rem;
+  font-weight: 600; border-radius: .25rem; border: 1px solid var(--faint); color: var(--faint); }
+.dp .die.good { background: var(--ink); color: var(--card); border-color: var(--ink); }
+
+.dp-buttons { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
+.dp-buttons.replay { flex-wrap: nowrap; }
+.dp-buttons .q-slider { flex: 1 1 7rem; min-width: 6rem; height: 1.4rem; width: auto; }
+.dp .q-expansion-item { background: var(--card); border: 1px solid var(--line); border-radius: .9rem;
+  overflow: hidden; }
+.dp .q-expansion-item .q-item { min-height: 2.3rem; padding: .2rem .8rem; font-weight: 600; }
+.dp .nicegui-expansion-content, .dp .q-expansion-item__content > * { gap: .3rem; padding: .2rem .6rem .6rem; }
+body.body--dark .dp, body.body--dark .q-dialog { --q-primary: var(--sky); }
+.dp .q-btn { min-height: 2rem; }
+.dp-roster { display: grid; grid-template-columns: 1fr 1fr; gap: .3rem; }
+.dp-row { display: flex; border-radius: .5rem; border: 1px solid var(--line); overflow: hidden; }
+.dp-row > button { all: unset; cursor: pointer; display: flex; align-items: center; gap: .4rem; padding: .2rem .45rem;
+  font-size: .85rem; box-sizing: border-box; }
+.dp-row > .pick { flex: 1; min-width: 0; }
+.dp-row > .undo { padding: .2rem .55rem; border-left: 1px solid var(--line); visibility: hidden; }
+.dp-row.can-undo > .undo { visibility: visible; }
+.dp-row > button:focus-visible { outline: 2px solid var(--blue); outline-offset: -2px; }
+.dp-row > button:hover { background: var(--board); }
+.dp-row.chosen { border-color: var(--ink); box-shadow: inset 0 0 0 1px var(--ink); background: var(--board); }
+.dp-row.placed .pick { opacity: .6; }
+.dp-row small { color: var(--faint); }
+.dp-scroll { overflow-x: auto; }
+.dp-table { width: 100%; border-collapse: collapse; font-size: .78rem; }
+.dp-table th { text-align: left; color: var(--faint); font-weight: 600; }
+.dp-table td, .dp-table th { padding: .12rem .25rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
+.dp-table tr.active { background: color-mix(in srgb, var(--side) 20%, transparent); font-weight: 600; }
+.dp-table tr.fallen { opacity: .45; }
+.dp-table .pips { letter-spacing: .05em; color: var(--legal); }
+.dp-log { max-height: 22rem; overflow-y: auto; font-size: .8rem; }
+.dp-entry { border-left: 4px solid var(--side); padding: .2rem .5rem; border-bottom: 1px solid var(--line);
+  cursor: pointer; }
+.dp-entry:hover { background: var(--board); }
+.dp-entry small { color: var(--faint); margin-right: .5rem; }
+.dp-entry b { margin-right: .5rem; font-weight: 600; }
+.dp-entry ul { margin: 0; padding: 0; list-style: none; display: inline; }
+.dp-entry li { display: inline; color: var(--faint); }
+.dp-entry li + li::before { content: " · "; }
+@media (min-width: 1100px) and (min-height: 700px) { .dp-left { position: sticky; top: 3.6rem; } }
+@media (max-width: 760px) {
+  .dp-status { grid-template-columns: 1fr 1fr; } .dp-status .middle { grid-row: 2; grid-column: 1 / 3; }
+  .dp-status .score { padding: .2rem .4rem; }
+  .dp-right { max-width: 100%; }
+  .dp-headline { min-height: 3rem; } .dp-status-room { height: 6.9rem; }
+}
+"""

@@ -1,0 +1,99 @@
+"""What stands beside the board of Minesweeper: boards, odds, agents and positions set up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from nicegui import events, ui
+
+from src.web import shell
+from src.web.minesweeper.advice import odds_sources
+from src.web.minesweeper.sweep import BOARDS, read_size
+from src.web.minesweeper.tools import whole
+
+if TYPE_CHECKING:
+    from src.web.minesweeper.screen import Screen
+
+CUSTOM = "custom"
+GUESSING = {"luck": "as the dice fall", "none": "winnable without a guess"}
+KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
+
+
+class Panel:
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        with ui.element("div").classes("panel"):
+            self._boards()
+            self._agents()
+            with ui.row().classes("items-start no-wrap w-full"):
+                self.words = ui.label().classes("advice grow")
+                self.busy = shell.Busy()
+            ui.button("Set up a position", icon="edit", on_click=self.screen.sketch_on).props("flat dense").classes(
+                "set-up"
+            )
+            ui.label(KEYS).classes("faint")
+
+    @property
+    def speed(self) -> float:
+        """Moves a second."""
+        return float(min(max(self._speed.value or 1, 1), 20))
+
+    def tell(self, words: str, playing: bool) -> None:
+        self.words.text = words
+        self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
+
+    def _boards(self) -> None:
+        setup = self.screen.setup
+        self._board = shell.dropdown(self._board_options(), setup["board"], "Board", self._board_chosen)
+        self._board.classes("choose-board")
+        shell.dropdown(GUESSING, setup["guess"], "Mines lie", self._chooser("guess")).classes("choose-guess")
+        ui.button("New game", icon="replay", on_click=self.screen.new_game).classes("new-game w-full")
+
+    def _agents(self) -> None:
+        setup, titles = self.screen.setup, {key: player.title for key, player in self.screen.people.items()}
+        sources = odds_sources(self.screen.people)
+        shell.dropdown(sources, setup["odds"], "Odds of a mine", self._chooser("odds")).classes("choose-odds")
+        shell.dropdown(titles, setup["agent"], "Agent", self._chooser("agent")).classes("choose-agent")
+        with ui.row().classes("w-full gap-2 no-wrap"):
+            ui.button("Hint", icon="lightbulb", on_click=self.screen.hint).props("outline").classes("ask grow")
+            ui.button("Step", icon="skip_next", on_click=self.screen.step).props("outline").classes("step grow")
+            self._play = ui.button("Play on", icon="play_arrow", on_click=self.screen.play_on).classes("play grow")
+        with ui.row().classes("w-full items-center no-wrap"):
+            ui.label("Speed").classes("faint")
+            self._speed = ui.slider(min=1, max=20, value=4).props('label aria-label="moves a second"').classes("speed")
+
+    def _chooser(self, name: str) -> Callable[[events.ValueChangeEventArguments], Awaitable[None]]:
+        async def choose(event: events.ValueChangeEventArguments) -> None:
+            await self.screen.choose(name, str(event.value))
+
+        return choose
+
+    def _board_options(self) -> dict[str, str]:
+        current = self.screen.setup["board"]
+        rows, cols, mines = read_size(current)
+        return {current: f"{rows} by {cols}, {mines} mines"} | BOARDS | {CUSTOM: "Another size …"}
+
+    async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
+        wanted = await self._ask_size() if event.value == CUSTOM else str(event.value)
+        if wanted is not None and wanted != self.screen.setup["board"]:
+            await self.screen.choose("board", wanted)
+        if event.value == CUSTOM:
+            self._board.set_options(self._board_options(), value=self.screen.setup["board"])
+
+    async def _ask_size(self) -> str | None:
+        """A size of the visitor's own, once it can be played; None where that is given up."""
+        with ui.dialog() as dialog, ui.card().classes("custom"):
+            now = zip(("Rows", "Columns", "Mines"), read_size(self.screen.setup["board"]), strict=True)
+            fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]
+
+            def accept() -> None:
+                with shell.refusals_told():
+                    size = "x".join(str(whole(field.value)) for field in fields)
+                    read_size(size)
+                    dialog.submit(size)
+
+            with ui.row():
+                ui.button("Play", on_click=accept).classes("accept")
+                ui.button("Cancel", on_click=lambda: dialog.submit(None)).props("flat")
+        return await dialog

@@ -1,0 +1,154 @@
+"""A Minesweeper board as SVG text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+
+SIZE = 30  # of a cell
+
+STYLE = """
+:root { --n1: #0063a0; --n2: #007d5a; --n3: #c04d00; --n4: #8d4373; --n5: #8a5a00; --n6: #1a7fa8; --n7: #1c2430;
+  --n8: #6a7482; --odds-ink: #17202b; --odds-low: #8cc4e8; --odds-high: #e0661a; }
+body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --n5: #f0bf4c; --n6: #9adcf5;
+  --n7: #ffffff; --n8: #b4bdc9; }
+.ms-bar { display: flex; align-items: center; justify-content: space-between; gap: 1rem; margin-bottom: .6rem; }
+.ms-bar .headline { font-size: 1.05rem; text-align: center; }
+.ms-count { display: flex; align-items: center; justify-content: space-between; gap: .3rem; min-width: 4.2rem;
+  font-variant-numeric: tabular-nums; font-size: 1.2rem; font-weight: 700; padding: .1rem .5rem; border-radius: .5rem;
+  background: var(--board); } .ms-count .q-icon { color: var(--vermillion); }
+.ms-legend { display: flex; align-items: center; gap: .5rem; margin-top: .5rem; visibility: hidden; }
+.ms-legend.on { visibility: visible; } .ms-legend div { flex: 1; height: .5rem; border-radius: .25rem;
+  background: linear-gradient(90deg, var(--odds-low), var(--odds-high)); }
+.advice { min-height: 6.5rem; line-height: 1.4; } .speed { flex: 1; }
+.tools { margin-top: .4rem; width: 0; min-width: 100%; } .brushes { flex-wrap: wrap; }
+.tools textarea { font-family: monospace; line-height: 1.2; }
+.ms .open { fill: var(--cell); stroke: var(--line); } .ms .shut { fill: var(--closed); stroke: var(--closed-edge); }
+.ms [data-id]:hover .shut { filter: brightness(1.08); }
+.ms text { text-anchor: middle; pointer-events: none; } .ms .n { font-size: 18px; font-weight: 700; }
+.ms .odds { font-size: 10.5px; font-weight: 600; fill: var(--odds-ink); }
+.ms .flag { fill: var(--vermillion); stroke: var(--ink); stroke-width: .8; } .ms .mine { fill: var(--ink);
+  stroke: var(--ink); stroke-width: 2; } .ms .wrong { stroke: var(--ink); stroke-width: 2.4; fill: none; }
+.ms .bang { fill: var(--vermillion); } .ms .certain { stroke-width: 2; }
+.ms .hint { fill: none; stroke: var(--green); stroke-width: 3.5; } .ms .risky { stroke: var(--orange); }
+.ms .proof { fill: none; stroke: var(--purple); stroke-width: 2.6; } .ms .also { fill: var(--green); }
+.ms .cursor { fill: none; stroke: var(--ink); stroke-width: 2.4; stroke-dasharray: 5 3; }
+""" + "".join(
+    f".ms .n{number} {{ fill: var(--n{number}); }} " for number in range(1, 9)
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is shown besides the cells themselves."""
+
+    odds: np.ndarray | None = None  # (rows, cols) mine probabilities, for hidden cells
+    hint: int | None = None  # the cell an agent would reveal
+    risky: bool = False  # and it is a guess
+    also: tuple[int, ...] = ()  # cells it would reveal just as surely
+    proof: tuple[int, ...] = ()  # numbers that prove the hint
+    cursor: int | None = None
+    mines: np.ndarray | None = None  # (rows, cols) bool, once the game is over
+    exploded: int | None = None
+
+
+def board(visible: np.ndarray, look: Look | None = None) -> str:
+    look = look or Look()
+    rows, cols = visible.shape
+    cells = "".join(_cell(visible, cell, look) for cell in range(visible.size))
+    marks = "".join(_marks(cols, look))
+    width, height = cols * SIZE + 2, rows * SIZE + 2
+    return (
+        f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * scale(rows, cols):.0f}" '
+        f'style="min-width: {cols * 25}px" role="grid" aria-label="the board">{cells}{marks}</svg>'
+    )
+
+
+def empty(rows: int, cols: int) -> str:
+    """A board on which nothing is revealed."""
+    return board(np.full((rows, cols), HIDDEN, np.int8))
+
+
+LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%</span>'
+
+
+def scale(rows: int, cols: int) -> float:
+    """Small boards are drawn larger, so that they fill the place a board has."""
+    return float(np.clip(480 / (max(rows, cols) * SIZE), 0.9, 1.7))
+
+
+def percent(chance: float) -> str:
+    """Whole percents; 0 and 100 are kept for what is certain."""
+    if chance in (0.0, 1.0):
+        return f"{100 * chance:.0f}"
+    return "<1" if chance < 0.005 else ">99" if chance >= 0.995 else f"{100 * chance:.0f}"
+
+
+# Every part is drawn at its place: a transform for each cell takes a browser many times as long to lay out.
+
+
+def _cell(visible: np.ndarray, cell: int, look: Look) -> str:
+    row, col = divmod(cell, visible.shape[1])
+    value, x, y = int(visible[row, col]), col * SIZE, row * SIZE
+    if value >= 0:
+        inside, name = _open(value, x, y), str(value)
+    else:
+        odds = None if look.odds is None or value == FLAGGED else float(look.odds[row, col])
+        name = _name(value, None if look.mines is None else bool(look.mines[row, col]))
+        inside = _shut(name, odds, cell == look.exploded, x, y)
+    return f'<g data-id="cell-{cell}" aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+
+
+def _name(value: int, mined: bool | None) -> str:
+    """What a cell that is not revealed is; whether it is mined is known once the game is over."""
+    if value == FLAGGED:
+        return "wrong flag" if mined is False else "flag"
+    return "mine" if mined else "hidden"
+
+
+def _open(value: int, x: int, y: int) -> str:
+    number = f'<text class="n n{value}" x="{x + 15}" y="{y + 21.5}">{value}</text>' if value else ""
+    return f'<rect class="open" x="{x}" y="{y}" width="{SIZE}" height="{SIZE}"/>{number}'
+
+
+def _shut(name: str, odds: float | None, exploded: bool, x: int, y: int) -> str:
+    tint = "" if odds is None else f' style="fill: {_tint(odds)}"'
+    kind = "bang" if exploded else "shut"
+    body = f'<rect class="{kind}" x="{x + 1}" y="{y + 1}" width="28" height="28" rx="4"{tint}/>'
+    text = "" if odds is None else f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{escape(percent(odds))}</text>'
+    return body + {"hidden": text, "mine": _mine(x, y), "flag": _flag(x, y), "wrong flag": _wrong(x, y)}[name]
+
+
+def _flag(x: int, y: int) -> str:
+    return f'<path class="flag" d="M{x + 11} {y + 6}v18m0 -18l10 4.5-10 4.5z"/>'
+
+
+def _wrong(x: int, y: int) -> str:
+    return f'{_flag(x, y)}<path class="wrong" d="M{x + 6} {y + 6}l18 18m0 -18l-18 18"/>'
+
+
+def _mine(x: int, y: int) -> str:
+    spikes = f"M{x + 15} {y + 5}v20m-10 -10h20m-17 -7l14 14m0 -14l-14 14"
+    return f'<path class="mine" d="{spikes}"/><circle class="mine" cx="{x + 15}" cy="{y + 15}" r="6"/>'
+
+
+def _tint(chance: float) -> str:
+    return f"color-mix(in srgb, var(--odds-high) {100 * chance:.0f}%, var(--odds-low))"
+
+
+def _marks(cols: int, look: Look) -> Iterator[str]:
+    """Above the cells, so that no neighbour covers them."""
+    rings = [(cell, "proof") for cell in look.proof]
+    if look.hint is not None:
+        rings.append((look.hint, "hint risky" if look.risky else "hint"))
+    if look.cursor is not None:
+        rings.append((look.cursor, "cursor"))
+    for cell, kind in rings:
+        x, y = cell % cols * SIZE + 2, cell // cols * SIZE + 2
+        yield f'<rect class="{kind}" x="{x}" y="{y}" width="26" height="26" rx="5" pointer-events="none"/>'
+    for cell in look.also:
+        x, y = cell % cols * SIZE + 24, cell // cols * SIZE + 6
+        yield f'<circle class="also" cx="{x}" cy="{y}" r="3" pointer-events="none"/>'

@@ -1,0 +1,56 @@
+"""A position set up by hand, to be analysed: there is no game behind it."""
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from src.core.errors import require
+from src.envs.minesweeper.game import View
+from src.envs.minesweeper.notation import SIGNS, read_board, write_board
+from src.envs.minesweeper.solver import analyse
+from src.web.minesweeper.sweep import MOST_COLS, MOST_ROWS
+
+BRUSHES = {sign: value for value, sign in SIGNS.items()}
+
+
+@dataclass(frozen=True)
+class Sketch:
+    visible: np.ndarray  # (rows, cols) int8
+    mines: int
+
+    def __post_init__(self) -> None:
+        rows, cols = self.visible.shape
+        require(
+            rows <= MOST_ROWS and cols <= MOST_COLS and self.visible.size > 1,
+            f"a position of {rows}x{cols} does not fit here: it has two cells at least, and at most {MOST_ROWS} rows "
+            f"and {MOST_COLS} columns",
+        )
+        require(0 <= self.mines <= self.visible.size, f"{self.mines} mines do not fit on {self.visible.size} cells")
+
+    @staticmethod
+    def read(text: str, mines: int) -> "Sketch":
+        return Sketch(read_board(text), mines)
+
+    @property
+    def text(self) -> str:
+        return write_board(self.visible)
+
+    @property
+    def view(self) -> View:
+        return View(self.visible, self.mines)
+
+    def painted(self, cell: int, value: int) -> "Sketch":
+        visible = self.visible.copy()
+        visible.ravel()[cell] = value
+        return Sketch(visible, self.mines)
+
+
+def verdict(view: View) -> str:
+    """How many placements of the mines agree with a position; one with none raises `LabError`."""
+    count = analyse(view.visible, view.mines).log_completions
+    if count > log(1e6):
+        return f"Possible: about 10^{count / log(10):.0f} placements of the mines agree with it."
+    placements = round(exp(count))
+    many = "one placement of the mines agrees" if placements == 1 else f"{placements:,} placements of the mines agree"
+    return f"Possible: {many} with it."

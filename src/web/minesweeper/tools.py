@@ -1,0 +1,59 @@
+"""The tools below the board for setting up a position by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from src.core.errors import LabError
+from src.web import shell
+from src.web.minesweeper.sketch import BRUSHES, Sketch
+
+if TYPE_CHECKING:
+    from src.web.minesweeper.screen import Screen
+
+HOW = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
+NAMES = BRUSHES | {".": "hidden", "F": "flag"}
+
+
+class Tools:
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        with ui.column().classes("w-full gap-2 tools") as self._box:
+            ui.label("Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8.").classes(
+                "faint"
+            )
+            self._brush = ui.toggle({sign: str(NAMES[sign]) for sign in BRUSHES}, value=".")
+            self._brush.props('unelevated no-caps padding="4px 11px"').classes("brushes")
+            self._text = ui.textarea("Position").props("outlined dense autogrow").classes("w-full position")
+            with ui.row().classes("w-full gap-2 items-center"):
+                self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10).props(
+                    "outlined dense"
+                )
+                self._mines.classes("grow sketch-mines")
+                ui.button("Analyse", icon="functions", on_click=self._analyse).classes("analyse")
+                ui.button("Back to the game", on_click=screen.sketch_off).props("outline").classes("back")
+        self.edit(None)
+
+    @property
+    def brush(self) -> int:
+        """What a click paints."""
+        return BRUSHES[str(self._brush.value)]
+
+    def edit(self, sketch: Sketch | None) -> None:
+        """Show the tools with a position, or put them away."""
+        self._box.set_visibility(sketch is not None)
+        if sketch is not None:
+            self._text.value, self._mines.value = sketch.text, sketch.mines
+
+    async def _analyse(self) -> None:
+        with shell.refusals_told():
+            await self._screen.sketch_as(str(self._text.value or ""), whole(self._mines.value))
+
+
+def whole(value: object) -> int:
+    """A number as the browser sends it, if it is a whole one."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != int(value):
+        raise LabError(f"{value!r} is no whole number")
+    return int(value)

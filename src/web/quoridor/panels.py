@@ -1,0 +1,100 @@
+"""What is said about a position beside the board, as HTML text: pure functions of what an agent found."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from src.core.game import seen_from
+from src.envs.quoridor.evaluation import FACTORS
+
+SCALE = 40.0  # a lead of so much, four steps, is worth about three games of four
+FULL = 60  # the weighted factor that fills its half of the bar
+MEANINGS = {
+    "path": "steps to the goal that the other needs more",
+    "endgame": "how close to the goal the last steps are",
+    "walls": "walls in hand more than the other",
+    "mobility": "open sides of the pawn's cell more than the other's",
+    "efficiency": "steps by which walls lengthen the other's way",
+}
+
+
+NO_HINTS = '<div class="faint">press ? for the best moves, their scores and what follows</div>'
+
+
+class Verdict(NamedTuple):
+    """A position as player 1 sees it."""
+
+    share: float  # 0: player 2 wins, 1: player 1 wins
+    words: str
+    parts: Mapping[str, int]  # weighted factors
+
+
+def judged(why: Mapping[str, Any], mover: int) -> Verdict:
+    """What a search tells, which is for the player to move, as a verdict."""
+    score = str(why["score"])
+    parts = {name: seen_from(mover, int(why[name])) for name in FACTORS}
+    decided, _, plies = score.partition("-in-")
+    if plies:
+        winner = mover if decided == "win" else 1 - mover
+        return Verdict(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
+    points = seen_from(mover, int(score))
+    leader = "Even" if points == 0 else f"Player {1 if points > 0 else 2} is ahead"
+    return Verdict(1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)})" if points else leader, parts)
+
+
+def ended(outcome: int) -> Verdict:
+    words = {1: "Player 1 has won", 0: "Drawn", -1: "Player 2 has won"}
+    return Verdict((1 + outcome) / 2, words[outcome], dict.fromkeys(FACTORS, 0))
+
+
+def share_bar(share: float, turned: bool) -> str:
+    """A bar as high as the board, filled from the side of player 1."""
+    side = "top" if turned else "bottom"
+    return f'<div class="qr-bar"><div class="qr-bar-first" style="{side}:0;height:{100 * share:.1f}%"></div></div>'
+
+
+def factor_bars(parts: Mapping[str, int]) -> str:
+    """The position as it stands, before any search: bars to the left speak for player 1, to the right for player 2."""
+    rows = [
+        '<div class="qr-factor faint"><span></span><div class="qr-sides"><i>player 1</i><i>player 2</i></div></div>'
+    ]
+    rows += [_factor(name, parts.get(name, 0), MEANINGS[name]) for name in FACTORS]
+    return "".join([*rows, _factor("as it stands", sum(parts.values()), "the factors together", " qr-sum")])
+
+
+def _factor(name: str, value: int, meaning: str, kind: str = "") -> str:
+    side, seat = ("right", "qr-first") if value > 0 else ("left", "qr-second")
+    width = min(50.0, 50 * abs(value) / FULL)
+    return (
+        f'<div class="qr-factor{kind}" title="{meaning}"><span>{name}</span>'
+        f'<div class="qr-track"><div class="qr-fill {seat}" style="{side}:50%;width:{width:.1f}%"></div></div>'
+        f"<b>{abs(value)}</b></div>"
+    )
+
+
+def hint_list(lines: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Scores and lines, best first; a click on one plays its first move."""
+    rows = []
+    for rank, (score, names) in enumerate(lines, start=1):
+        move, *then = map(escape, names)
+        rows.append(
+            f'<div class="qr-hint" data-id="{move}" tabindex="0"><i>{rank}</i><b>{move}</b><span>{escape(score)}</span>'
+            f"<small>{' '.join(then[:5])}</small></div>"
+        )
+    return "".join(rows)
+
+
+def move_list(names: Sequence[str], first_ply: int, shown: int) -> str:
+    """Both moves of a round on a line; a click on one looks back at the position after it."""
+    cells = ["<span></span>"] * (first_ply % 2)
+    for number, name in enumerate(names, start=1):
+        here = " here" if number == shown else ""
+        seat = ("qr-first", "qr-second")[(first_ply + number - 1) % 2]
+        cells.append(f'<span class="qr-move {seat}{here}" data-id="ply-{number}">{escape(name)}</span>')
+    rounds = [
+        f"<i>{first_ply // 2 + number + 1}</i>{''.join(cells[2 * number : 2 * number + 2])}"
+        + "<span></span>" * (2 * number + 2 > len(cells))
+        for number in range((len(cells) + 1) // 2)
+    ]
+    return f'<div class="qr-moves">{"".join(rounds)}</div>'

@@ -1,0 +1,62 @@
+"""What is to be said of one run: its results, its pictures and its configuration."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from src.core.errors import LabError
+from src.web.runs import files
+from src.web.runs.files import RunPath
+
+PICTURE = "/runs/picture"
+
+
+def show(run: RunPath) -> None:
+    ui.label(run.name).classes("r-name")
+    with _faults_shown():
+        _scores(run)
+    with _faults_shown():
+        address = files.wandb_address(run, files.read_config(run))
+        if address is not None:
+            ui.link("on wandb", address, new_tab=True)
+    names = files.pictures(run)
+    if names:
+        with ui.element("div").classes("r-pictures"):
+            for name in names:
+                query = urlencode({"run": run.name, "file": name})
+                with ui.element("figure"):
+                    image = ui.element("img")
+                    image.props["src"], image.props["alt"] = f"{PICTURE}?{query}", name
+                    ui.label(name).classes("faint")
+    with ui.expansion("config.yaml", icon="tune").classes("w-full"), _faults_shown():
+        text = files.content(run, "config.yaml", files.MOST_TEXT) or b""
+        ui.code(text.decode(errors="replace"), language="yaml").classes("w-full r-config")
+
+
+def _scores(run: RunPath) -> None:
+    scores = files.read_scores(run)
+    if not scores:
+        ui.label("no eval.json in this run").classes("faint")
+        return
+    head = "<tr><th></th><th>games</th><th>won/drawn/lost</th><th>win rate</th><th>95% interval</th></tr>"
+    with ui.element("table").classes("r-scores"):
+        ui.html(head, sanitize=False, tag="thead")
+        with ui.element("tbody"):
+            for score in scores:
+                with ui.element("tr"):
+                    counts = f"{score.wins}/{score.draws}/{score.losses}"
+                    interval = f"{100 * score.low:.1f}-{100 * score.high:.1f}%"
+                    for cell in (score.name, str(score.episodes), counts, f"{100 * score.win_rate:.1f}%", interval):
+                        with ui.element("td"):
+                            ui.label(cell)
+
+
+@contextmanager
+def _faults_shown() -> Iterator[None]:
+    """A file that cannot be read says so in its place."""
+    try:
+        yield
+    except LabError as error:
+        ui.label(str(error)).classes("r-fault")

@@ -1,0 +1,208 @@
+"""Run directories as they lie on disk: read only, never outside of their folders, and whatever is in them."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import yaml
+
+from src.core.errors import LabError, require
+
+MOST_TEXT = 1 << 20  # bytes of a configuration or a result
+MOST_METRICS = 1 << 28
+MOST_PICTURES = 24
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
+
+
+class RunPath(NamedTuple):
+    name: str  # its folder and the way from there; what an address says
+    path: Path
+    folder: Path  # nothing outside of it is opened
+
+
+def find(folders: Sequence[Path]) -> Iterator[RunPath]:
+    """Every directory with a config.yaml; what lies inside one belongs to it."""
+    for folder in folders:
+        pending = [folder] if folder.is_dir() else []
+        while pending:
+            path = pending.pop()
+            try:
+                if (path / "config.yaml").is_file():
+                    yield RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
+                else:
+                    pending += [entry for entry in path.iterdir() if entry.is_dir() and _is_looked_into(entry)]
+            except OSError:  # it is gone by now, or not ours to read
+                continue
+
+
+def _is_looked_into(path: Path) -> bool:
+    return not path.is_symlink() and not path.name.startswith((".", "__"))
+
+
+def locate(folders: Sequence[Path], name: str) -> RunPath:
+    """The run of that name, which may come from anybody."""
+    first, *rest = PurePosixPath(name).parts or ("",)
+    for folder in folders:
+        if folder.name == first:
+            path = _inside(folder, folder.joinpath(*rest), name)
+            if path is None or not (path / "config.yaml").is_file():
+                raise LabError(f"{name} is not a run: there is no config.yaml")
+            return RunPath(name, path, folder)
+    known = " and ".join(f"{folder.name}/" for folder in folders)
+    raise LabError(f"{name} is not a run: runs lie below {known}, and nothing else is opened")
+
+
+def file_of(run: RunPath, name: str, most: int) -> Path | None:
+    """A file of a run, once it is known to lie in the run's folder; None where there is none."""
+    path = _inside(run.folder, run.path / name, f"{run.name}/{name}")
+    if path is None or not path.is_file():
+        return None
+    require(path.stat().st_size <= most, f"{run.name}/{name} is larger than {most >> 20} MB: it is not read")
+    return path
+
+
+def content(run: RunPath, name: str, most: int) -> bytes | None:
+    path = file_of(run, name, most)
+    try:
+        return path.read_bytes() if path else None
+    except OSError as error:
+        raise LabError(f"{run.name}/{name} cannot be read: {error}") from error
+
+
+def _inside(folder: Path, path: Path, name: str) -> Path | None:
+    """Where a path leads, links followed; None where there is nothing."""
+    try:
+        resolved = path.resolve()
+        if resolved.is_relative_to(folder.resolve()):
+            return resolved if resolved.exists() else None
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, a link to itself
+        raise LabError(f"{name[:80]!r} is not the name of a run: {error}") from error
+    raise LabError(f"{name} leads out of {folder.name}/: only what lies below it is opened")
+
+
+class Stamp(NamedTuple):
+    """A file that was changed has another one."""
+
+    modified: int  # nanoseconds
+    size: int
+
+
+def stamp(run: RunPath, name: str) -> Stamp:
+    try:
+        found = (run.path / name).stat()
+    except OSError:
+        return Stamp(0, -1)
+    return Stamp(found.st_mtime_ns, found.st_size)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Columns of equal length; None where a row says nothing that is a number."""
+
+    columns: dict[str, list[float | None]] = field(default_factory=dict)
+
+    def points(self, axis: str, name: str) -> list[tuple[float, float]]:
+        pairs = zip(self.columns.get(axis, ()), self.columns.get(name, ()), strict=False)
+        return [(x, y) for x, y in pairs if x is not None and y is not None]
+
+    def last(self, name: str) -> float | None:
+        return next((value for value in reversed(self.columns.get(name, ())) if value is not None), None)
+
+
+def read_metrics(run: RunPath) -> Metrics:
+    """A row counts once its line has ended: the last one may be half written."""
+    text = (content(run, "metrics.csv", MOST_METRICS) or b"").decode(errors="replace")
+    whole = text[: text.rfind("\n") + 1]
+    try:
+        header, *rows = list(csv.reader(whole.splitlines())) or [[]]
+    except csv.Error as error:
+        raise LabError(f"{run.name}/metrics.csv is not readable as CSV: {error}") from error
+    rows = [row for row in rows if len(row) == len(header)]
+    return Metrics({name: [_number(row[place]) for row in rows] for place, name in enumerate(header)})
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def read_config(run: RunPath) -> dict[str, Any]:
+    try:
+        found = yaml.load(content(run, "config.yaml", MOST_TEXT) or b"", LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise LabError(f"{run.name}/config.yaml is not readable as YAML: {str(error)[:200]}") from error
+    require(isinstance(found, dict), f"{run.name}/config.yaml is not the configuration of a run")
+    assert isinstance(found, dict)
+    return found
+
+
+def read_changes(run: RunPath) -> list[str]:
+    """The values that were set for this run, as Hydra has noted them; the jobs of a sweep differ in nothing else."""
+    try:
+        found = yaml.load(content(run, ".hydra/overrides.yaml", MOST_TEXT) or b"[]", LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise LabError(f"{run.name}/.hydra/overrides.yaml is not readable as YAML: {str(error)[:200]}") from error
+    return [str(word) for word in found] if isinstance(found, list) else []
+
+
+class Score(NamedTuple):
+    """One line of an evaluation."""
+
+    name: str
+    episodes: int
+    wins: int
+    draws: int
+    losses: int
+    win_rate: float
+    low: float
+    high: float
+
+
+def read_scores(run: RunPath) -> list[Score]:
+    """What the finished agent achieved; empty while it is not there."""
+    text = content(run, "eval.json", MOST_TEXT)
+    if text is None:
+        return []
+    try:
+        scores = json.loads(text)["scores"]
+        return [_score(str(name), found) for name, found in scores.items()]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise LabError(f"{run.name}/eval.json is not a result of an evaluation: {str(error)[:200]}") from error
+
+
+def _score(name: str, found: dict[str, Any]) -> Score:
+    low, high = map(float, found["win_rate_ci95"])
+    wins, draws, losses = (int(found[key]) for key in ("wins", "draws", "losses"))
+    return Score(name, int(found["episodes"]), wins, draws, losses, float(found["win_rate"]), low, high)
+
+
+def pictures(run: RunPath) -> list[str]:
+    """PNG files of a run, curves and heat maps, by their way from its directory."""
+    found = []
+    for depth in ("*.png", "*/*.png", "*/*/*.png"):
+        for path in sorted(run.path.glob(depth)):
+            inner = path.relative_to(run.path)
+            hidden = any(part.startswith(".") or part == "wandb" for part in inner.parts)
+            if not hidden and path.resolve().is_relative_to(run.folder.resolve()):
+                found.append(inner.as_posix())
+    return found[:MOST_PICTURES]
+
+
+def wandb_address(run: RunPath, config: dict[str, Any]) -> str | None:
+    """Where an uploaded run is to be seen, as far as its directory tells: offline runs are called offline-run-..."""
+    logger = config.get("logger")
+    tracker = logger.get("tracker") if isinstance(logger, dict) else None
+    online = [found for path in sorted(run.path.glob("wandb/run-*")) if (found := re.search(r"-(\w+)$", path.name))]
+    if not isinstance(tracker, dict) or not tracker.get("entity") or not tracker.get("project") or not online:
+        return None
+    entity, project = quote(str(tracker["entity"]), safe=""), quote(str(tracker["project"]), safe="")
+    return f"https://wandb.ai/{entity}/{project}/runs/{online[-1][1]}"

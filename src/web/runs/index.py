@@ -1,0 +1,80 @@
+"""The runs as rows of a table, read again only where a file has changed."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from src.core.errors import LabError
+from src.web.runs import files
+from src.web.runs.files import RunPath, Stamp
+
+FILES = ("config.yaml", "metrics.csv", "eval.json")
+CHOICES = ("env", "algo", "reward", "curriculum", "experiment")
+LIVE = 60.0  # seconds since the last row within which a run without a result is taken to be training
+
+
+class Index:
+    """What was read is kept with the stamps it had then."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self._rows: dict[str, tuple[tuple[Stamp, ...], dict[str, Any]]] = {}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each run, the latest first."""
+        kept = {}
+        for run in files.find(self.folders):
+            stamps = tuple(files.stamp(run, name) for name in FILES)
+            before = self._rows.get(run.name)
+            kept[run.name] = before if before and before[0] == stamps else (stamps, summary(run))
+        self._rows = kept
+        rows = [row | {"state": state_of(row)} for _, row in kept.values()]
+        return sorted(rows, key=lambda row: (-row["updated"], row["run"]))
+
+
+def state_of(row: dict[str, Any]) -> str:
+    if row["fault"]:
+        return "unreadable"
+    if row["win_rate"] is not None:
+        return "finished"
+    return "training" if time.time() - row["updated"] < LIVE else "unfinished"
+
+
+def summary(run: RunPath) -> dict[str, Any]:
+    """What the table says of a run; a file that cannot be read leaves its columns empty and is named."""
+    row: dict[str, Any] = {"run": run.name, "fault": ""}
+    row |= dict.fromkeys((*CHOICES, "changes"), "")
+    row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high"))
+    row["updated"] = max(files.stamp(run, name).modified for name in FILES) / 1e9
+    for read in (_composition, _progress, _result):
+        try:
+            row |= read(run, row)
+        except LabError as error:
+            row["fault"] = str(error)
+    return row
+
+
+def _composition(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
+    config = files.read_config(run)
+    names = config.get("composition")
+    names = names if isinstance(names, dict) else {}
+    chosen = {key: str(names.get(key) or "") for key in CHOICES}
+    seed = config.get("seed")
+    told = (*CHOICES, "seed")  # in columns of their own
+    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in told]
+    return chosen | {"seed": seed if isinstance(seed, int) else None, "changes": " ".join(changes)}
+
+
+def _progress(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
+    metrics = files.read_metrics(run)
+    ends = {"low": "eval/win_rate_low", "high": "eval/win_rate_high", "win_rate": "eval/win_rate"}
+    found = {"step": metrics.last("step"), "score": metrics.last("eval/score")}
+    return found | {key: metrics.last(name) for key, name in ends.items()}
+
+
+def _result(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
+    scores = files.read_scores(run)
+    if not scores:
+        return {}
+    return {"win_rate": scores[0].win_rate, "low": scores[0].low, "high": scores[0].high}

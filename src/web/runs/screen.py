@@ -1,0 +1,191 @@
+"""The table of runs, and the curves and details of those that are selected."""
+
+import asyncio
+from typing import Any
+
+from nicegui import events, ui
+
+from src.core.errors import require
+from src.web import shell
+from src.web.runs import curves, details, files
+from src.web.runs.address import Comparison
+from src.web.runs.files import Metrics, RunPath, Stamp
+from src.web.runs.index import Index
+
+MOST_RUNS = 20  # compared at once
+POLL = 1.0  # seconds between looks at the files of the selected runs
+RESCAN = 10  # polls between looks for new runs
+
+PERCENT = "(v, row) => v == null ? '' : (100 * v).toFixed(1) + '%'"
+INTERVAL = f"{PERCENT} + (row.low == null ? '' : ` (${{(100*row.low).toFixed(1)}}-${{(100*row.high).toFixed(1)}})`)"
+COLUMNS: tuple[tuple[str, str, str | None], ...] = (
+    ("run", "run", None),
+    ("state", "state", None),
+    ("win_rate", "win rate (95%)", INTERVAL),
+    ("score", "last score", PERCENT),
+    ("step", "steps", "v => v == null ? '' : v.toLocaleString('en')"),
+    ("env", "env", None),
+    ("algo", "algo", None),
+    ("reward", "reward", None),
+    ("curriculum", "curriculum", None),
+    ("seed", "seed", None),
+    ("changes", "changed values", None),
+    ("updated", "updated", "v => new Date(1000 * v).toLocaleString('sv').slice(0, 16)"),
+)
+NUMBERS = {"seed", "step", "score", "win_rate", "updated"}
+
+
+class Screen:
+    def __init__(self, index: Index, wanted: Comparison) -> None:
+        self.index, self.axis, self.metric = index, "step", wanted.metric
+        self.selected: dict[str, RunPath] = {}
+        self.metrics: dict[str, Metrics] = {}
+        self.changes: dict[str, list[str]] = {}
+        self.stamps: dict[str, Stamp] = {}
+        self.polls = 0
+        self._build()
+        with shell.refusals_told():
+            require(wanted.axis in curves.AXES, f"axis={wanted.axis} is none: choose {' or '.join(curves.AXES)}")
+            self.axis = self.axes.value = wanted.axis
+        for name in wanted.runs:
+            with shell.refusals_told():
+                require(len(self.selected) < MOST_RUNS, f"{MOST_RUNS} runs are compared at most: {name} is left out")
+                self.selected[name] = files.locate(index.folders, name)
+        ui.timer(0, self.begin, once=True)
+
+    def _build(self) -> None:
+        with ui.element("div").classes("r-card"):
+            with ui.row(wrap=False).classes("w-full items-center"):
+                ui.label("Runs").classes("headline grow")
+                self.busy = shell.Busy()
+                self.filter = ui.input(placeholder="filter").props("dense outlined clearable").classes("r-filter")
+                self.filter.props('aria-label="filter"')
+            self.table = ui.table(
+                columns=[_column(*column) for column in COLUMNS],
+                rows=[],
+                row_key="run",
+                selection="multiple",
+                pagination={"rowsPerPage": 8, "sortBy": "updated", "descending": True},
+                on_select=self._on_select,
+            )
+            self.table.classes("w-full r-table").props("dense flat").bind_filter_from(self.filter, "value")
+            self.table.on("rowClick", self._on_row, js_handler="(event, row) => emit(row.run)")
+        with ui.element("div").classes("r-card") as self.chart_card:
+            with ui.row().classes("w-full items-center gap-3"):
+                self.metric_box = ui.select([], label="metric", with_input=True, on_change=self._on_metric)
+                self.metric_box.props("dense outlined options-dense").classes("r-metric grow")
+                self.axes = ui.select(curves.AXES, value="step", label="over", on_change=self._on_axis)
+                self.axes.props("dense outlined").classes("r-axis")
+                self.logarithmic = ui.switch("log", on_change=self.draw)
+            self.meaning = ui.label().classes("faint r-meaning")
+            self.chart = ui.echart({"series": []}).classes("r-chart")
+        self.details = ui.element("div").classes("r-details")
+
+    async def begin(self) -> None:
+        await self.rescan()
+        await self.show()
+        ui.timer(POLL, self.poll)
+
+    async def rescan(self) -> None:
+        self.table.update_rows(await self.busy.do(self.index.rows), clear_selection=False)
+
+    async def show(self) -> None:
+        """Everything about the selected runs, after another selection."""
+        self.table.selected = [row for row in self.table.rows if row["run"] in self.selected]
+        for name in [name for name in self.selected if name not in self.changes]:
+            with shell.refusals_told():
+                self.changes[name] = await asyncio.to_thread(files.read_changes, self.selected[name])
+        await self.read_changed()
+        self.chart_card.set_visibility(bool(self.selected))
+        self.details.clear()
+        with self.details:
+            for run_path in self.selected.values():
+                with ui.element("div").classes("r-card r-detail"):
+                    details.show(run_path)
+        self.draw()
+        self.remember()
+
+    async def read_changed(self) -> bool:
+        """Read the figures of selected runs that have new ones."""
+        stamps = {name: files.stamp(found, "metrics.csv") for name, found in self.selected.items()}
+        changed = {name: self.selected[name] for name in stamps if self.stamps.get(name) != stamps[name]}
+        for name, found in changed.items():
+            self.stamps[name], metrics = stamps[name], Metrics()
+            with shell.refusals_told():
+                metrics = await asyncio.to_thread(files.read_metrics, found)
+            self.metrics[name] = metrics
+        return bool(changed)
+
+    def compared(self) -> dict[str, Metrics]:
+        """What was read of the selected runs, by their labels."""
+        labels = curves.labels({name: self.changes.get(name, []) for name in self.selected})
+        return {labels[name]: self.metrics.get(name, Metrics()) for name in self.selected}
+
+    async def poll(self) -> None:
+        self.polls += 1
+        if self.polls % RESCAN == 0:
+            await self.rescan()
+        if await self.read_changed():
+            self.draw()
+
+    def draw(self) -> None:
+        runs = self.compared()
+        names = curves.metrics_of(runs)
+        if self.metric is None:
+            self.metric = curves.default_metric(runs)
+        shown = names if self.metric is None or self.metric in names else [self.metric, *names]
+        self.metric_box.set_options(shown, value=self.metric)
+        self.meaning.text = self._note(names)
+        self.chart.options.clear()
+        if self.metric is not None:
+            self.chart.options.update(curves.options(runs, self.metric, self.axis, bool(self.logarithmic.value)))
+        self.chart.update()
+
+    def _note(self, names: list[str]) -> str:
+        if self.metric is None:
+            return "nothing is logged yet; this page looks again every second"
+        if self.metric not in names:
+            return f"none of these runs has logged {self.metric}"
+        return curves.meaning(self.metric)
+
+    def remember(self) -> None:
+        """Keep the address that of what is shown."""
+        ui.navigate.history.replace(Comparison(tuple(self.selected), self.metric, self.axis).address())
+
+    async def select(self, names: list[str]) -> None:
+        """The runs to compare; those that were there keep their places and colours."""
+        require(len(names) <= MOST_RUNS, f"{MOST_RUNS} runs are compared at most: take one out first")
+        found = {name: files.locate(self.index.folders, name) for name in names}
+        kept = [name for name in self.selected if name in found]
+        self.selected = {name: found[name] for name in dict.fromkeys((*kept, *names))}
+
+    async def _on_select(self) -> None:
+        await self._change([str(row.get("run")) for row in self.table.selected])
+
+    async def _on_row(self, event: events.GenericEventArguments) -> None:
+        name = event.args
+        if isinstance(name, str):
+            others = [other for other in self.selected if other != name]
+            await self._change(others if name in self.selected else [*others, name])
+
+    async def _change(self, names: list[str]) -> None:
+        with shell.refusals_told():
+            await self.select(names)
+        await self.show()
+
+    def _on_metric(self, event: events.ValueChangeEventArguments) -> None:
+        if event.value and event.value != self.metric:
+            self.metric = event.value
+            self.remember()
+            self.draw()
+
+    def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
+        self.axis = event.value
+        self.remember()
+        self.draw()
+
+
+def _column(name: str, label: str, form: str | None) -> dict[str, Any]:
+    column = {"name": name, "field": name, "label": label, "sortable": True}
+    column["align"] = "right" if name in NUMBERS else "left"
+    return column | ({":format": form} if form else {}) | ({"classes": "r-changes"} if name == "changes" else {})

@@ -1,0 +1,138 @@
+"""What every page shares: its frame, its colours, how a refusal is told and how slow work is done."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import urlencode
+
+from nicegui import events, ui
+
+from src.core.errors import LabError
+from src.web.style import BLUE, CSS, GREEN, ORANGE, VERMILLION
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+class Place(NamedTuple):
+    """A page of the navigation."""
+
+    title: str
+    path: str
+    icon: str
+
+
+HOME = Place("Start", "/", "home")
+TICTACTOE = Place("Tic-tac-toe", "/tictactoe", "grid_3x3")
+MINESWEEPER = Place("Minesweeper", "/minesweeper", "flag")
+QUORIDOR = Place("Quoridor", "/quoridor", "border_outer")
+DEPLOYMENT = Place("Deployment", "/deployment", "hexagon")
+RUNS = Place("Runs", "/runs", "show_chart")
+PLACES = (HOME, TICTACTOE, MINESWEEPER, QUORIDOR, DEPLOYMENT, RUNS)
+
+THEME_COOKIE = "theme"
+LONG = 4.0  # seconds of work after which a word is due
+LONG_WORK = "Still working. What is used for the first time after an installation is compiled, which can take a minute."
+
+# A button that was clicked lets go of the keyboard too; one that was reached by keys keeps it.
+_LET_GO = "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
+
+
+@contextmanager
+def frame(place: Place) -> Iterator[None]:
+    """The page around its content: navigation above, the theme that was chosen last."""
+    ui.add_css(CSS)
+    ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
+    ui.page_title(f"{place.title} · board lab")
+    ui.on_exception(lambda error: tell(f"Something broke here, and the server's log tells more: {error!r}"))
+    dark = ui.dark_mode(_chosen_theme())
+    with ui.header().classes("lab-header"):
+        with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
+            for other in PLACES:
+                with ui.link(target=other.path).classes("lab-link" + (" here" if other == place else "")):
+                    ui.icon(other.icon)
+                    ui.label(other.title)
+        ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
+            'flat round dense aria-label="dark or light"'
+        ).classes("lab-theme")
+    ui.add_body_html(_LET_GO)
+    with ui.element("main").classes("lab-main"):
+        yield
+
+
+def _chosen_theme() -> bool | None:
+    """None, which follows the system, until a choice was made."""
+    request = ui.context.client.request
+    return {"dark": True, "light": False}.get(request.cookies.get(THEME_COOKIE, ""))
+
+
+async def _toggle_theme(dark: ui.dark_mode) -> None:
+    now_dark = await ui.run_javascript("Quasar.Dark.isActive")
+    dark.value = not now_dark
+    chosen = "dark" if dark.value else "light"
+    ui.run_javascript(f"document.cookie = '{THEME_COOKIE}={chosen}; path=/; max-age=31536000; samesite=lax'")
+
+
+def tell(message: str) -> None:
+    """Show a refusal, in the engine's own words."""
+    ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
+
+
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """What is refused within is shown, and the handler ends there."""
+    try:
+        yield
+    except LabError as error:
+        tell(str(error))
+
+
+def dropdown(
+    options: Mapping[str, str], value: str, label: str, on_change: Callable[[events.ValueChangeEventArguments], Any]
+) -> ui.select:
+    """A choice that lets go of the keyboard once it was made, so that the next key goes to the board."""
+    select = ui.select(dict(options), value=value, label=label, on_change=on_change)
+    select.on("popup-hide", js_handler="() => setTimeout(() => document.activeElement?.blur(), 50)")
+    select.props("outlined dense options-dense").classes("w-full")
+    return select
+
+
+def remember(setup: Mapping[str, object]) -> None:
+    """Keep the set-up in the address of the page, so that a refresh shows it again."""
+    ui.run_javascript(f"history.replaceState(null, '', '?' + {json.dumps(urlencode(setup))})")
+
+
+class Busy:
+    """A spinner, there while slow work is done off the event loop; it keeps its place when it is not."""
+
+    def __init__(self) -> None:
+        self._working = 0
+        self._spinner = ui.spinner(size="1.5em").classes("lab-busy")
+        self._note = ui.label(LONG_WORK).classes("lab-note").props("role=status")
+        self._note.set_visibility(False)
+
+    @property
+    def working(self) -> bool:
+        return self._working > 0
+
+    async def do(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
+        """The result of `work`, done in a thread so that every page stays responsive.
+
+        Where the page was closed meanwhile, what asked for it ends here.
+        """
+        self._working += 1
+        self._spinner.classes(add="on")
+        note = asyncio.get_running_loop().call_later(LONG, self._note.set_visibility, True)
+        try:
+            result = await asyncio.to_thread(work, *arguments, **options)
+        finally:
+            note.cancel()
+            self._working -= 1
+            if not self._working and not self._spinner.is_deleted:
+                self._spinner.classes(remove="on")
+                self._note.set_visibility(False)
+        if self._spinner.is_deleted:
+            raise asyncio.CancelledError
+        return result

@@ -1,0 +1,68 @@
+"""Colours and the look of the pages. The palette is Okabe and Ito's, which colour-blind people can tell apart."""
+
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
+
+FIRST, SECOND = BLUE, VERMILLION  # the two players, in every game
+
+# Drawings use these variables, so that they follow the theme without being drawn anew.
+CSS = """
+:root {
+  --orange: #E69F00; --sky: #56B4E9; --green: #009E73; --yellow: #F0E442;
+  --blue: #0072B2; --vermillion: #D55E00; --purple: #CC79A7; --grey: #8A8F98;
+  --first: #0072B2; --second: #D55E00;
+  --page: #f4f5f7; --card: #ffffff; --ink: #1c2430; --faint: #6a7482; --line: #d5dae1;
+  --board: #e9edf2; --cell: #ffffff; --closed: #c3cddb; --closed-edge: #aab7c9;
+}
+body.body--dark {
+  --first: #56B4E9; --second: #E69F00;
+  --page: #12161c; --card: #1c222b; --ink: #e8ecf2; --faint: #97a3b3; --line: #343d4a;
+  --board: #232a34; --cell: #161b22; --closed: #3d4a5c; --closed-edge: #526176;
+}
+body { background: var(--page); color: var(--ink); }
+.lab-header { background: var(--card) !important; color: var(--ink) !important; padding: 0 .5rem;
+  border-bottom: 1px solid var(--line); flex-wrap: nowrap; align-items: center; gap: .25rem; min-height: 3rem; }
+.lab-nav { display: flex; flex: 1; gap: .15rem; overflow-x: auto; }
+.lab-link { display: flex; align-items: center; gap: .4rem; padding: .45rem .7rem; border-radius: .6rem;
+  color: var(--faint) !important; text-decoration: none !important; white-space: nowrap; }
+.lab-link:hover, .lab-link:focus-visible { background: var(--board); color: var(--ink) !important; }
+.lab-link.here { color: var(--ink) !important; background: var(--board); font-weight: 600; }
+.lab-link .q-icon { font-size: 1.25rem; }
+.lab-theme { color: var(--ink) !important; }
+.lab-main { width: 100%; max-width: 1240px; margin: 0 auto; }
+.nicegui-content { padding: 1rem; }
+/* A board beside what is said about it; below each other where there is no room. */
+.bench { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; justify-content: center; }
+.board { flex: 0 1 auto; max-width: 100%; overflow: auto; background: var(--card); border: 1px solid var(--line);
+  border-radius: .9rem; padding: .8rem; }
+.panel { flex: 1 1 17rem; max-width: 26rem; min-width: min(17rem, 100%); display: flex; flex-direction: column;
+  gap: .7rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: 1rem; }
+.headline { font-size: 1.25rem; font-weight: 600; line-height: 1.3; min-height: 1.6rem; }
+.headline.won { color: var(--green); } .headline.lost { color: var(--vermillion); }
+.faint { color: var(--faint); font-size: .85rem; }
+/* The blue of buttons is too dark for a dark page where it is a line or a word. An early layer, as only that comes
+   before the important rules of Quasar. */
+@layer base { body.body--dark .q-btn--outline.text-primary, body.body--dark .q-btn--flat.text-primary {
+  color: var(--sky) !important; } }
+.lab-note { position: fixed; bottom: 1rem; left: 50%; transform: translateX(-50%); z-index: 3000; padding: .6rem 1rem;
+  border-radius: .7rem; background: var(--ink); color: var(--card); font-size: .9rem; max-width: 92vw; }
+.lab-busy { visibility: hidden; color: var(--blue); } .lab-busy.on { visibility: visible; }
+.drawing { display: block; touch-action: manipulation; user-select: none; -webkit-user-select: none;
+  -webkit-touch-callout: none; }
+.drawing svg { display: block; max-width: 100%; height: auto; }
+.drawing [data-id] { cursor: pointer; }
+.tagline { margin: .5rem 0 1.2rem; color: var(--faint); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(13.5rem, 1fr)); gap: 1rem; }
+.game-card { display: flex; flex-direction: column; gap: .4rem; padding: 1rem; border-radius: .9rem;
+  background: var(--card); border: 1px solid var(--line); color: var(--ink) !important;
+  text-decoration: none !important; transition: transform .12s, border-color .12s; }
+.game-card:hover, .game-card:focus-visible { transform: translateY(-3px); border-color: var(--blue); }
+@media (max-width: 760px) {
+  .nicegui-content { padding: .5rem; }
+  .lab-link .nicegui-label, .lab-link > div { display: none; }
+  .panel { max-width: 100%; }
+  .cards { grid-template-columns: 1fr; gap: .6rem; }
+  .game-card { display: grid; grid-template-columns: 7rem 1fr; column-gap: .8rem; padding: .7rem; }
+  .game-card .picture { grid-row: span 2; align-self: center; }
+}
+"""

@@ -1,0 +1,93 @@
+"""A board of tic-tac-toe as SVG text."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from src.envs.tictactoe.rules import EMPTY, LINES
+
+SIZE = 100  # of a cell
+SIDE = 3 * SIZE
+
+STYLE = """
+.ttt .field { fill: transparent; } .ttt [data-id]:hover .field { fill: var(--board); }
+.ttt .x { stroke: var(--first); } .ttt .o { stroke: var(--second); }
+.ttt .x, .ttt .o { fill: none; stroke-width: 11; stroke-linecap: round; }
+.ttt .grid { stroke: var(--closed-edge); stroke-width: 5; stroke-linecap: round; }
+.ttt .last { fill: var(--board); } .ttt .row { stroke: var(--green); stroke-width: 7; stroke-linecap: round; }
+.ttt .key { fill: var(--faint); font-size: 13px; } .ttt .worth { font-weight: 600; }
+.ttt .good { fill: var(--green); } .ttt .even { fill: var(--faint); } .ttt .bad { fill: var(--vermillion); }
+.ttt .best { fill: none; stroke: var(--green); stroke-width: 3; stroke-dasharray: 7 5; }
+.opinion { display: flex; gap: .8rem; align-items: center; margin-bottom: .6rem; }
+.moves { margin: 0; padding: 0; list-style: none; min-height: 14rem; } .moves li { padding: .15rem 0; }
+"""
+
+
+class Worth(NamedTuple):
+    """What an agent thinks of a cell."""
+
+    score: str  # in its own terms
+    best: bool  # no other cell is worth more
+
+    @property
+    def tone(self) -> str:
+        for sign, tone in (("win", "good"), ("draw", "even"), ("loss", "bad")):
+            if self.score.startswith(sign):
+                return tone
+        number = float(self.score)
+        return "even" if number == 0 else "good" if number > 0 else "bad"
+
+
+def board(state: str, last: int | None = None, worth: Mapping[int, Worth] | None = None) -> str:
+    """The position, with the latest move set off and what each free cell is worth."""
+    parts = [_cell(state, cell, cell == last, (worth or {}).get(cell)) for cell in range(9)]
+    for at in (SIZE, 2 * SIZE):
+        parts.append(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>')
+    parts.extend(_rows(state))
+    return (
+        f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE * 1.5:g}" role="grid" '
+        f'aria-label="the board">{"".join(parts)}</svg>'
+    )
+
+
+def small(state: str) -> str:
+    """The same without anything to click, to stand within a line of text."""
+    cells = "".join(_stone(state[cell], *_center(cell)) for cell in range(9) if state[cell] != EMPTY)
+    grid = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
+    return f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="72" height="72">{grid}{cells}</svg>'
+
+
+def _center(cell: int) -> tuple[int, int]:
+    return cell % 3 * SIZE + SIZE // 2, cell // 3 * SIZE + SIZE // 2
+
+
+def _cell(state: str, cell: int, last: bool, worth: Worth | None) -> str:
+    x, y = _center(cell)
+    field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
+    inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, worth)
+    label = {"X": "X", "O": "O"}.get(state[cell], "free")
+    return f'<g data-id="cell-{cell}" role="gridcell" aria-label="cell {cell + 1}, {label}">{field}{inside}</g>'
+
+
+def _stone(stone: str, x: int, y: int) -> str:
+    if stone == "X":
+        return f'<path class="x" d="M{x - 25} {y - 25}l50 50m0 -50l-50 50"/>'
+    return f'<circle class="o" cx="{x}" cy="{y}" r="27"/>'
+
+
+def _free(cell: int, x: int, y: int, worth: Worth | None) -> str:
+    text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell + 1}</text>'
+    if worth is None:
+        return text
+    ring = f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>' if worth.best else ""
+    size = 15 if len(worth.score) > 6 else 20
+    said = f'<text class="worth {worth.tone}" font-size="{size}" text-anchor="middle" x="{x}" y="{y + 8}">{worth.score}'
+    return f"{text}{ring}{said}</text>"
+
+
+def _rows(state: str) -> Iterator[str]:
+    """Through every finished row; two can be finished by one stone."""
+    for a, b, c in LINES:
+        if state[a] != EMPTY and state[a] == state[b] == state[c]:
+            (x1, y1), (x2, y2) = _center(a), _center(c)
+            dx, dy = (x2 - x1) * 0.2, (y2 - y1) * 0.2
+            yield f'<path class="row" d="M{x1 - dx:g} {y1 - dy:g}L{x2 + dx:g} {y2 + dy:g}"/>'

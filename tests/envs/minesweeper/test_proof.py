@@ -1,0 +1,95 @@
+"""What explains a position to people, checked against the exact solver and by trying everything."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from src.core.errors import LabError
+from src.envs.minesweeper.chord import chord
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.notation import read_board, write_board
+from src.envs.minesweeper.rules import neighbors
+from src.envs.minesweeper.solver import Proof, analyse, prove
+
+
+def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: bool) -> bool:
+    """Whether no placement around the numbers agrees with them and with that value of the cell: by trying all."""
+    near, degree = neighbors(*visible.shape)
+    flat = visible.ravel()
+    around = [[n for n in near[number, : degree[number]].tolist() if flat[n] < 0] for number in numbers]
+    cells = sorted({cell, *(n for group in around for n in group)})
+    placements = np.array(list(product((0, 1), repeat=len(cells))))
+    fits = placements[:, cells.index(cell)] == value
+    for number, group in zip(numbers, around, strict=True):
+        fits &= placements[:, [cells.index(n) for n in group]].sum(axis=1) == flat[number]
+    return not fits.any()
+
+
+def test_one_number_is_enough_where_one_is():
+    assert prove(read_board("0.\n.."), 3, mine=False) == Proof((0,))
+    assert prove(read_board("3.\n.."), 1, mine=True) == Proof((0,))
+
+
+def test_a_pattern_takes_the_numbers_it_is_made_of():
+    board = read_board("121\n...")
+    assert prove(board, 3, mine=True) == Proof((1, 2))
+    assert prove(board, 5, mine=True) == Proof((0, 1))
+    assert prove(board, 4, mine=False) == Proof((0, 1, 2))
+
+
+def test_what_only_the_mine_count_tells_is_said_so():
+    board = read_board("1..\n...")
+    assert analyse(board, 1).mine_probability[0, 2] == 0.0
+    assert prove(board, 2, mine=False) == Proof((), counted=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed: int):
+    game = Minesweeper(9, 9, 14)
+    state = game.play(game.initial(np.random.default_rng(seed)), 40)
+    proven = 0
+    while game.outcome(state) is None:
+        view = game.view(state)
+        probability = analyse(view.visible, view.mines).mine_probability.ravel()
+        hidden = view.visible.ravel() < 0
+        for cell in np.flatnonzero(hidden & ((probability == 0.0) | (probability == 1.0))).tolist():
+            mine = bool(probability[cell])
+            numbers, counted = prove(view.visible, cell, mine)
+            if not counted and len(numbers) <= 4:
+                proven += 1
+                assert refuted(view.visible, numbers, cell, not mine)
+                for number in numbers:
+                    fewer = tuple(other for other in numbers if other != number)
+                    assert not refuted(view.visible, fewer, cell, not mine), "one number is idle"
+        state = game.play(state, int(np.where(hidden, probability, 2.0).argmin()))
+    assert proven > 10
+
+
+def test_a_chord_stands_for_the_reveals_around_a_satisfied_number():
+    board = read_board("F1.\n11.\n...")
+    assert chord(board, 4) == [2, 5, 6, 7, 8]
+    assert chord(board, 1) == [2, 5]
+    assert chord(read_board("F2.\n11."), 1) == [], "a flag is missing"
+    assert chord(board, 8) == [], "a hidden cell is no number"
+    assert chord(read_board("0.\n.."), 0) == []
+
+
+def test_a_position_is_read_as_it_is_written():
+    board = read_board("  1 f #\n  12.\n\n")
+    assert write_board(board) == "1F.\n12."
+    assert np.array_equal(read_board(write_board(board)), board)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a line for each row"),
+        ("1.\n1", "line 2 has 1 cells"),
+        ("1.\n9.", "line 2 holds '9'"),
+        ("1\n\n1", "line 2"),
+    ],
+)
+def test_text_that_is_no_position_is_refused(text: str, message: str):
+    with pytest.raises(LabError, match=message):
+        read_board(text)

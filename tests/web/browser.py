@@ -1,0 +1,210 @@
+"""A real browser on the real server."""
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.lab import ROOT, Lab
+
+PATIENCE = 180.0  # seconds until something that should appear is missed; a kernel may have to be compiled first
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
+
+Found = TypeVar("Found")
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server of its own, with `folder` as its working directory."""
+    runs = f"runs=[outputs,{ROOT / 'experiments'}]"
+    process = Lab(folder).start("play", "port=0", "open_browser=false", "seed=0", runs)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if "http://" not in line:
+            process.kill()
+            pytest.fail(f"the server did not start: {line}{process.communicate()[1]}")
+        errors = _collected(process)
+        yield line.split()[2]
+    finally:
+        process.terminate()
+        process.wait()
+    assert "Traceback" not in (log := "".join(errors)), (
+        f"something broke in the server, whatever the pages showed:\n{log}"
+    )
+
+
+def _collected(process: subprocess.Popen) -> list[str]:
+    """What the server logs, taken from its pipe before that is full."""
+    lines: list[str] = []
+    threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True).start()
+    return lines
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
+    paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        reason = f"{' and '.join(missing)} not installed: the pages cannot be tried in a browser"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(paths["chromium"])
+    for switch in (*SWITCHES, f"--user-data-dir={profile}", "--window-size=1280,900"):
+        options.add_argument(switch)
+    service = webdriver.ChromeService(str(paths["chromedriver"]), log_output=subprocess.DEVNULL)
+    driver = webdriver.Chrome(options, service)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Browser:
+    """What a visitor does and sees. Everything waits until it is there."""
+
+    def __init__(self, driver: webdriver.Chrome, address: str) -> None:
+        self.driver, self.address = driver, address
+
+    def open(self, path: str) -> None:
+        """A page, once it is connected to its server."""
+        self.driver.get(self.address + path)
+        self.wait_connected()
+
+    def refresh(self) -> None:
+        self.driver.refresh()
+        self.wait_connected()
+
+    def wait_connected(self) -> None:
+        self.until(lambda: self.script("return !!window.socket && window.socket.connected"), "a connection")
+
+    def new_tab(self, path: str) -> str:
+        """Open a page in another tab and go there; the name of the tab for `go_to`."""
+        self.driver.switch_to.new_window("tab")
+        self.open(path)
+        return self.driver.current_window_handle
+
+    def go_to(self, tab: str) -> None:
+        self.driver.switch_to.window(tab)
+
+    @property
+    def tab(self) -> str:
+        return self.driver.current_window_handle
+
+    def close_other_tabs(self) -> None:
+        first, *others = self.driver.window_handles
+        for other in others:
+            self.driver.switch_to.window(other)
+            self.driver.close()
+        self.driver.switch_to.window(first)
+
+    def resize(self, width: int, height: int) -> None:
+        """The visible page, not the window around it; a phone is 390 wide."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def all(self, css: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def find(self, css: str) -> WebElement:
+        return self.until(lambda: next(iter(self.all(css)), None), css)
+
+    def text(self, css: str) -> str:
+        return self.until(lambda: [element.text for element in self.all(css)], css)[0]
+
+    def attributes(self, css: str, name: str) -> list[str]:
+        """Of all elements at once, which nothing can redraw meanwhile."""
+        code = "return [...document.querySelectorAll(arguments[0])].map(e => e.getAttribute(arguments[1]) ?? '')"
+        return self.script(code, css, name)
+
+    def click(self, css: str) -> None:
+        self._act(css, lambda mouse, element: mouse.click(element))
+
+    def right_click(self, css: str) -> None:
+        self._act(css, lambda mouse, element: mouse.context_click(element))
+
+    def long_press(self, css: str, seconds: float = 0.6) -> None:
+        """With a finger; a short one is a tap."""
+        element = self.find(css)
+        finger = ActionBuilder(self.driver, mouse=PointerInput("touch", "finger"), duration=0)
+        finger.pointer_action.move_to(element).pointer_down().pause(seconds).pointer_up()
+        finger.perform()
+
+    def press(self, *keys: str) -> None:
+        """Keys for whatever has the focus."""
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(code, *arguments)
+
+    def until(self, condition: Callable[[], Found | None], what: str) -> Found:
+        """The first true answer of a condition; elements that were drawn anew meanwhile are looked for again."""
+
+        def attempt(_: webdriver.Chrome) -> Any:
+            try:
+                return condition()
+            except StaleElementReferenceException:
+                return None
+
+        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(attempt, f"waited in vain for {what}")
+
+    def wait_text(self, css: str, words: str) -> None:
+        """Until the element says so, among other things."""
+        try:
+            self.until(lambda: any(words in element.text for element in self.all(css)), f"{words!r} in {css}")
+        except Exception as error:
+            raise AssertionError(f"{css} never said {words!r}, but {[e.text for e in self.all(css)]}") from error
+
+    def wait_told(self, words: str) -> None:
+        """Until a notification says so."""
+        self.wait_text(".q-notification", words)
+
+    def choose(self, css: str, option: str) -> None:
+        """Pick an option of a dropdown."""
+        self.click(css)
+        items = lambda: [item for item in self.all(".q-menu .q-item") if item.text.strip() == option]  # noqa: E731
+        self.until(lambda: next(iter(items()), None), f"the option {option}").click()
+        self.until(lambda: not self.all(".q-menu .q-item"), "the menu to close")
+
+    def fill(self, css: str, text: str) -> None:
+        """Write into a field, in place of what stands there."""
+        field = self.find(css)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(Keys.DELETE)
+        field.send_keys(text)
+
+    def screenshot(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.driver.save_screenshot(str(path))
+
+    def _act(self, css: str, act: Callable[[ActionChains, WebElement], ActionChains]) -> None:
+        def attempt() -> bool:
+            element = self.find(css)
+            self.script("arguments[0].scrollIntoView({block: 'center', inline: 'center'})", element)
+            act(ActionChains(self.driver, duration=0), element).perform()
+            return True
+
+        self.until(attempt, f"{css} to be clickable")

@@ -1,0 +1,37 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+
+from tests.web import browser as parts
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The working directory of the server."""
+    return tmp_path_factory.mktemp("play")
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with parts.chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def address(driver: webdriver.Chrome, scratch: Path) -> Iterator[str]:
+    """Of the one server of these tests; after the browser, as without one there is nothing to serve."""
+    with parts.serving(scratch) as address:
+        yield address
+
+
+@pytest.fixture
+def browser(driver: webdriver.Chrome, address: str) -> Iterator[parts.Browser]:
+    """The one browser of these tests, as if it was opened anew."""
+    browser = parts.Browser(driver, address)
+    browser.resize(1280, 900)
+    yield browser
+    browser.close_other_tabs()
+    driver.get("about:blank")
+    driver.delete_all_cookies()

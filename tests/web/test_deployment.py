@@ -1,0 +1,207 @@
+"""The page of the wargame without a browser: what a click asks for, what is drawn, and what an address means."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from src.core.errors import LabError
+from src.envs.deployment.account import Step
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.hexgrid import neighbors
+from src.web.deployment import board, setup, words
+from src.web.deployment.board import Look
+from src.web.deployment.match import Match, Player, rehearse
+from src.web.deployment.setup import Setup
+from tests.envs.deployment.making import bot, contents, full_game
+
+HUMAN = Player("human", None, np.random.default_rng(0))
+
+
+def robot(seed: int) -> Player:
+    return Player("tactical", bot(0.1), np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def game() -> DeploymentGame:
+    return full_game()
+
+
+@pytest.fixture(scope="module")
+def played(game: DeploymentGame) -> Match:
+    """A whole game of two agents."""
+    match = Match(game, (robot(1), robot(2)), 4)
+    while not match.is_over:
+        match.do(match.decide())
+    return match
+
+
+class Parts(HTMLParser):
+    """The start tags of a text; one that is not closed properly is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        assert not self._open, f"left open: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open.append(tag)
+        self.found.append((tag, dict(attrs)))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def values(self, name: str) -> list[str]:
+        return [value for _, attributes in self.found if (value := attributes.get(name)) is not None]
+
+
+def test_every_hex_but_those_off_the_edge_can_be_picked(game: DeploymentGame):
+    field = game.scenario.board
+    expected = {f"hex-{row * 25 + col}" for col in range(25) for row in range(21) if (col, row) not in field.forbidden}
+    ids = Parts(board.ground(game.scenario)).values("data-id")
+    assert set(ids) == expected
+    assert len(ids) == len(expected) == 513
+
+
+def test_neighbours_lie_one_hex_apart():
+    for one in ((3, 4), (6, 8)):
+        x, y = board.centre(one)
+        apart = {
+            round(np.hypot(board.centre(other)[0] - x, board.centre(other)[1] - y), 6) for other in neighbors(*one)
+        }
+        assert apart == {round(2 * board.HALF, 6)}
+
+
+def test_an_outline_leaves_out_the_edges_inside():
+    assert board.outline([(5, 5)]).count("M") == 6
+    assert board.outline([(5, 5), *neighbors(5, 5)]).count("M") == 18
+
+
+def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Match):
+    state = played.state
+    text = board.pieces(state, Look())
+    standing = [unit for unit in state.units.values() if unit.hp > 0]
+    assert Parts(text).values("data-unit") == [unit.id for unit in standing]
+    assert text.count('class="hp lost"') == sum(unit.profile.hp - unit.hp for unit in standing)
+    assert text.count('class="hp"') == sum(unit.hp for unit in standing)
+
+
+def test_every_moment_of_a_game_can_be_drawn_and_told(played: Match):
+    for moment, account in enumerate(played.accounts, 1):
+        state = played.at(moment)
+        Parts(board.pieces(state, Look(last=account, is_new=True)))
+        for text in (words.status(played, state), words.entry(moment, account), words.unit_table(state, 1)):
+            Parts(text)
+
+
+def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentGame, played: Match):
+    present = contents(played.state)
+    again = Match(game, (robot(1), robot(2)), 4)
+    seen = [contents(again.state)]
+    for step in played.steps:
+        again.do(step)
+        seen.append(contents(again.state))
+    for moment in (0, 30, len(played.steps) - 1, 7, len(played.steps)):
+        assert contents(played.at(moment)) == seen[moment]
+    assert contents(played.state) == present
+
+
+def test_the_ending_is_told(played: Match):
+    told = words.ending(played, played.state)
+    assert played.game.outcome(played.state) is not None
+    assert told.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
+
+
+def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
+    match = Match(game, (HUMAN, HUMAN), 0)
+    before = contents(match.state)
+    with pytest.raises(LabError, match="it is a wall"):
+        match.do(match.step_at((2, 13), "R1"))
+    with pytest.raises(LabError, match="choose a unit"):
+        match.step_at((0, 13), None)
+    assert contents(match.state) == before
+    assert match.steps == match.accounts == []
+
+
+def test_candidates_are_what_the_engine_accepts(game: DeploymentGame):
+    match = Match(game, (HUMAN, HUMAN), 0)
+    assert set(match.candidates("R1")) == set(game.scenario.pools[0])
+    assert match.candidates("B1") == match.candidates(None) == match.candidates("nobody") == []
+    match.do(match.step_at((0, 13), "R1"))
+    assert match.candidates("R1") == []
+    assert (0, 13) not in match.candidates("R2")
+
+
+def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: DeploymentGame):
+    match = Match(game, (HUMAN, HUMAN), 0)
+    for roster in game.scenario.rosters:
+        for unit in roster:
+            match.do(match.step_at(unit.position, unit.id))
+    assert match.state.phase == "move"
+    for at in match.candidates(match.state.active_unit_id):
+        assert match.step_at(at, None).arguments[0] in game.legal_actions(match.state)
+    while match.state.phase != "shoot":
+        match.do(Step("play", (game.actions.waiting,)))
+    targets = match.candidates(match.state.active_unit_id)
+    assert targets
+    assert {match.step_at(at, None).arguments[0] for at in targets} == set(game.legal_actions(match.state)) - {
+        game.actions.waiting
+    }
+    with pytest.raises(LabError, match="cannot go anywhere"):
+        match.do(match.step_at((12, 10), None))
+
+
+def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentGame):
+    match = Match(game, (HUMAN, robot(1)), 0)
+    for unit in game.scenario.rosters[0]:
+        assert match.unconfirmed is None
+        match.do(match.step_at(unit.position, unit.id))
+    assert match.unconfirmed == 1
+    with pytest.raises(LabError, match="turn of player 2"):
+        match.require_person()
+    match.do(Step("confirm_deployment", (1,)))
+    assert match.unconfirmed is None
+
+
+def test_an_address_names_a_set_up():
+    chosen = Setup(scenario="siege", player_2="greedy", placement_2="back_line", seed="7")
+    assert chosen.address == "/deployment?scenario=siege&player_2=greedy&placement_2=back_line&seed=7"
+    assert Setup().address == "/deployment"
+    assert setup.read(chosen._asdict()) == chosen
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"scenario": "chess"},
+        {"order": "random"},
+        {"player_1": "<b>"},
+        {"colour": "red"},
+        {"seed": "-1"},
+        {"seed": "1e3"},
+        {"seed": "99999999999999"},
+        {"placement_1": "somewhere"},
+    ],
+)
+def test_an_address_that_means_nothing_is_refused(query: dict[str, str]):
+    with pytest.raises(LabError, match=r"unknown|expected"):
+        setup.read(query)
+
+
+def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, monkeypatch: pytest.MonkeyPatch):
+    """What it leaves out would be compiled while people wait."""
+    seen: set[str] = set()
+    do = Match.do
+
+    def noted(match: Match, step: Step) -> None:
+        do(match, step)
+        seen.update({match.accounts[-1].phase} if match.accounts[-1].dice else ())
+
+    monkeypatch.setattr(Match, "do", noted)
+    rehearse(game)
+    assert seen == {"shoot", "charge", "fight"}

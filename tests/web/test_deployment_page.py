@@ -1,0 +1,175 @@
+"""The page of the wargame in a browser."""
+
+from functools import partial
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.web.browser import Browser
+
+COLUMNS = 25
+ORDER = ["roster-1", "roster-2", "units-1", "units-2"]
+
+
+def part(name: str) -> str:
+    return f'[data-part="{name}"]'
+
+
+def pick(browser: Browser, col: int, row: int) -> None:
+    browser.click(f'[data-id="hex-{row * COLUMNS + col}"]')
+
+
+def open_board(browser: Browser, query: str) -> None:
+    browser.open(f"/deployment?{query}")
+    browser.find(".dp-pieces")
+
+
+def hurry(browser: Browser) -> None:
+    """Agents act as fast as they can."""
+    browser.click(".dp .q-btn-toggle button:last-child")
+
+
+def placed(browser: Browser) -> set[str | None]:
+    return {token.get_attribute("data-unit") for token in browser.all(".dp-pieces .token")}
+
+
+def moment(browser: Browser) -> str:
+    return browser.text(part("moment"))
+
+
+def is_over(browser: Browser) -> bool:
+    return bool(browser.all(".dp-over-now"))
+
+
+def stepped_on(browser: Browser, before: str) -> bool:
+    return moment(browser) != before or is_over(browser)
+
+
+def wait_moment(browser: Browser, words: str) -> None:
+    browser.wait_text(part("moment"), words)
+
+
+def test_a_side_is_deployed_by_clicks(browser: Browser):
+    open_board(browser, "seed=1")
+    _see_the_order_of_the_lists(browser)
+
+    pick(browser, 2, 13)
+    browser.wait_told("unit R1 cannot be deployed on (2, 13): it is a wall")
+    pick(browser, 3, 3)
+    browser.wait_told("it is outside the zone of player 1")
+    browser.click(part("confirm"))
+    browser.wait_told("player 1 cannot confirm: R1, R2, R3, R4, S1 are still to be deployed")
+    browser.click(part("pass"))
+    browser.wait_told("player 1 has a legal placement")
+    assert moment(browser) == "0 / 0"
+    assert not placed(browser)
+
+    browser.click('[data-row="S1"] .pick')
+    pick(browser, 12, 13)
+    browser.wait_text(part("roster-1"), "4 of 5 to deploy")
+    assert placed(browser) == {"S1"}
+    pick(browser, 12, 13)
+    browser.wait_told("unit S1 stands there")
+    browser.click('[data-row="S1"] .undo')
+    browser.wait_text(part("roster-1"), "5 of 5 to deploy")
+    assert not placed(browser)
+
+    for number, unit in enumerate(("S1", "R1", "R2", "R3", "R4"), 1):
+        browser.click(f'[data-row="{unit}"] .pick')
+        pick(browser, 6 + number, 13)
+        if unit == "R3":  # once more, from the keyboard
+            browser.wait_text(part("roster-1"), "1 of 5 to deploy")
+            browser.press("u")
+            browser.wait_text(part("roster-1"), "2 of 5 to deploy")
+            browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_text(part("headline"), "Player 1 has placed every unit: confirm")
+    assert placed(browser) == {"S1", "R1", "R2", "R3", "R4"}
+    assert "9 of 9 to deploy" in browser.text(part("roster-2"))
+    hurry(browser)
+    browser.press(Keys.ENTER)
+    browser.wait_text(part("headline"), "Player 1, R1: pick a hex to go to, or wait")
+    assert len(placed(browser)) == 14
+
+
+def _see_the_order_of_the_lists(browser: Browser) -> None:
+    names = [element.get_attribute("data-part") for element in browser.all("[data-part]")]
+    assert [name for name in names if name in ORDER] == ORDER
+    tops = [browser.find(part(name)).rect["y"] for name in ORDER]
+    assert tops == sorted(tops)
+    shown = lambda unit: browser.find(f'[data-row="{unit}"]').is_displayed()  # noqa: E731
+    assert shown("R1")
+    assert shown("B1")
+    browser.click(f"{part('roster-2')} .q-item")
+    browser.until(lambda: not shown("B1"), "the second roster to collapse")
+    assert shown("R1")
+    browser.click(f"{part('roster-2')} .q-item")
+    browser.until(lambda: shown("B1"), "the second roster to expand")
+
+
+def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser: Browser):
+    open_board(browser, "seed=2&scenario=mirror&player_2=greedy")
+    hurry(browser)
+    browser.click(part("rest"))
+    browser.wait_text(part("headline"), "confirm")
+    browser.click(part("confirm"))
+    browser.wait_text(part("headline"), "pick a hex to go to")
+    pick(browser, 12, 0)
+    browser.wait_told("cannot go to (12, 0): no path that short")
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait_text(part("log"), "A1 goes to")
+    while not is_over(browser):
+        before = moment(browser)
+        if "wait" in browser.text(part("headline")):
+            browser.press("w")
+        browser.until(partial(stepped_on, browser, before), "a step")
+    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    ended = browser.text(part("headline"))
+    assert browser.all(".dp-log .die"), "dice are told"
+
+    steps = int(moment(browser).split("/")[1])
+    browser.click('.dp-log [data-moment="1"]')
+    wait_moment(browser, f"1 / {steps} · looking back")
+    assert placed(browser) == {"A1"}
+    pick(browser, 12, 13)
+    browser.wait_told("this is an earlier moment")
+    browser.click(part("forth"))
+    wait_moment(browser, f"2 / {steps} · looking back")
+    assert len(placed(browser)) == 2
+    browser.press("[", "[")
+    wait_moment(browser, f"0 / {steps} · looking back")
+    assert not placed(browser)
+    browser.click(f'.dp-log [data-moment="{steps}"]')
+    wait_moment(browser, f"{steps} / {steps}")
+    assert browser.text(part("headline")) == ended
+
+
+def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
+    watched = "seed=3&player_1=greedy&placement_1=back_line&player_2=random&order=alternated_p1_start"
+    open_board(browser, watched)
+    first = browser.tab
+    browser.press(" ")
+    wait_moment(browser, "1 / 1")
+    browser.click(part("step"))
+    wait_moment(browser, "2 / 2")
+    browser.new_tab(f"/deployment?{watched}")
+    browser.find(".dp-pieces")
+    assert moment(browser) == "0 / 0"
+    hurry(browser)
+    browser.click(part("play"))
+    browser.until(lambda: is_over(browser), "the end of the game")
+    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    browser.go_to(first)
+    assert moment(browser) == "2 / 2"
+
+    browser.refresh()
+    wait_moment(browser, "0 / 0")
+    assert "greedy" in browser.text(part("status"))
+    browser.click(part("new"))
+    browser.choose('[data-field="scenario"]', "siege")
+    browser.click(part("start"))
+    browser.until(lambda: "scenario=siege" in browser.driver.current_url, "the address of the new game")
+    browser.wait_text(part("roster-1"), "10 of 10 to deploy")
+
+
+def test_an_address_that_means_nothing_is_told(browser: Browser):
+    browser.open("/deployment?scenario=chess")
+    browser.wait_text(part("problem"), "scenario=chess is unknown: choose one of skirmish, mirror, siege")

@@ -1,0 +1,275 @@
+"""The page of Minesweeper, drawn and played."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from src.core.errors import LabError
+from src.envs.minesweeper.notation import read_board
+from src.envs.minesweeper.rules import neighbors
+from src.envs.minesweeper.solver import choose, exact_moves
+from src.web.minesweeper import picture
+from src.web.minesweeper.sketch import Sketch, verdict
+from src.web.minesweeper.sweep import Sweep, read_size
+from tests.web.browser import Browser
+
+FIRST = 40  # the middle of 9x9
+
+
+def classes(svg: str) -> list[str]:
+    return [part.get("class") or "" for part in ElementTree.fromstring(svg).iter()]
+
+
+def new_sweep(no_guess: bool = False, seed: int = 0) -> Sweep:
+    return Sweep(9, 9, 10, np.random.default_rng(seed), no_guess)
+
+
+def test_every_cell_is_drawn_as_what_it_is():
+    drawn = classes(picture.board(read_board("1F.\n012")))
+    assert (drawn.count("open"), drawn.count("shut"), drawn.count("flag")) == (4, 2, 1)
+    assert [name for name in drawn if name.startswith("n ")] == ["n n1", "n n1", "n n2"], "a zero is left blank"
+
+
+def test_odds_are_written_and_only_certainty_is_0_or_100():
+    odds = np.array([[0.0, 1.0, 0.004, 0.999, 0.5]])
+    root = ElementTree.fromstring(picture.board(read_board("....F"), picture.Look(odds=odds)))
+    assert [part.text for part in root.iter() if part.get("class") == "odds"] == ["0", "100", "<1", ">99"]
+
+
+def test_the_end_shows_all_mines_the_one_that_went_off_and_wrong_flags():
+    mines = np.array([[True, True, True, False]])
+    drawn = classes(picture.board(read_board("..FF"), picture.Look(mines=mines, exploded=0)))
+    assert (drawn.count("bang"), drawn.count("wrong"), drawn.count("flag")) == (1, 1, 2)
+    assert drawn.count("mine") == 2 * 2, "each is a circle and its spikes"
+
+
+def test_hint_proof_and_cursor_are_ringed():
+    look = picture.Look(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
+    drawn = classes(picture.board(read_board("1...")[:, :], look))
+    assert {"hint risky", "proof", "also", "cursor"} <= set(drawn)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("9x9", "such as 16x30x99"),
+        ("9x9x-1", "such as 16x30x99"),
+        ("999x9x10", "too large for this page"),
+        ("9x9x73", "at most 72 fit"),
+        ("0x9x1", "has no cells"),
+    ],
+)
+def test_a_board_that_cannot_be_is_refused(text: str, message: str):
+    with pytest.raises(LabError, match=message):
+        read_size(text)
+
+
+def test_flags_chords_and_the_end_go_through_the_engine():
+    sweep = new_sweep()
+    sweep.click(FIRST)
+    assert sweep.started
+    mined = np.flatnonzero(sweep.mines.ravel()).tolist()
+    for cell in mined:
+        sweep.flag(cell)
+    assert sweep.mines_left == 0
+    with pytest.raises(LabError, match="take the flag off"):
+        sweep.click(mined[0])
+    before = sweep.view.visible.copy()
+    with pytest.raises(LabError, match="takes no flag"):
+        sweep.flag(FIRST)
+    assert np.array_equal(sweep.view.visible, before)
+    for _ in range(81):  # chords alone open everything once all mines are flagged
+        for cell in np.flatnonzero(sweep.view.visible.ravel() > 0).tolist():
+            if sweep.outcome is None:
+                sweep.click(cell)
+    assert sweep.outcome == 1
+    with pytest.raises(LabError, match="the game is over"):
+        sweep.act(0)
+
+
+def test_a_wrong_flag_makes_a_chord_lose():
+    sweep = new_sweep()
+    sweep.click(FIRST)
+    near, degree = neighbors(9, 9)
+    for number in np.flatnonzero(sweep.view.visible.ravel() == 1).tolist():
+        around = near[number, : degree[number]]
+        wrong = [n for n in around.tolist() if sweep.value(n) < 0 and not sweep.mines.ravel()[n]]
+        if wrong:
+            break
+    sweep.flag(wrong[0])
+    sweep.click(number)
+    assert sweep.outcome == -1
+    assert sweep.exploded is not None
+    assert sweep.mines.ravel()[sweep.exploded]
+
+
+def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
+    sweep = new_sweep(no_guess=True)
+    sweep.flag(0)
+    sweep.click(FIRST)
+    assert sweep.value(0) != -1, "the flag stands, or its cell was opened"
+    while sweep.outcome is None:
+        choice = choose(sweep.view.visible, 10, exact_moves)
+        assert choice.certain
+        sweep.act(int(choice.action or 0))
+    assert sweep.outcome == 1
+
+
+def test_tries_that_run_out_are_told_and_nothing_is_laid():
+    sweep = Sweep(2, 6, 5, np.random.default_rng(0), no_guess=True)  # in which row is the odd mine? nothing can tell
+    with pytest.raises(LabError, match="without a guess: ask for fewer mines"):
+        sweep.click(0)
+    assert (sweep.started, (sweep.view.visible == -1).all()) == (False, True)
+
+
+def test_a_sketch_is_judged():
+    assert "one placement" in verdict(Sketch.read("1.", 1).view)
+    assert "10^" in verdict(Sketch(np.full((16, 16), -1, np.int8), 40).view)
+    assert "3 placements" in verdict(Sketch.read("1.\n..", 1).view)
+    with pytest.raises(LabError, match="no placement of 3 mines agrees"):
+        verdict(Sketch.read("111\n1.1\n111", 3).view)
+    with pytest.raises(LabError, match="do not fit on 2 cells"):
+        Sketch.read("1.", 3)
+    assert Sketch.read("1.", 1).painted(1, -2).text == "1F"
+
+
+def cells(browser: Browser) -> list[str]:
+    """What each cell on the screen is: hidden, flag, mine, wrong flag or a number."""
+    return [label.rpartition(": ")[2] for label in browser.attributes("[data-id^=cell-]", "aria-label")]
+
+
+def odds(browser: Browser) -> list[str]:
+    return browser.script("return [...document.querySelectorAll('.odds')].map(e => e.textContent)")
+
+
+def click_safe_cell(browser: Browser) -> None:
+    """Reveal a cell whose odds are shown as 0, unless none is left because the game is won."""
+    before = cells(browser)
+    found = browser.script(
+        "const safe = [...document.querySelectorAll('.odds')].find(e => e.textContent === '0');"
+        "safe?.dispatchEvent(new MouseEvent('click', {bubbles: true})); return !!safe"
+    )
+    if found:
+        browser.until(lambda: cells(browser) != before, "the reveal")
+
+
+def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
+    browser.open("/minesweeper?board=8x8x10&guess=none&odds=exact")
+    browser.wait_text(".ms-left", "10")
+    browser.right_click("[data-id=cell-0]")
+    browser.until(lambda: cells(browser)[0] == "flag", "the flag")
+    browser.wait_text(".ms-left", "9")
+    browser.right_click("[data-id=cell-0]")
+    browser.until(lambda: cells(browser)[0] == "hidden", "no flag")
+    browser.click("[data-id=cell-27]")
+    browser.wait_text(".headline", "Sweeping")
+    while "Swept" not in browser.text(".headline"):
+        click_safe_cell(browser)
+    assert cells(browser).count("mine") == 10, "they are shown at the end"
+    browser.refresh()
+    browser.wait_text(".headline", "Reveal any cell")
+    assert set(cells(browser)) == {"hidden"}
+    assert len(cells(browser)) == 64, "a refresh shows the same board"
+
+
+def test_an_agent_plays_on_and_says_why(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10&guess=none")
+    first = browser.tab
+    browser.click("[data-id=cell-40]")
+    browser.wait_text(".headline", "Sweeping")
+    browser.click(".ask")
+    browser.wait_text(".advice", "is safe: the ringed numbers leave no other way")
+    assert browser.all(".ms .proof")
+    browser.new_tab("/minesweeper?board=16x30x99")
+    browser.wait_text(".headline", "Reveal any cell")
+    assert set(cells(browser)) == {"hidden"}, "another tab is another game"
+    browser.go_to(first)
+    browser.script("document.querySelector('[data-id=cell-0]').dataset.id = 'cell-81'")
+    before = cells(browser)
+    browser.script(
+        "document.querySelector('[data-id=cell-81]').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    browser.wait_told("there is no 'cell-81' here")
+    assert cells(browser) == before
+    browser.click(".play")
+    browser.wait_text(".headline", "Swept")
+
+
+def test_a_long_press_flags_and_reveals_nothing(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10")
+    browser.wait_text(".ms-left", "10")
+    browser.long_press("[data-id=cell-0]")
+    browser.until(lambda: cells(browser)[0] == "flag", "the flag")
+    assert set(cells(browser)[1:]) == {"hidden"}
+    browser.long_press("[data-id=cell-0]", seconds=0.05)
+    browser.wait_told("take the flag off")
+
+
+def test_what_an_address_cannot_ask_for_is_told_and_left_as_usual(browser: Browser):
+    browser.open("/minesweeper?board=2x2x9&guess=maybe&odds=rules&agent=chess")
+    for words in ("9 mines do not fit", "no guess 'maybe'", "no odds 'rules'", "no agent 'chess'"):
+        browser.wait_told(words)
+    browser.wait_text(".ms-left", "10")
+    assert len(cells(browser)) == 81
+
+
+def test_keys_move_reveal_and_flag(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10")
+    browser.wait_text(".ms-left", "10")
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    browser.until(lambda: browser.all(".ms .cursor"), "the cursor")
+    browser.press("f")
+    browser.until(lambda: cells(browser)[FIRST + 1] == "flag", "the flag")
+    browser.press(Keys.ENTER)
+    browser.wait_told("take the flag off")
+    browser.press("f", Keys.ENTER)
+    browser.wait_text(".headline", "Sweeping")
+    browser.press("n")
+    browser.wait_text(".headline", "Reveal any cell")
+
+
+def test_a_position_is_set_up_analysed_and_refused_where_it_cannot_be(browser: Browser):
+    browser.open("/minesweeper")
+    browser.click(".set-up")
+    browser.wait_text(".advice", "placements")
+    for text, mines in (("121\n...", "2"), ("181\n...", "2")):
+        browser.fill(".position textarea", text)
+        browser.fill(".sketch-mines input", mines)
+        browser.click(".analyse")
+        if text.startswith("121"):
+            browser.wait_text(".advice", "one placement")
+            assert odds(browser) == ["100", "0", "100"]
+            browser.click(".step")
+            browser.wait_told("there is no game behind this position")
+    browser.wait_told("no placement of 2 mines agrees with the numbers on the board")
+    browser.until(lambda: not browser.all(".odds"), "no odds for what cannot be")
+    browser.click(".back")
+    browser.wait_text(".headline", "Reveal any cell")
+
+
+def test_a_board_of_another_size(browser: Browser):
+    browser.open("/minesweeper")
+    browser.click(".choose-board")
+    browser.until(lambda: [item for item in browser.all(".q-menu .q-item") if "Another" in item.text], "it")[0].click()
+    for name, value in (("Rows", "5"), ("Columns", "6"), ("Mines", "40")):
+        browser.fill(f".custom input[aria-label={name}]", value)
+    browser.click(".accept")
+    browser.wait_told("40 mines do not fit")
+    browser.fill(".custom input[aria-label=Mines]", "4")
+    browser.click(".accept")
+    browser.until(lambda: len(cells(browser)) == 30, "the board of 5 by 6")
+    browser.until(lambda: "board=5x6x4" in browser.driver.current_url, "its address")
+
+
+def test_a_network_says_what_it_believes(browser: Browser):
+    browser.open("/minesweeper?board=8x8x10&odds=run:minesweeper_8x8&agent=hybrid:minesweeper_8x8")
+    browser.wait_text(".ms-left", "10")
+    browser.click("[data-id=cell-27]")
+    browser.until(lambda: browser.all(".odds"), "its belief")
+    browser.click(".step")
+    browser.wait_text(".advice", "Row")
+    browser.choose(".choose-agent", "Network minesweeper_8x8")
+    browser.click(".ask")
+    browser.wait_text(".advice", "it believes in a mine there with")

@@ -1,0 +1,182 @@
+"""What the page of Quoridor draws and keeps, without a browser."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from src.core.errors import LabError
+from src.envs.quoridor.notation import parse_move
+from src.envs.quoridor.rules import Quoridor
+from src.web.players import YOU
+from src.web.quoridor import panels
+from src.web.quoridor.match import Match, players, toward
+from src.web.quoridor.picture import Marks, Mode, draw
+from src.web.quoridor.plan import Box, Plan
+
+GAME = Quoridor(9, 10, 200, False)
+START = GAME.initial(np.random.default_rng(0))
+MIDDLE = GAME.read_position("e5 e6 9 8 9 d4h,e7v,a1h")
+
+
+def parts(svg: str, kind: str) -> list[ElementTree.Element]:
+    """What is drawn of a class."""
+    return [part for part in ElementTree.fromstring(svg).iter() if kind in (part.get("class") or "").split()]
+
+
+def legal_names(state) -> frozenset[str]:
+    return frozenset(GAME.move_name(state, action) for action in GAME.legal_actions(state))
+
+
+def test_everything_on_the_board_is_drawn():
+    svg = draw(9, MIDDLE, Marks(paths=([40, 31], [49, 40]), hints=("d4", "c3v"), last="e6", origin=58))
+    counts = {
+        kind: len(parts(svg, kind)) for kind in ("cell", "wall", "pawn", "plank", "path", "hint", "last", "moved")
+    }
+    assert counts == {"cell": 81, "wall": 3, "pawn": 2, "plank": 17, "path": 2, "hint": 2, "last": 1, "moved": 1}
+
+
+def test_a_board_that_is_not_open_offers_nothing_to_click():
+    assert parts(draw(9, MIDDLE, Marks(legal=frozenset(["e4"]))), "spot") == []
+
+
+def test_every_legal_move_can_be_clicked_and_is_told_apart():
+    legal = legal_names(MIDDLE)
+    spots = parts(draw(9, MIDDLE, Marks(open=True, legal=legal)), "spot")
+    assert len(spots) == 81 + 128
+    assert {spot.get("data-id") for spot in spots if "legal" in spot.get("class", "").split()} == legal
+
+
+@pytest.mark.parametrize("mode", [Mode.HORIZONTAL, Mode.VERTICAL])
+def test_a_switch_leaves_the_walls_of_one_direction(mode: Mode):
+    names = [spot.get("data-id", "") for spot in parts(draw(9, MIDDLE, Marks(open=True, mode=mode)), "spot")]
+    assert len(set(names)) == 64
+    assert all(name.endswith(mode) for name in names)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_walls_lie_between_the_cells_they_divide(turned: bool):
+    plan = Plan(9, turned)
+    x, y = plan.wall(parse_move(9, "e3h")).center
+    e3, f4 = (plan.cell(parse_move(9, name)).center for name in ("e3", "f4"))
+    assert (x, y) == ((e3[0] + f4[0]) / 2, (e3[1] + f4[1]) / 2)
+    below, above = (e3[1], f4[1]) if not turned else (f4[1], e3[1])
+    assert above < y < below
+
+
+def inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
+    """Even-odd rule."""
+    found = False
+    for (ax, ay), (bx, by) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):
+        if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
+            found = not found
+    return found
+
+
+def test_the_pointer_means_one_wall_at_most_and_in_every_groove_one():
+    plan, rng = Plan(5, False), np.random.default_rng(0)
+    walls = range(25, 25 + 32)
+    cells = [plan.cell(cell) for cell in range(25)]
+    field = plan.field
+    for x, y in rng.uniform((field.x, field.y), (field.x + field.width, field.y + field.height), (500, 2)):
+        meant = [move for move in walls if inside(plan.groove(move), x, y)]
+        assert len(meant) <= 1
+        assert meant or any(covers(cell, x, y) for cell in cells)
+        areas = [move for move in walls if covers(plan.area(move), x, y)]
+        assert len(areas) == 2, "one of each direction"
+
+
+def covers(box: Box, x: float, y: float) -> bool:
+    return box.x <= x < box.x + box.width and box.y <= y < box.y + box.height
+
+
+def test_taking_back_goes_over_the_reply_of_an_agent():
+    match = Match(GAME, START)
+    for name in ("e2", "e8", "e3", "e7"):
+        match.play(GAME.parse_move(match.state, name))
+    match.take_back((YOU, "hard"))
+    assert match.names() == ["e2", "e8"]
+    match.take_back((YOU, YOU))
+    assert match.names() == ["e2"]
+    with pytest.raises(LabError, match="no move to take back"):
+        match.take_back(("hard", YOU))  # the move is the agent's, which would only play it again
+    match.take_back(("hard", "easy"))
+    assert match.actions == []
+
+
+def test_a_game_is_read_as_it_was_written():
+    match, other = Match(GAME, MIDDLE), Match(GAME, START)
+    match.play(GAME.parse_move(MIDDLE, "c3v"))
+    other.read(match.write())
+    assert (other.states, other.actions) == (match.states, match.actions)
+    other.read(f"position {GAME.write_position(MIDDLE)}")
+    assert (other.states, other.actions) == ([MIDDLE], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "six words"),
+        ("e1 e9 10 10 0", "5 words"),
+        ("e1 e1 10 10 0 -", "one cell"),
+        ("e1 e9 9 9 0 e3h,e3v", "overlaps or crosses"),
+        ("start e1 e9 10 10 0 -\nmoves e2 e5\nresult *", "move 2 of the game"),
+        ("start e1 e9 10 10 0 -\nmoves e2\nresult 1-0", "its moves give"),
+        ("x" * 30_000, "characters long"),
+    ],
+)
+def test_a_text_that_is_no_game_changes_nothing(text: str, told: str):
+    match = Match(GAME, MIDDLE)
+    with pytest.raises(LabError, match=told):
+        match.read(text)
+    assert match.states == [MIDDLE]
+
+
+@pytest.mark.parametrize(
+    ("position", "way", "move"),
+    [
+        ("e1 e9 10 10 0 -", (0, 1), "e2"),
+        ("e1 e9 10 10 0 -", (-1, 0), "d1"),
+        ("e1 e9 10 10 0 -", (0, -1), None),
+        ("e4 e5 10 10 0 -", (0, 1), "e6"),  # over the other pawn
+        ("e4 e5 9 9 0 e5h", (0, 1), None),  # to either side of it: which?
+        ("e4 e5 9 9 0 e5h,e4v", (0, 1), "d5"),
+        ("e4 e8 10 10 1 -", (0, -1), "e7"),
+    ],
+)
+def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int], move: str | None):
+    state = GAME.read_position(position)
+    action = toward(GAME, state, *way)
+    assert (None if action is None else GAME.move_name(state, action)) == move
+
+
+def test_a_verdict_is_told_from_the_side_of_player_1():
+    why = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
+    first, second = panels.judged(why, 0), panels.judged(why, 1)
+    assert first.share + second.share == pytest.approx(1)
+    assert (first.words, second.words) == ("Player 2 is ahead (13)", "Player 1 is ahead (13)")
+    assert (first.parts["path"], second.parts["path"]) == (-10, 10)
+    assert panels.judged(why | {"score": "win-in-3"}, 1).share == 0
+    assert panels.judged(why | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+
+
+def test_factors_add_up():
+    rows = ElementTree.fromstring(f"<div>{panels.factor_bars({'path': -10, 'walls': 4})}</div>").findall("div")
+    assert [row.findtext("b") for row in rows] == [None, "10", "0", "4", "0", "0", "6"]
+
+
+def test_the_list_of_moves_begins_with_whoever_moved_first():
+    listed = ElementTree.fromstring(panels.move_list(["e8", "e3", "e7"], first_ply=1, shown=2))
+    assert [(part.tag, part.text, part.get("data-id")) for part in listed] == [
+        ("i", "1", None),
+        ("span", None, None),
+        ("span", "e8", "ply-1"),
+        ("i", "2", None),
+        ("span", "e3", "ply-2"),
+        ("span", "e7", "ply-3"),
+    ]
+    assert "here" in listed[4].get("class", "")
+
+
+def test_four_levels_and_three_others_can_be_chosen():
+    assert list(players([])) == [YOU, "easy", "normal", "hard", "hell", "mcts", "runner", "random"]

@@ -1,0 +1,133 @@
+"""The frame around the pages, and what is handed to them."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from hydra import initialize_config_module
+
+from src.core.errors import LabError
+from src.play import Laboratory, free_port
+from src.web.drawing import Pick, numbered, read_pick
+from src.web.lab import finished_runs
+from tests.lab import ROOT, Lab
+from tests.web.browser import Browser
+
+
+@pytest.mark.parametrize("message", [None, 3, {}, ["cell-1"], ["cell-1", 2], ["x" * 200, "left"], ["cell-1", "middle"]])
+def test_a_message_of_another_form_is_no_pick(message: object):
+    with pytest.raises(LabError):
+        read_pick(message)
+
+
+def test_a_pick_is_read():
+    assert read_pick(["cell-1", "right"]) == Pick("cell-1", "right")
+    assert numbered("cell-1", "cell", 9) == 1
+
+
+@pytest.mark.parametrize("part", ["cell-9", "cell--1", "cell-", "wall-1", "cell-1e0", "cell-²", "9", ""])
+def test_a_cell_that_is_not_there_is_refused(part: str):
+    with pytest.raises(LabError, match="cell-0 to cell-8"):
+        numbered(part, "cell", 9)
+
+
+def test_the_theme_is_remembered(browser: Browser):
+    browser.open("/")
+    dark = lambda: browser.script("return document.body.classList.contains('body--dark')")  # noqa: E731
+    before = dark()
+    browser.click(".lab-theme")
+    browser.until(lambda: dark() != before, "the other theme")
+    browser.until(lambda: "theme=" in browser.script("return document.cookie"), "the cookie")
+    browser.refresh()
+    browser.until(lambda: dark() != before, "the theme chosen last")
+
+
+def test_every_card_and_link_leads_to_a_page(browser: Browser):
+    browser.open("/")
+    links = {str(link.get_attribute("href")) for link in browser.all("nav a, .game-card")}
+    assert len(links) == 6
+    for link in links:
+        browser.open(link.removeprefix(browser.address))
+        assert browser.all(".lab-link.here"), f"{link} is not a page of the navigation"
+
+
+def test_a_stranger_s_name_for_this_machine_is_refused(address: str):
+    with pytest.raises(HTTPError, match="400"):
+        urlopen(Request(address, headers={"Host": "evil.example"}))
+
+
+def test_a_port_that_is_taken_or_cannot_be_is_refused(address: str):
+    for host, port in (("127.0.0.1", int(address.rpartition(":")[2])), ("no.such.host.invalid", 0)):
+        with pytest.raises(LabError, match="choose another, such as port=0"):
+            free_port(host, port)
+    with pytest.raises(LabError, match="from 0 to 65535"):
+        free_port("127.0.0.1", 70000)
+
+
+def test_a_setting_that_is_not_known_is_refused(lab: Lab):
+    done = lab.run("play", "+colour=red", "open_browser=false")
+    assert done.returncode != 0
+    assert "colour" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_listening_to_others_is_warned_of(lab: Lab):
+    process = lab.start("play", "host=0.0.0.0", "port=0", "open_browser=false")
+    assert process.stdout is not None
+    assert "http://0.0.0.0:" in process.stdout.readline()
+    process.terminate()
+    assert "LISTENING ON 0.0.0.0" in process.communicate()[1]
+
+
+@pytest.fixture
+def laboratory() -> Iterator[Laboratory]:
+    with initialize_config_module("conf", version_base="1.3"):
+        yield Laboratory([ROOT / "experiments"], seed=0)
+
+
+def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laboratory):
+    game = laboratory.game("minesweeper_8x8", {"config.H": 4, "config.mine_count": 2})
+    assert game.num_actions == 2 * 4 * 8
+    assert laboratory.agent("exact", game).deterministic
+    scenario = {"env/deployment/scenario@env.game.scenario": "siege"}
+    with pytest.raises(LabError, match=r"^deployment_max_unit_slots=9 is too few"):
+        laboratory.game("deployment", choices=scenario)
+    assert laboratory.game("deployment", {"game.deployment_max_unit_slots": 11}, scenario).players == 2
+    assert laboratory.rng().integers(1 << 30) != laboratory.rng().integers(1 << 30)
+
+
+def test_a_run_is_played_by_its_own_observations(laboratory: Laboratory):
+    run = next(run for run in finished_runs(laboratory.folders) if run.name == "minesweeper_8x8")
+    game = laboratory.run_game(run.path, {"config.H": 9})
+    view = game.view(game.initial(laboratory.rng()))
+    assert game.observe(view).shape == (9, 8), "this run looks at the bare board"
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "options"),
+    [
+        ("env", "chess", {}),
+        ("env", "../agent/random", {}),
+        ("agent", "exact", {}),
+        ("env", "tictactoe", {"changes": {"game.colour": 1}}),
+        ("env", "tictactoe", {"choices": {"env": "quoridor hydra.run.dir=/"}}),
+        ("env", "tictactoe", {"choices": {"env/nothing@env.x": "y"}}),
+    ],
+)
+def test_what_is_unknown_or_does_not_fit_is_refused(laboratory: Laboratory, group: str, name: str, options: Any):
+    ask = laboratory.game if group == "env" else partial(laboratory.agent, game=laboratory.game("tictactoe"))
+    with pytest.raises(LabError):
+        ask(name, **options)
+
+
+def test_what_is_no_run_is_passed_over(tmp_path: Path):
+    for name, text in (("a", "composition: {env: e, algo: p}"), ("b", "composition: 3"), ("c", "["), ("d", "")):
+        (tmp_path / name / "checkpoints").mkdir(parents=True)
+        (tmp_path / name / "config.yaml").write_text(text)
+        if name != "d":
+            (tmp_path / name / "checkpoints" / "best.safetensors").touch()
+    assert [run.name for run in finished_runs([tmp_path, tmp_path / "nowhere"])] == ["a"]

@@ -1,0 +1,144 @@
+"""The page of tic-tac-toe, drawn and played."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from src.algos.minimax import MinimaxAgent
+from src.core.errors import LabError
+from src.envs.tictactoe.rules import TicTacToe
+from src.web.tictactoe import picture
+from src.web.tictactoe.match import Match, opinion
+from tests.web.browser import Browser
+
+GAME = TicTacToe(symmetric=True)
+AGENT = MinimaxAgent()
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def match(*persons: int) -> Match:
+    return Match(GAME, np.random.default_rng(0), frozenset(persons))
+
+
+def test_every_stone_is_drawn_and_every_cell_can_be_picked():
+    root = drawn(picture.board("XO..X...O", last=4))
+    assert [part.get("data-id") for part in root.iter() if part.get("data-id")] == [f"cell-{n}" for n in range(9)]
+    classes = [part.get("class") for part in root.iter()]
+    assert (classes.count("x"), classes.count("o"), classes.count("last"), classes.count("row")) == (2, 2, 1, 0)
+
+
+def test_both_rows_that_one_stone_finishes_are_struck_through():
+    classes = [part.get("class") for part in drawn(picture.board("XXXXOOXOO")).iter()]
+    assert classes.count("row") == 2
+
+
+def test_cells_show_what_they_are_worth():
+    judged = opinion(GAME, AGENT, "XO.......")
+    assert judged.filed_as is None, "nothing is looked up by a search"
+    root = drawn(picture.board("XO.......", worth=judged.worth))
+    texts = [(part.text, part.get("class")) for part in root.iter() if "worth" in (part.get("class") or "")]
+    assert texts.count(("win", "worth good")) == 3
+    assert texts.count(("draw", "worth even")) == 4
+
+
+@pytest.mark.parametrize(
+    ("score", "tone"), [("win-in-3", "good"), ("loss", "bad"), ("draw", "even"), ("0.00", "even"), ("-0.25", "bad")]
+)
+def test_tones(score: str, tone: str):
+    assert picture.Worth(score, best=False).tone == tone
+
+
+def test_taking_back_leads_to_the_last_turn_of_a_person():
+    game = match(1)
+    with pytest.raises(LabError, match="no move to take back"):
+        game.undo()
+    game.play(4)
+    with pytest.raises(LabError, match="no move of yours"):
+        game.undo()
+    with pytest.raises(LabError, match="not a legal move"):
+        game.play_person(4)
+    game.play_person(0)
+    with pytest.raises(LabError, match="it is X's turn"):
+        game.play_person(8)
+    game.play(8)
+    game.undo()
+    assert (game.state, game.moves, game.waits_for_person) == ("....X....", [4], True)
+    watched = match()
+    watched.play(0)
+    watched.play(1)
+    watched.undo()
+    assert watched.moves == [0]
+
+
+def stones(browser: Browser) -> str:
+    """The board as it is on the screen."""
+    labels = browser.attributes("[data-id^=cell-]", "aria-label")
+    return "".join({"X": "X", "O": "O"}.get(label.split(", ")[1], ".") for label in labels)
+
+
+def play_best(browser: Browser) -> None:
+    """A perfect move, and the answer to it."""
+    before = stones(browser)
+    browser.click(f"[data-id=cell-{AGENT.best_actions(GAME, before)[0]}]")
+
+    def answered() -> bool:
+        return before.count(".") - stones(browser).count(".") == 2 or "turn" not in browser.text(".headline")
+
+    browser.until(answered, "the answer")
+
+
+def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
+    browser.open("/tictactoe?o=minimax")
+    browser.wait_text(".headline", "Your turn: X")
+    browser.press("1")
+    browser.until(lambda: stones(browser).count("O") == 1, "the answer")
+    browser.click("[data-id=cell-0]")
+    browser.wait_told("not a legal move")
+    browser.click(".undo")
+    browser.until(lambda: stones(browser) == "." * 9, "the empty board")
+    browser.choose(".choose-values", "Q-table tictactoe_qlearning")
+    browser.wait_text(".account", "rule greedy")
+    assert len(browser.all("svg .worth")) == 9
+    while "Your turn" in browser.text(".headline"):
+        play_best(browser)
+    assert browser.text(".headline") == "A draw", "both play perfectly"
+    browser.refresh()
+    browser.wait_text(".choose-values", "Q-table tictactoe_qlearning")
+    assert stones(browser) == "." * 9
+
+
+def test_a_win_against_random_in_the_second_seat(browser: Browser):
+    for _ in range(20):  # chance has it that a perfect player draws now and then
+        browser.open("/tictactoe?x=random&o=you")
+        browser.wait_text(".headline", "Your turn: O")
+        while "turn" in browser.text(".headline"):
+            play_best(browser)
+        if browser.text(".headline") == "O wins":
+            return
+    pytest.fail("never won in twenty games")
+
+
+def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
+    browser.open("/tictactoe?x=minimax&o=qtable:tictactoe_qlearning")
+    first = browser.tab
+    browser.new_tab("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    browser.wait_text(".headline", "Your turn: O")
+    browser.script("document.querySelector('[data-id=cell-0]').dataset.id = 'cell-99'")
+    browser.click("[data-id=cell-99]")
+    browser.wait_told("there is no 'cell-99' here")
+    assert stones(browser).replace(".", "") == "X"
+    browser.go_to(first)
+    browser.wait_text(".headline", "A draw")
+    browser.wait_text(".account", "rule greedy")
+
+
+def test_a_player_that_is_not_there_is_told(browser: Browser):
+    browser.open("/tictactoe?o=<b>nobody</b>&values=you")
+    browser.wait_told("there is no player '<b>nobody</b>' here")
+    browser.wait_told("there is no player 'you' here")
+    browser.wait_text(".headline", "Your turn: X")
