@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,10 +184,17 @@ class Browser:
         self.wait_text(".q-notification", words)
 
     def choose(self, css: str, option: str) -> None:
-        """Pick an option of a dropdown."""
-        self.click(css)
-        items = lambda: [item for item in self.all(".q-menu .q-item") if item.text.strip() == option]  # noqa: E731
-        self.until(lambda: next(iter(items()), None), f"the option {option}").click()
+        """Pick an option of a dropdown, which is clicked again where a moving dialog has swallowed the click."""
+        clicked = 0.0
+
+        def found() -> Any:
+            nonlocal clicked
+            if not self.all(".q-menu") and time.monotonic() - clicked > 3:
+                self.click(css)
+                clicked = time.monotonic()
+            return next((item for item in self.all(".q-menu .q-item") if item.text.strip() == option), None)
+
+        self.until(found, f"the option {option}").click()
         self.until(lambda: not self.all(".q-menu .q-item"), "the menu to close")
 
     def fill(self, css: str, text: str) -> None:
