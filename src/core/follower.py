@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from src.core import ranks
 from src.core.run import Run
 from src.core.runlog import Tracker
@@ -20,6 +22,9 @@ class Follower(Run):
         pass
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
+        pass
+
+    def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
         pass
 
     @property

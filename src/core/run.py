@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
 from src.core.console import progress_bar
-from src.core.curve import draw_curve
+from src.core.curve import draw_counts, draw_curve
 from src.core.errors import LabError
 from src.core.files import write_atomic
 from src.core.provenance import provenance
@@ -65,6 +65,17 @@ class Run:
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
         if self._tracker is not None:
             self._tracker.results(self.directory, result)
+
+    def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
+        """Record what was chosen how often in training, in numbers and as a picture."""
+        if not counts:
+            return
+        self.log(self._logged_step, figures)
+        kept = {name: values.tolist() for name, values in counts.items()}
+        write_atomic(self.directory / "diagnostics.json", json.dumps(kept) + "\n")
+        path = self.directory / "diagnostics.png"
+        if draw_counts(path, counts) and self._tracker is not None:
+            self._tracker.picture("train/diagnostics", path)
 
     def _draw(self, metrics: Mapping[str, float]) -> None:
         path = self.directory / "win_rate.png"

@@ -75,6 +75,10 @@ class MaskedVecEnv(VecEnv):
         """What the batch has to tell of its games beyond rewards, by the names of metrics."""
         return self.batch.figures() if hasattr(self.batch, "figures") else {}
 
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """What it has to tell once training is over, as `Run.diagnose` takes it."""
+        return self.batch.diagnostics() if hasattr(self.batch, "diagnostics") else ({}, {})
+
     def state(self) -> dict[str, Any]:
         finished = np.array(self._finished, np.float64).reshape(-1, 2)
         return {"batch": self.batch.state(), "returns": self.returns, "lengths": self.lengths, "finished": finished}

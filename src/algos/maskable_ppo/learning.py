@@ -113,6 +113,7 @@ class MaskablePPO:
                 run.save_when_due(state)
                 advance(min(step, self.total_steps))
         run.save(state())
+        run.diagnose(*model.env.diagnostics())
         return self.load_agent(run.best())
 
     def load_agent(self, saved: dict[str, Any]) -> MaskablePolicyAgent:

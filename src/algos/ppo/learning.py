@@ -134,6 +134,7 @@ class Learning:
                 advance(min(self.steps, algo.total_steps))
                 run.save_when_due(self._state)
         run.save(self._state())
+        run.diagnose(*self.groups[0].diagnostics())
         best = algo.load_agent(run.best())
         run.log(self.steps, mine_calibration(self.env, best, int(run.generator("calibration").integers(2**31))))
         return best

@@ -53,6 +53,10 @@ class Rollouts:
         """What the environments have to tell of their games beyond rewards, by the names of metrics."""
         return self.envs.figures() if hasattr(self.envs, "figures") else {}
 
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """What they have to tell once training is over, as `Run.diagnose` takes it."""
+        return self.envs.diagnostics() if hasattr(self.envs, "diagnostics") else ({}, {})
+
     def frontier_mask(self, on: bool) -> None:
         """Narrow the masks to the frontier of each board or widen them again, where boards have one.
 

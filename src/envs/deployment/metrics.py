@@ -8,6 +8,7 @@ import numpy as np
 from src.envs.deployment.game import DeploymentGame
 
 ACTIVE = "active"
+PLAYERS = ("first", "second")  # by seat
 COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "passes")
 
 
@@ -112,6 +113,20 @@ class Journal:
             for feature, x in features.items()
             for result, total in results.items()
         }
+
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """By the names of metrics, how placements go with what came of them; and what was chosen how often."""
+        figures: dict[str, float] = {}
+        counts: dict[str, np.ndarray] = {}
+        for seat, player in enumerate(PLAYERS):
+            if self.placed[seat].any():
+                found = {f"deployment_correlation/{player}/{name}": r for name, r in self.correlations(seat).items()}
+                figures |= {name: r for name, r in found.items() if not np.isnan(r)}
+                counts[f"unit slot placed n-th, {player} player"] = self.unit_order[seat]
+                counts[f"hex slots, {player} player"] = self.hex_slots(seat)
+                counts[f"units placed on each hex, {player} player"] = self.heat_map(seat)
+                counts[f"unit slots, {player} player"] = self.unit_slots(seat)
+        return figures, counts
 
 
 def _correlation(x: np.ndarray, total: np.ndarray, weights: np.ndarray) -> float:

@@ -104,6 +104,10 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """The deployment metrics of the episodes since they were last asked for, to be logged by whoever trains."""
         return self.journal.figures()
 
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """How placements went with what came of them, and what was chosen how often, in all episodes."""
+        return self.journal.diagnostics()
+
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         require(self._playing, "there are no episodes to step: call reset() first")
         actions, wanted = np.asarray(actions), (self.num_envs,)

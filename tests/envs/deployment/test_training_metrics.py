@@ -1,6 +1,7 @@
 """What a training run of the wargame writes down."""
 
 import csv
+import json
 
 import pytest
 
@@ -28,4 +29,9 @@ def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
     for name in NAMES:
         values = [float(row[name]) for row in rows if row.get(name)]
         assert values, f"{name} is not in {list(rows[0])}"
+    chosen = json.loads((run / "diagnostics.json").read_text())
+    placed = sum(map(sum, chosen["units placed on each hex, first player"]))
+    assert placed == sum(chosen["unit slots, first player"]) == sum(chosen["hex slots, first player"]) > 0
+    assert any(name.startswith("deployment_correlation/first/") for name in rows[-1])
+    assert (run / "diagnostics.png").read_bytes().startswith(b"\x89PNG")
     assert all(float(row["deployment_valid_action_rate"]) == 1 for row in rows if row["deployment_valid_action_rate"])
