@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test lint format golden bench clean
+.PHONY: help train play test testweb lint format golden bench clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -18,8 +18,11 @@ train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first fro
 play: $(VENV)/installed-web  ## Set up the web page and open it: play, watch, deploy, compare runs
 	$(BIN)/python -m src.play
 
-test: $(VENV)/installed-dev  ## Set up what tests need, then run them
-	$(BIN)/python -m pytest -n 2
+test: $(VENV)/installed-dev  ## Set up what tests need, then run all that need no browser
+	$(BIN)/python -m pytest -n 2 -m "not browser"
+
+testweb: $(VENV)/installed-dev  ## Play every page in a real browser: chromium and chromedriver
+	$(BIN)/python -m pytest -m browser tests/web
 
 lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .
