@@ -1,6 +1,7 @@
 """The jobs of a sweep as a table: when it ends, however it ends, or at any time: python -m src.sweep <sweep dir>."""
 
 import atexit
+import contextlib
 import io
 import logging
 import os
@@ -15,8 +16,8 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from src.core import sweep
-from src.core.cli import launch, mistake
+from src.core import ranks, sweep
+from src.core.cli import launch, mistake, quoted
 from src.core.errors import require
 from src.core.files import write_atomic
 
@@ -28,9 +29,10 @@ class SweepTable(Callback):
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Hydra says nothing when a sweep ends in an error, so the table waits for the end of the process."""
+        require(ranks.world() == 1, "torchrun trains one run: start a sweep without it")
         directory = Path(os.path.relpath(config.hydra.sweep.dir))
         words = [word for word in sys.argv[1:] if not word.startswith(sweep.DIRECTORY)]
-        command = shlex.join(["python", "-m", "src.train", *words, f"{sweep.DIRECTORY}{directory}"])
+        command = shlex.join(["python", "-m", "src.train", *words, sweep.DIRECTORY + quoted(str(directory))])
         write_atomic(directory / sweep.COMMAND, f"{command}\n")
         atexit.register(conclude, directory)
 
@@ -50,8 +52,12 @@ class SweepTable(Callback):
 
 
 def conclude(directory: Path) -> None:
-    if not any(directory.glob("*/.hydra/overrides.yaml")):
-        return  # it was refused before any job began
+    if not any(directory.glob("*/.hydra/overrides.yaml")):  # it was refused before any job began
+        for name in (sweep.COMMAND, "multirun.yaml"):
+            (directory / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # somebody's folder that holds other things
+            directory.rmdir()
+        return
     jobs = show(directory)
     print(f"the table is in {directory}/sweep.csv")
     if any(job.status != "finished" for job in jobs):

@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
-from src.core.cli import launch
+from src.core.cli import launch, quoted
 from src.core.errors import require
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ def main(cfg: DictConfig) -> float:
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_if_refused(directory):
-        require(sweep is None or ranks.world() == 1, "torchrun trains one run: start a sweep without it")
         if cfg.resume is None:
             free = sweep is not None or ranks.rank() > 0 or not (directory / "config.yaml").exists()
             require(free, f"{directory} holds a run already: resume={directory}")
@@ -69,9 +68,9 @@ def sweep_name() -> str | None:
 
 def arrange(arguments: list[str]) -> list[str]:
     """Of the ranks that learn together only the first has a directory of its own."""
-    if any(argument.startswith("hydra.sweep.dir=") for argument in arguments):
-        from src.core.sweep import require_same_jobs
+    from src.core.sweep import DIRECTORY, require_same_jobs
 
+    if any(argument.startswith(DIRECTORY) for argument in arguments):
         require_same_jobs(arguments)
     arguments = continue_run(arguments)
     return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]
@@ -87,8 +86,8 @@ def continue_run(arguments: list[str]) -> list[str]:
     require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    quoted = "'" + directory.replace("'", "\\'") + "'"
-    return [*loggers, f"resume={quoted}", f"hydra.run.dir={quoted}", "hydra.output_subdir=null"]
+    name = quoted(directory)
+    return [*loggers, f"resume={name}", f"hydra.run.dir={name}", "hydra.output_subdir=null"]
 
 
 if __name__ == "__main__":

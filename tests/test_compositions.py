@@ -44,7 +44,7 @@ REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybr
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
     "deployment_opponents": ["env=deployment", "algo=ppo"],
-    "quickstart": ["algo.init_from=x"],
+    **dict.fromkeys(("quickstart", "wargame", "wargame_mirror"), ["algo.init_from=x"]),
 }  # what an option makes sense with
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
 

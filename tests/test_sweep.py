@@ -1,8 +1,10 @@
 """Sweeps: searches, launchers, the table at the end, and going on after a kill."""
 
 import csv
+import io
 import os
 import shlex
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
+from rich.console import Console
 
 from src.compose import CONF
-from src.core import checkpoint
+from src.core import checkpoint, sweep
 from src.core.arena import wilson_interval
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
@@ -96,6 +99,32 @@ def test_other_metrics_have_their_own_interval_and_a_sweep_does_not_go_on_with_o
     config.write_text(config.read_text().replace("seed: 2", "seed: 3"))
     assert lab.run("train", "-m", "seed=1,2", *metric).returncode != 0
     assert "sweep/1 holds a run of other settings" in table(lab)[1]["status"]
+
+
+def test_a_job_that_failed_before_it_was_finished_counts_as_finished(tmp_path: Path, single_run: Path):
+    """Such as one that was refused a second time while it still ran."""
+    job = tmp_path / "0"
+    shutil.copytree(single_run, job)
+    (job / sweep.FAILED).write_text("another process is training in it\n")
+    for later, status in ((-10, "finished"), (10, "failed: another process is training in it")):
+        finished = (job / "eval.json").stat().st_mtime
+        os.utime(job / sweep.FAILED, (finished + later, finished + later))
+        assert [one.status for one in sweep.read_jobs(tmp_path)] == [status]
+
+
+def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
+    done = lab.run("train", "-m", "nosuch=1,2")
+    assert done.returncode != 0
+    assert "nosuch" in done.stderr
+    assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
+
+
+def test_numbers_that_nobody_drew_are_shown_whole():
+    jobs = [sweep.Job(seed, {"seed": seed, "lr": "0.00123456789"}, None, None, None, "") for seed in ("1234567891",)]
+    text = io.StringIO()
+    Console(file=text, width=160).print(sweep.as_table("", jobs))
+    assert "1234567891" in text.getvalue()
+    assert "0.001235" in text.getvalue()
 
 
 def test_a_folder_without_jobs_is_no_sweep(lab: Lab):

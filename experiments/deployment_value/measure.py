@@ -2,11 +2,13 @@
 
     python -m experiments.deployment_value.measure [--games 2000] [--jobs 2]
 
-Every cell is one call of src.evaluate with seats swapped after each game, kept as JSON in results/; a cell that is
-there already is not played again. The table is printed at the end. The bots are the second half of it.
+Every cell is one call of src.evaluate with seats swapped after each game, kept as JSON in results/ under the digest of
+the weights that played; one that is there already is not played again unless --again is said. The table is printed at
+the end. The bots are the second half of it.
 """
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -27,12 +29,13 @@ def opponents(run: Path) -> dict[str, list[str]]:
 
 
 def cell(env: str, name: str, games: int, seed: int) -> Path:
-    return HERE / "results" / f"{env}_{name}_{games}_{seed}.json".replace(", ", "_").replace(" ", "_")
+    weights = hashlib.sha256((HERE / env / "checkpoints/best.safetensors").read_bytes()).hexdigest()[:8]
+    return HERE / "results" / f"{env}_{name}_{games}_{seed}_{weights}.json".replace(", ", "_").replace(" ", "_")
 
 
-def play(env: str, name: str, overrides: list[str], games: int, seed: int) -> None:
+def play(env: str, name: str, overrides: list[str], games: int, seed: int, again: bool) -> None:
     path, run = cell(env, name, games, seed), HERE / env
-    if path.exists():
+    if path.exists() and not again:
         return
     path.parent.mkdir(exist_ok=True)
     who = [f"env={env}", "agent=trained", f"agent.run={run}", *overrides]
@@ -54,12 +57,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=2000, help="games a cell")
     parser.add_argument("--seed", type=int, default=2028)
+    parser.add_argument("--again", action="store_true", help="play cells again that are there already")
     parser.add_argument("--jobs", type=int, default=2, help="cells played at once")
     parser.add_argument("--envs", nargs="+", default=list(ENVS), choices=ENVS)
     options = parser.parse_args()
     cells = [(env, name, overrides) for env in options.envs for name, overrides in opponents(HERE / env).items()]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda one: play(one[0], one[1], one[2], options.games, options.seed), cells))
+        list(pool.map(lambda one: play(one[0], one[1], one[2], options.games, options.seed, options.again), cells))
     print("| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|")
     for env, name, _ in cells:
         print(row(env, name, options.games, options.seed))

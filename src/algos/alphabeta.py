@@ -174,7 +174,9 @@ class AlphaBeta:
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
         self.player.check(env.game)
-        require(not curriculum.warm_up, "a search does not learn, so there is nothing to warm up: curriculum=none")
+        require(
+            len(curriculum.all(env)) == 1, "a search does not learn, so there is nothing to warm up: curriculum=none"
+        )
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> AlphaBetaAgent:
         run.restore()

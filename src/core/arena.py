@@ -135,7 +135,7 @@ def evaluate(
                 match.state = random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
         _play_out(game, matches)
         finished += matches
-        on_progress(len(finished) * ranks.world())
+        on_progress(min(len(finished) * ranks.world(), episodes))
     shares = ranks.gather([_ended(game, agent, match) for match in finished])
     games = [shares[number % len(shares)][number // len(shares)] for number in range(episodes)]
     return Score(

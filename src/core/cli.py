@@ -32,7 +32,14 @@ def mistake(error: BaseException) -> str | None:
         told = "\n".join(dict.fromkeys(str(cause).strip() for cause in found))
         if "Could not find 'hydra/" in told:
             told += "\nlaunchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
+    if told is None and "No trials are completed yet" in str(found[0]):  # as Optuna has it
+        told = "every job of the search failed: the table tells why"
     return told
+
+
+def quoted(text: str) -> str:
+    """A value as Hydra's command line takes it, whatever is in it."""
+    return "'" + text.replace("'", "\\'") + "'"
 
 
 def refuse_multirun(arguments: list[str]) -> list[str]:

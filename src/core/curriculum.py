@@ -31,6 +31,11 @@ class Curriculum:
         return self.all(target)[self.stage]
 
     @property
+    def mixes(self) -> bool:
+        """Whether several environments may be trained in at once."""
+        return self.keep > 0
+
+    @property
     def smallest_share(self) -> float:
         """Of the training, that an environment may have to do with."""
         return min(1 - self.keep, self.keep / max(len(self.warm_up), 1) or 1)
@@ -53,15 +58,19 @@ class Mixture(Curriculum):
 
     def __init__(self, others: Mapping[str, Any]) -> None:
         require(bool(others), "curriculum.others is empty: name the environments to mix in")
-        super().__init__({}, None, keep=1 - 1 / (1 + len(others)))
+        super().__init__({}, None)
         self.others = dict(others)
 
     def all(self, target: Any) -> list[Any]:
         return [target, *self.others.values()]
 
     @property
+    def mixes(self) -> bool:
+        return True
+
+    @property
     def smallest_share(self) -> float:
-        return 1 - self.keep
+        return 1 / (1 + len(self.others))
 
     def mixture(self, target: Any) -> list[tuple[Any, float]]:
         envs = self.all(target)

@@ -51,9 +51,9 @@ METRICS: dict[str, str] = {
     "deployment_deadlock_count": "wargame: games cut off because units were left that could not be placed",
     "deployment_pass_count": "wargame: passes for want of a legal placement, by both players",
     "winrate_with_active_deployment": "wargame: share of training games won, where units are placed by actions",
-    "deployment_correlation/*": "wargame: correlation of where the player named put its units, in the whole training, "
+    "deployment_correlation/*": "wargame: correlation of where the player named put its units in training "
     "with what became of them: survival or damage done, by the distance to an objective or to the enemy's zone",
-    "train/diagnostics": "a picture: what was chosen how often in the whole training",
+    "train/diagnostics": "a picture: what was chosen how often in training, since the last rung of a curriculum",
     "eval/*/deployment_*": "wargame: the same over the games of an evaluation, as means a game and of both players",
     # tabular learning
     "train/td_error": "mean absolute correction of the table in the latest game",

@@ -45,9 +45,11 @@ class Run:
             raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
             self._restored = self._load_last()
+            origin = provenance()
             write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
+            write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
             if self._tracker is not None:
-                self._tracker.start(self.directory, {**self._config, "provenance": provenance()})
+                self._tracker.start(self.directory, {**self._config, "provenance": origin})
         except BaseException:
             self._lock.release()
             raise

@@ -61,13 +61,19 @@ def _read_job(directory: Path) -> Job:
     parameters = {key: value for key, _, value in pairs}
     config = directory / "config.yaml"
     metric = yaml.safe_load(config.read_text())["optimized_metric"] if config.exists() else None
-    if (directory / FAILED).exists():
+    if _failed_last(directory):
         reason = (directory / FAILED).read_text().splitlines()[0]
         return Job(directory.name, parameters, metric, None, None, f"failed: {reason}")
     if metric is None or not (directory / "eval.json").exists():
         return Job(directory.name, parameters, metric, None, None, "not finished")
     result = recorded(directory, metric)
     return Job(directory.name, parameters, metric, result, _interval(directory, metric, result), "finished")
+
+
+def _failed_last(directory: Path) -> bool:
+    """A job may have failed and then been finished, or been refused while it was still running."""
+    failed, result = directory / FAILED, directory / "eval.json"
+    return failed.exists() and not (result.exists() and result.stat().st_mtime >= failed.stat().st_mtime)
 
 
 def recorded(directory: Path, metric: str) -> float:
@@ -111,7 +117,7 @@ def _short(keys: Sequence[str]) -> list[str]:
 def _rounded(value: str) -> str:
     """Numbers that a search has drawn have digits that nobody reads."""
     try:
-        return f"{float(value):.4g}" if len(value) > 8 else value
+        return f"{float(value):.4g}" if len(value) > 8 and not value.lstrip("-").isdigit() else value
     except ValueError:
         return value
 

@@ -34,10 +34,8 @@ class WandbTracker:
             self._guard("log", lambda: self._run.log(dict(row)))
 
     def picture(self, name: str, path: Path) -> None:
-        import wandb
-
         if self._run is not None:
-            self._guard("log", lambda: self._run.log({name: wandb.Image(str(path))}))
+            self._guard("log", lambda: self._picture(name, path))
 
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         if self._run is not None:
@@ -72,6 +70,11 @@ class WandbTracker:
         self._run.define_metric("*", step_metric="step")
         for name in BEST_OF:
             self._run.define_metric(name, step_metric="step", summary="max,last")
+
+    def _picture(self, name: str, path: Path) -> None:
+        import wandb
+
+        self._run.log({name: wandb.Image(str(path))})
 
     def _keep(self, directory: Path, result: Mapping[str, Any]) -> None:
         """The checkpoints, and the evaluation as a table, as artifacts of the run."""

@@ -84,6 +84,16 @@ def test_torchrun_trains_one_run(tmp_path: Path):
     assert done.stderr.count("everything is in") == 1
 
 
+def test_ranks_add_up_what_their_games_have_to_tell(told: Path):
+    """The wargame's journals: in some rollouts no game of a rank ends."""
+    won, told_won = (
+        read_column(told / "wargame", name) for name in ("train/win_rate", "winrate_with_active_deployment")
+    )
+    episodes = read_column(told / "wargame", "train/episodes")
+    assert sum(episodes) > 0
+    assert told_won == [rate for rate, count in zip(won, episodes, strict=True) if count]
+
+
 def test_what_cannot_be_shared_is_refused(tmp_path: Path):
     done = torchrun(tmp_path, "src.train", "algo=qlearning")
     assert done.returncode != 0

@@ -13,10 +13,13 @@ from src.algos.ppo.update import normalised, ppo_update
 from src.core import checkpoint, ranks
 from src.core.agent import RandomAgent
 from src.core.arena import Score, evaluate
+from src.core.curriculum import Mixture
 from src.core.follower import Follower
 from src.core.run import Run
 from src.nets.boards import CNN
+from src.nets.flat import MLP
 from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, plain_ladder, ppo
+from tests.envs.deployment.making import bot, make_env
 
 SIZE, CELLS = 24, 16
 CONFIG = {"seed": 0, "checkpoint_seconds": 0}
@@ -72,6 +75,15 @@ def fit(folder: Path, saves: int | None = None) -> None:
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 
 
+def fit_wargame(folder: Path) -> None:
+    """Against two opponents, so few games that some rollouts end none."""
+    folder.mkdir(exist_ok=True)
+    algo = ppo(net=MLP([8]), num_envs=4, steps_per_env=8, total_steps=320, eval_every=1, eval_episodes=2)
+    others = Mixture({"other": make_env(opponent=bot(0.5))})
+    with (Follower if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
+        algo.fit(make_env(), others, run)
+
+
 def main(folder: Path) -> None:
     part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
     learned = learned_from(Batch(*(field[part] for field in joined_batch())))
@@ -79,6 +91,7 @@ def main(folder: Path) -> None:
     told = {"outcomes": score.outcomes, "figures": score.figures, "first": ranks.from_first(f"from {ranks.rank()}")}
     checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)
     (folder / f"told{ranks.rank()}.json").write_text(json.dumps(told))
+    fit_wargame(folder / "wargame")
     fit(folder / "whole")
     try:
         fit(folder / "killed", saves=3)

@@ -79,7 +79,7 @@ class Imitation:
         self.eval_every, self.eval_episodes = eval_every, eval_episodes
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
-        require(not curriculum.warm_up, "imitation learns one board at a time: leave out curriculum=")
+        require(len(curriculum.all(env)) == 1, "imitation learns one board at a time: leave out curriculum=")
         self.teacher.check(env.game)
         agent = NetworkAgent(
             build_net(self.net, env.observation_space.shape, env.game.num_actions, self.init_from),

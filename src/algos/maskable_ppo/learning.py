@@ -77,7 +77,9 @@ class MaskablePPO:
             games = MaskedVecEnv(env.vectorize(1))
             games.seed(0)
             games.reset()  # says what is wrong with it
-        require(curriculum.keep == 0, "curriculum.keep: maskable_ppo plays one environment at a time: set it to 0")
+        require(
+            not curriculum.mixes, "maskable_ppo plays one environment at a time: choose a curriculum that mixes none"
+        )
         network = self._network(env)
         for name, stage in curriculum.warm_up.items():
             alike = self._network(stage) == network

@@ -1,5 +1,6 @@
 """PPO: play with the current network, learn from what happened while it is still likely, repeat."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -134,7 +135,7 @@ class Learning:
                 advance(min(self.steps, algo.total_steps))
                 run.save_when_due(self._state)
         run.save(self._state())
-        run.diagnose(*self.groups[0].diagnostics())
+        self._diagnose()
         best = algo.load_agent(run.best())
         run.log(self.steps, mine_calibration(self.env, best, int(run.generator("calibration").integers(2**31))))
         return best
@@ -151,14 +152,23 @@ class Learning:
             self.steps += group.envs.num_envs * group.steps * ranks.world()
         losses = self._learn()
         self.updates += 1
-        figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
+        figures = _mean_of(ranks.gather({f"losses/{name}": float(value.detach()) for name, value in losses.items()}))
         require_sound(self.net, self.steps)
-        for group in self.groups:
-            figures |= group.figures()
-        figures, totals = _mean_of(ranks.gather(figures)), _sum_of(ranks.gather(totals))
+        totals = _sum_of(ranks.gather(totals))
+        if journals := self._journals():
+            figures |= journals[0].figures(_sum_of(ranks.gather(_sum_of([one.recent() for one in journals]))))
         games = max(totals["games"], 1)
         means = {f"train/episode_{name}": totals[name] / games for name in ("return", "length")}
         return {**figures, **means, "train/win_rate": totals["won"] / games, "train/episodes": totals["games"]}
+
+    def _journals(self) -> list[Any]:
+        return [group.journal for group in self.groups if group.journal is not None]
+
+    def _diagnose(self) -> None:
+        """What the games of all groups and ranks have to tell once training is over."""
+        if journals := self._journals():
+            records = _sum_of(ranks.gather(_sum_of([one.records() for one in journals])))
+            self.run.diagnose(*journals[0].of(records).diagnostics())
 
     def _learn(self) -> dict[str, torch.Tensor]:
         algo, losses = self.algo, {}
@@ -249,9 +259,9 @@ def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
     return {**saved, **others[ranks.rank() - 1]} if ranks.rank() > 0 else saved
 
 
-def _mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
+def _mean_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: total / len(rows) for name, total in _sum_of(rows).items()}
 
 
-def _sum_of(rows: list[dict[str, float]]) -> dict[str, float]:
+def _sum_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: sum(row[name] for row in rows) for name in rows[0]}

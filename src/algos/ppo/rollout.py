@@ -49,13 +49,10 @@ class Rollouts:
         for name in ("_observations", "_masks", "_returns", "_lengths"):
             setattr(self, name, saved[name].to(self.device))
 
-    def figures(self) -> dict[str, float]:
-        """What the environments have to tell of their games beyond rewards, by the names of metrics."""
-        return self.envs.figures() if hasattr(self.envs, "figures") else {}
-
-    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """What they have to tell once training is over, as `Run.diagnose` takes it."""
-        return self.envs.diagnostics() if hasattr(self.envs, "diagnostics") else ({}, {})
+    @property
+    def journal(self) -> Any | None:
+        """What the environments have written down of their games beyond rewards, if they do."""
+        return getattr(self.envs, "journal", None)
 
     def frontier_mask(self, on: bool) -> None:
         """Narrow the masks to the frontier of each board or widen them again, where boards have one.

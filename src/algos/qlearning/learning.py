@@ -68,7 +68,9 @@ class QLearning:
         self.untried_first, self.shortcuts, self.eval_every = untried_first, shortcuts, eval_every
 
     def check(self, env: TableEnv, curriculum: Curriculum) -> None:
-        require(curriculum.keep == 0, "curriculum.keep: a table learns from one environment at a time: set it to 0")
+        require(
+            not curriculum.mixes, "a table learns from one environment at a time: choose a curriculum that mixes none"
+        )
         for stage in curriculum.all(env):
             require_zero_sum(stage)
 

@@ -1,5 +1,6 @@
 """What a run says about its deployments, by the names of the contract, and the raw data behind the diagnostics."""
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
@@ -60,6 +61,12 @@ class Journal:
             self.survived[seat, slot, start] += alive
             self.damage[seat, slot, start] += dealt
 
+    def of(self, records: Mapping[str, np.ndarray]) -> "Journal":
+        """One that holds these records instead."""
+        other = Journal(self.game)
+        vars(other).update(records)
+        return other
+
     def saved(self) -> dict[str, Any]:
         """Everything counted so far, for a checkpoint."""
         return {name: copy(value) for name, value in vars(self).items() if name != "game"}
@@ -67,12 +74,17 @@ class Journal:
     def load(self, saved: dict[str, Any]) -> None:
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
-    def figures(self) -> dict[str, float]:
-        """The metrics of the contract over the episodes since they were last asked for, so that over a run they show
-        what was learned; none where no deployment was played."""
+    def recent(self) -> dict[str, int]:
+        """What was counted since this was last asked for; counts of several journals may be added up."""
         totals = {name: getattr(self, name) for name in COUNTS}
         recent = {name: totals[name] - self.told[name] for name in COUNTS}
         self.told = totals
+        return recent
+
+    def figures(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
+        """The metrics of the contract over recent episodes, so that over a run they show what was learned; none where
+        no deployment was played."""
+        recent = self.recent() if recent is None else recent
         if self.game.deployment_type != ACTIVE or recent["episodes"] == 0:
             return {}
         tried = max(recent["placements"] + recent["invalid"], 1)
@@ -113,6 +125,10 @@ class Journal:
             for feature, x in features.items()
             for result, total in results.items()
         }
+
+    def records(self) -> dict[str, np.ndarray]:
+        """What was placed where in all episodes, and what came of it; records of several journals may be added up."""
+        return {name: getattr(self, name) for name in ("unit_order", "placed", "survived", "damage")}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """By the names of metrics, how placements go with what came of them; and what was chosen how often."""
