@@ -4,11 +4,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testweb lint format golden bench clean
+.PHONY: help train play test testweb lint format golden bench experiment clean
 
 help:  ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
+STUDIES := $(filter-out bench,$(patsubst experiments/%/__main__.py,%,$(wildcard experiments/*/__main__.py)))
 QUICKSTART := outputs/quickstart/$(shell date +%Y-%m-%d_%H-%M-%S)
 
 train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first from a solver, then by PPO; about five minutes
@@ -36,15 +37,13 @@ format: $(VENV)/installed-dev  ## Mend what lint can mend by itself
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
 
-bench: $(VENV)/installed  ## Print the figures the README claims, some minutes
-	$(BIN)/python -m experiments.bench.tictactoe_qlearning
-	$(BIN)/python -m experiments.bench.minesweeper_env
-	$(BIN)/python -m experiments.bench.minesweeper_solver
-	$(BIN)/python -m experiments.bench.ppo_throughput
-	$(BIN)/python -m experiments.bench.quoridor
-	$(BIN)/python -m experiments.bench.quoridor_matches
-	$(BIN)/python -m experiments.bench.deployment_env
-	$(BIN)/python -m experiments.bench.deployment_bots
+bench: $(VENV)/installed  ## Measure ours beside the peers and beside the last time, some minutes
+	$(BIN)/python -m experiments.bench
+
+experiment: $(VENV)/installed  ## Run a study again, such as NAME=quoridor_ladder; minutes to an hour
+	@test -f "experiments/$(NAME)/__main__.py" || { \
+		echo "NAME=$(NAME) is no study; choose one of: $(STUDIES)"; exit 2; }
+	$(BIN)/python -m experiments.$(NAME)
 
 clean:  ## Remove the environment and caches, keep outputs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

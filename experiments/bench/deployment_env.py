@@ -3,18 +3,22 @@
     python -m experiments.bench.deployment_env
 
 Random legal actions of the learner; a step is one action of it with everything the opponent answers, the observation,
-the mask and the reward, resets included. The sampling of actions is not counted.
+the mask and the reward, resets included. The sampling of actions is not counted. The last line says how much of a
+learner's time is left for that: sb3-contrib's MaskablePPO over a batch, a rollout and its updates.
 """
 
 import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import sb3_contrib
 from hydra import compose, initialize_config_dir
 
+from experiments.bench.speed import Row
+from src.algos.maskable_ppo import MaskedVecEnv
 from src.compose import CONF, build
 from src.envs.deployment.env import DeploymentEnv
 
@@ -86,6 +90,51 @@ def measure(steps: Iterator[Callable[[], object]], count: int, seconds: float, r
     return Speed(max(rates), statistics.median(rates), max(core))
 
 
+class TimedGames(MaskedVecEnv):
+    """Counts the seconds that the games themselves take."""
+
+    seconds = 0.0
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        began = time.perf_counter()
+        result = super().step_wait()
+        self.seconds += time.perf_counter() - began
+        return result
+
+    def action_masks(self) -> np.ndarray:
+        began = time.perf_counter()
+        masks = super().action_masks()
+        self.seconds += time.perf_counter() - began
+        return masks
+
+
+class Shares(NamedTuple):
+    """Where the time of a rollout and its updates goes."""
+
+    games: float  # share of it, masks and the hand-over to sb3 included; the rest is sb3's
+    speed: float  # steps a second of the whole
+
+
+def sb3_shares(env: DeploymentEnv, count: int = 64, steps: int = 64) -> Shares:
+    """sb3-contrib as it comes, four epochs in batches of 512."""
+    games = TimedGames(env.vectorize(count))
+    model = sb3_contrib.MaskablePPO("MlpPolicy", games, n_steps=steps, batch_size=512, n_epochs=4, device="cpu", seed=0)
+    model.learn(count * steps)  # compiles
+    games.seconds, began = 0.0, time.perf_counter()
+    model.learn(count * steps, reset_num_timesteps=False)
+    elapsed = time.perf_counter() - began
+    return Shares(games.seconds / elapsed, count * steps / elapsed)
+
+
+def rows(seconds: float) -> list[Row]:
+    env = make("deployment", "greedy")
+    found = [
+        Row("wargame, one game", measure(single(env), 1, seconds, 3).median, "steps/s"),
+        Row("wargame, 64 games", measure(batched(env, 64), 64, seconds, 3).median, "steps/s"),
+    ]
+    return [*found, Row("wargame in sb3, share of the games", sb3_shares(env).games * 100, "%")]
+
+
 def show(name: str, speed: Speed) -> None:
     print(f"{name:<44}{speed.best:>12,.0f}{speed.median:>12,.0f}{speed.core:>16,.0f}", flush=True)
 
@@ -111,6 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for count in options.envs:
         speed = measure(batched(make("deployment", "greedy"), count), count, options.seconds, options.repeats)
         show(f"deployment, against greedy, {count} envs", speed)
+    shares = sb3_shares(make("deployment", "greedy"))
+    print(
+        f"\nsb3-contrib's MaskablePPO over 64 envs: {shares.games:.1%} of the time steps the games, "
+        f"{1 - shares.games:.1%} is sb3's (network, buffer, updates); {shares.speed:,.0f} steps/s in all"
+    )
 
 
 if __name__ == "__main__":

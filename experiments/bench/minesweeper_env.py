@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit, prange
 
 from experiments.bench import minesweeper_torch
-from experiments.bench.speed import Board, Speed, measure, show, show_header
+from experiments.bench.speed import Board, Row, Speed, measure, show, show_header
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.rules import GAME, below
 from src.envs.minesweeper.vec_env import VecMinesweeper
@@ -88,6 +88,19 @@ def time_jumanji(board: Board, envs: int, seconds: float, repeats: int) -> Speed
         state, timestep = jax.block_until_ready(step(state, actions))
 
     return measure(sample, advance, envs, seconds, repeats)
+
+
+def rows(seconds: float) -> list[Row]:
+    board, envs, repeats = Board(16, 16, 40), 1024, 3
+    try:
+        peer = time_jumanji(board, envs, seconds, repeats).median
+    except ImportError:
+        peer = None
+    title = f"Minesweeper {board.rows}x{board.cols}, {envs} games"
+    return [
+        Row(f"{title}, {kind}", time_ours(board, envs, seconds, repeats, compact).median, "steps/s", "jumanji", peer)
+        for kind, compact in (("float32", False), ("int8", True))
+    ]
 
 
 def compare(board: Board, envs: int, seconds: float, repeats: int) -> None:

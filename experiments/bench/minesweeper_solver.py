@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 
+from experiments.bench.speed import Row
 from src.core.arena import wilson_interval
+from src.core.machine import CORES
 from src.envs.minesweeper.solver import SOLVERS, Games, play_boards, random_boards
 
 HEADER = (
@@ -19,8 +21,10 @@ HEADER = (
 )
 
 
-def measure(board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int) -> str:
-    """One row of the table."""
+def measure(
+    board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int
+) -> tuple[Games, float]:
+    """What came of the games, and how many were played a second."""
     rows, cols, mines = (int(part) for part in board.split("x"))
     rng = np.random.default_rng([seed, rows, cols, mines])
     first = rng.integers(rows * cols, size=games)
@@ -28,7 +32,17 @@ def measure(board: str, solver: str, games: int, seed: int, safe_neighborhood: b
     play_boards((rows, cols), mined[:1], first[:1], SOLVERS[solver], threads)  # compiles
     begin = time.perf_counter()
     played = play_boards((rows, cols), mined, first, SOLVERS[solver], threads)
-    return row(board, solver, played, games / (time.perf_counter() - begin))
+    return played, games / (time.perf_counter() - begin)
+
+
+def rows(seconds: float) -> list[Row]:
+    """As many games as fill the time, guessed from a few."""
+    found = []
+    for board in ("8x8x10", "16x16x40"):
+        _, speed = measure(board, "exact", 50, 0, True, CORES)
+        _, speed = measure(board, "exact", max(int(speed * seconds), 50), 1, True, CORES)
+        found.append(Row(f"exact solver, {board}", speed, "games/s"))
+    return found
 
 
 def row(board: str, solver: str, played: Games, speed: float) -> str:
@@ -55,7 +69,8 @@ def main() -> None:
     print(HEADER)
     for board in args.board:
         for solver in args.solver:
-            print(measure(board, solver, args.games, args.seed, not args.only_click_safe, args.threads), flush=True)
+            played, speed = measure(board, solver, args.games, args.seed, not args.only_click_safe, args.threads)
+            print(row(board, solver, played, speed), flush=True)
 
 
 if __name__ == "__main__":

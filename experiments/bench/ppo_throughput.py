@@ -20,6 +20,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from experiments.bench.speed import Row
 from src.algos.maskable_ppo import MaskedVecEnv
 from src.algos.network import Compute
 from src.algos.optimizer import Optimizer
@@ -131,6 +132,47 @@ def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
     return counter.get_total_flops() * (1 + 3 * EPOCHS)
 
 
+def settings(board: str) -> dict[str, Any]:
+    height, width, mines = map(int, board.split("x"))
+    return {"H": height, "W": width, "mine_count": mines, "first_click": "uniform", "flag_actions": False}
+
+
+def ways_to_learn(
+    board: str, net: CNN | Residual, envs: int, many: int | None, device: str
+) -> dict[str, Callable[[], Callable[[], int]]]:
+    """What sets each way up, to be called when its turn has come."""
+    backend = "numpy" if device == "cpu" else "torch"
+    single = MinesweeperEnv(EnvConfig(**settings(board)))
+    env = MinesweeperEnv(EnvConfig(**settings(board), compact=True), backend=backend)
+    ways: dict[str, Callable[[], Callable[[], int]]] = {
+        "sb3, single envs": lambda: peer(
+            DummyVecEnv([lambda: MinesweeperEnv(EnvConfig(**settings(board))) for _ in range(envs)]), net, device
+        ),
+        "sb3, our batch": lambda: peer(MaskedVecEnv(single.vectorize(envs)), net, device),
+        "ours": lambda: ours(env, envs, net, device),
+    }
+    if many is not None:
+        ways[f"ours, {many} envs"] = lambda: ours(env, many, net, device)
+    return ways
+
+
+def rows(seconds: float) -> list[Row]:
+    """The best of a few updates of each way in turn, however long they take, on one core: what other people's load
+    disturbs least. Few games and a small network, so that an update takes a second or two.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    updates = {name: make() for name, make in ways_to_learn("8x8x10", CNN(16), 16, None, "cpu").items()}
+    best = dict.fromkeys(updates, 0.0)
+    for _ in range(4):
+        for name, update in updates.items():
+            began = time.perf_counter()
+            best[name] = max(best[name], update() / (time.perf_counter() - began))
+    torch.set_num_threads(threads)
+    own = best.pop("ours")
+    return [Row(f"PPO on Minesweeper 8x8: {name}", own, "steps/s", "sb3-contrib", best[name]) for name in best]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--board", default="8x8x10", help="rows x cols x mines")
@@ -141,29 +183,10 @@ def main() -> None:
     parser.add_argument("--peak", type=float, default=989e12, help="floating point operations a second of the chip")
     parser.add_argument("--seconds", type=float, default=20, help="for each row")
     args = parser.parse_args()
-    rows, cols, mines = map(int, args.board.split("x"))
-    backend = "numpy" if args.device == "cpu" else "torch"
-    settings: dict[str, Any] = {
-        "H": rows,
-        "W": cols,
-        "mine_count": mines,
-        "first_click": "uniform",
-        "flag_actions": False,
-    }
-    single = MinesweeperEnv(EnvConfig(**settings))
-    env = MinesweeperEnv(EnvConfig(**settings, compact=True), backend=backend)
     net, device = NETS[args.net], args.device
-    ways: dict[str, Callable[[], Callable[[], int]]] = {
-        "sb3, single envs": lambda: peer(
-            DummyVecEnv([lambda: MinesweeperEnv(EnvConfig(**settings)) for _ in range(args.envs)]), net, device
-        ),
-        "sb3, our batch": lambda: peer(MaskedVecEnv(single.vectorize(args.envs)), net, device),
-        "ours": lambda: ours(env, args.envs, net, device),
-    }
-    if args.many is not None:
-        ways[f"ours, {args.many} envs"] = lambda: ours(env, args.many, net, device)
+    ways = ways_to_learn(args.board, net, args.envs, args.many, device)
     print(f"{args.board}, {args.net}, {args.envs} envs, {STEPS} steps, {EPOCHS} epochs of {MINI_BATCHES} on {device}")
-    base, cost = None, flops_a_step(single, net)
+    base, cost = None, flops_a_step(MinesweeperEnv(EnvConfig(**settings(args.board))), net)
     for name, make in ways.items():
         rate = speed(make(), device, args.seconds)
         base = base or rate

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hydra import compose, initialize_config_dir
 
+from experiments.bench.speed import Row
 from src.algos.alphabeta import AlphaBetaAgent
 from src.compose import CONF, build
 from src.core.arena import random_opening
@@ -52,6 +53,21 @@ def peer_perft(state: Any, depth: int) -> int:
     if depth == 1:
         return len(state.legal_actions())
     return sum(peer_perft(state.child(action), depth - 1) for action in state.legal_actions())
+
+
+def rows(seconds: float, depth: int = 3) -> list[Row]:
+    """Positions a second by the median of five walks, however long they take."""
+    game = player("hell")[1]
+    start = game.initial(np.random.default_rng(0))
+    ours = timed(lambda: game.perft(start, depth), 5)
+    try:
+        import pyspiel
+    except ImportError:
+        peer = None
+    else:
+        peer_start = pyspiel.load_game(f"quoridor(board_size={game.size})").new_initial_state()
+        peer = timed(lambda: peer_perft(peer_start, depth), 1).speed
+    return [Row(f"Quoridor perft({depth})", ours.speed, "positions/s", "OpenSpiel", peer)]
 
 
 def compare_perft(game: Quoridor, repeats: int) -> None:

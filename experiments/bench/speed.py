@@ -1,9 +1,23 @@
-"""How the Minesweeper benchmarks measure and print speed."""
+"""How benchmarks measure and print speed, and what each hands to the table of all."""
 
 import statistics
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A line of the table of `python -m experiments.bench`."""
+
+    name: str
+    figure: float
+    unit: str
+    peer: str | None = None  # whom it is compared with
+    peer_figure: float | None = None  # None where the peer is not installed
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.peer_figure is None else self.figure / self.peer_figure
 
 
 class Board(NamedTuple):

@@ -5,6 +5,7 @@ python -m experiments.bench.tictactoe_qlearning --set env.game.symmetric=false
 """
 
 import argparse
+import statistics
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from experiments.bench.speed import Row
 from src.algos.qlearning import QLearning, RankingStore
 from src.algos.qlearning.learning import lost_lines
 from src.compose import CONF, build
@@ -46,6 +48,25 @@ def study(cfg: DictConfig, seed: int, episodes: int, every: int) -> Result:
     return Result(first, seconds, lost, lost_again)
 
 
+def configured(*overrides: str) -> DictConfig:
+    with initialize_config_dir(str(Path(CONF).resolve()), version_base="1.3"):
+        return compose("train", [*overrides, "logger=csv"])
+
+
+def rows(seconds: float) -> list[Row]:
+    """Three seeds for the budget of a run, however long they take."""
+    results = [study(configured(), seed, 5000, 100) for seed in range(3)]
+    found = [result for result in results if result.first_perfect is not None and result.seconds is not None]
+    if not found:
+        return []
+    games = statistics.median(result.first_perfect or 0 for result in found)
+    speed = statistics.median((result.first_perfect or 0) / (result.seconds or 1) for result in found)
+    return [
+        Row(f"tic-tac-toe, {len(found)} of {len(results)} perfect after", games, "games"),
+        Row("tic-tac-toe, learning", speed, "games/s"),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10, help="how many seeds, counted from 0")
@@ -53,9 +74,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=100, help="episodes between looks at the table")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="overrides of the training config")
     arguments = parser.parse_args()
-    with initialize_config_dir(str(Path(CONF).resolve()), version_base="1.3"):
-        cfg = compose("train", [*arguments.set, "logger=csv"])
-
+    cfg = configured(*arguments.set)
     table = Table(title=f"Q-learning, {arguments.episodes} episodes, lost lines over every reply", title_justify="left")
     for heading in ("seed", "perfect after episodes", "seconds", "lost at the end", "lost again after"):
         table.add_column(heading, justify="right")

@@ -1,0 +1,98 @@
+"""Trains the arms of a study over several seeds and puts what came out side by side.
+
+`python -m experiments.<name>` runs one; its arms are in experiments/<name>/__main__.py. Runs are kept in
+outputs/studies/<name>/<arm>/<seed>: one that is finished is not repeated, one that was stopped goes on.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from experiments.study_report import Outcome, draw, table
+from src.core.files import write_atomic
+
+RUNS = Path("outputs/studies")
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # so that arms compare and sums have one order
+
+
+@dataclass(frozen=True)
+class Arm:
+    name: str
+    overrides: tuple[str, ...]  # of src.train
+    starts_from: str | None = None  # the arm whose network of the same seed it goes on with
+
+
+@dataclass(frozen=True)
+class Study:
+    name: str
+    arms: tuple[Arm, ...]  # the first is what the others are compared with
+    seeds: tuple[int, ...]
+    scores: tuple[str, ...]  # which rows of eval.json the table shows
+    axes: tuple[str, ...] = ("steps",)  # of the curves: seconds too, where they are what is asked
+
+    def directory(self, arm: str, seed: int) -> Path:
+        return RUNS / self.name / arm.replace(",", "").replace(" ", "_") / str(seed)
+
+    def arm(self, name: str) -> Arm:
+        return next(arm for arm in self.arms if arm.name == name)
+
+
+def overrides(study: Study, arm: Arm, seed: int) -> list[str]:
+    start = [f"algo.init_from={study.directory(arm.starts_from, seed)}"] if arm.starts_from else []
+    return [*arm.overrides, *start, f"seed={seed}", "logger=csv"]
+
+
+def train(study: Study, arm: Arm, seed: int) -> None:
+    directory, wanted = study.directory(arm.name, seed), overrides(study, arm, seed)
+    notes = directory / ".hydra" / "overrides.yaml"
+    if notes.exists() and yaml.safe_load(notes.read_text()) != wanted:
+        raise SystemExit(f"{directory} holds a run of other values than the study now has: remove it to run it anew")
+    if (directory / "eval.json").exists():
+        return
+    begun = (directory / "config.yaml").exists()
+    how = [f"resume={directory}", "logger=csv"] if begun else [*wanted, f"hydra.run.dir={directory}"]
+    print(f"{arm.name}, seed {seed}", flush=True)
+    command, environment = [sys.executable, "-m", "src.train", *how], os.environ | ONE_THREAD
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"src.train {' '.join(how)}\n{done.stdout}{done.stderr}")
+
+
+def collect(study: Study, arm: Arm, seed: int) -> Outcome:
+    steps = collect(study, study.arm(arm.starts_from), seed).steps[-1] if arm.starts_from else 0
+    return Outcome.read(study.directory(arm.name, seed), arm.name, seed, steps)
+
+
+def report(study: Study, folder: Path) -> str:
+    """Writes table.md, curves.png and runs.json of the finished runs."""
+    outcomes = [
+        collect(study, arm, seed)
+        for arm in study.arms
+        for seed in study.seeds
+        if (study.directory(arm.name, seed) / "eval.json").exists()
+    ]
+    if not outcomes:
+        raise SystemExit(f"no run of {study.name} is finished yet: there is nothing to report")
+    text = "\n\n".join(table(outcomes, name) for name in study.scores) + "\n"
+    write_atomic(folder / "table.md", text)
+    write_atomic(folder / "runs.json", json.dumps([outcome.as_dict(study.scores) for outcome in outcomes], indent=1))
+    draw(folder / "curves.png", outcomes, study.axes)
+    return text
+
+
+def main(study: Study, arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("experiments") / study.name, help="for table and picture")
+    parser.add_argument("--only-report", action="store_true", help="of the runs that are finished, train nothing")
+    options = parser.parse_args(arguments)
+    for seed in [] if options.only_report else study.seeds:
+        for arm in study.arms:
+            train(study, arm, seed)
+    print(report(study, options.folder))

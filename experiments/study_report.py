@@ -1,0 +1,118 @@
+"""What the runs of a study achieved, as a table and as curves."""
+
+import csv
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from src.core.arena import Tally
+from src.core.report import as_interval, as_percent
+
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}  # 97.5% points
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One finished run."""
+
+    arm: str
+    seed: int
+    steps: list[float]  # of each evaluation while it learned, those before it began included
+    seconds: list[float]  # of the run itself
+    curve: list[float]  # the score then
+    tallies: dict[str, Tally]  # the final evaluation by its name in eval.json
+
+    @staticmethod
+    def read(directory: Path, arm: str, seed: int, steps_before: float) -> "Outcome":
+        with (directory / "metrics.csv").open(newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row.get("eval/score")]
+        scores = json.loads((directory / "eval.json").read_text())["scores"]
+        return Outcome(
+            arm,
+            seed,
+            [steps_before + float(row["step"]) for row in rows],
+            [float(row["time/seconds"]) for row in rows],
+            [float(row["eval/score"]) for row in rows],
+            {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in scores.items()},
+        )
+
+    def as_dict(self, scores: Sequence[str]) -> dict[str, Any]:
+        return vars(self) | {"tallies": {name: self.tallies[name].as_dict() for name in scores}}
+
+
+def by_arm(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    names = dict.fromkeys(outcome.arm for outcome in outcomes)
+    return {name: [outcome for outcome in outcomes if outcome.arm == name] for name in names}
+
+
+def pooled(tallies: Sequence[Tally]) -> Tally:
+    return Tally(*(sum(getattr(tally, kind) for tally in tallies) for kind in ("wins", "draws", "losses")))
+
+
+def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -> str:
+    """Points won more than the others, paired by seed, with Student's 95% interval over the seeds."""
+    base = {other.seed: other.tallies[score].win_rate for other in others}
+    gains = [100 * (one.tallies[score].win_rate - base[one.seed]) for one in ones if one.seed in base]
+    if len(gains) < 2:
+        return " ".join(f"{gain:+.1f}" for gain in gains) or "-"
+    mean, half = statistics.mean(gains), STUDENT[len(gains) - 1] * statistics.stdev(gains) / math.sqrt(len(gains))
+    return f"{mean:+.1f} ({mean - half:+.1f} to {mean + half:+.1f})"
+
+
+def table(outcomes: Sequence[Outcome], score: str) -> str:
+    """One row an arm: its games of all seeds together, then each seed by itself."""
+    arms = by_arm(outcomes)
+    first = next(iter(arms.values()))
+    lines = [
+        f"| {score} | seeds | games | won (95%, games alone) | of each seed | difference (95%, over seeds) | steps/s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, runs in arms.items():
+        total = pooled([run.tallies[score] for run in runs])
+        each = ", ".join(as_percent(run.tallies[score].win_rate) for run in runs)
+        gain = "" if runs is first else difference(runs, first, score)
+        speed = statistics.median(own_speed(run) for run in runs)
+        won = f"{as_percent(total.win_rate)} ({as_interval(total)})"
+        lines.append(f"| {name} | {len(runs)} | {total.games:,} | {won} | {each} | {gain} | {speed:,.0f} |")
+    return "\n".join(lines)
+
+
+def own_speed(run: Outcome) -> float:
+    """Steps a second from the first evaluation to the last, by when everything is compiled; evaluations included."""
+    if len(run.steps) < 2:
+        return math.nan
+    return (run.steps[-1] - run.steps[0]) / (run.seconds[-1] - run.seconds[0])
+
+
+def draw(path: Path, outcomes: Sequence[Outcome], axes: Sequence[str]) -> None:
+    """The score while learning over each of the axes: steps, seconds."""
+    figure = Figure(figsize=(6 * len(axes), 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(axes), sharey=True, squeeze=False)[0]
+    for panel, over in zip(panels, axes, strict=True):
+        overlay(panel, outcomes, over)
+    panels[0].set_ylabel("score while learning")
+    panels[0].legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+
+
+def overlay(axes: Axes, outcomes: Sequence[Outcome], over: str) -> None:
+    """Each run thin, in the colour of its arm."""
+    for number, (name, runs) in enumerate(by_arm(outcomes).items()):
+        for run in runs:
+            label = name if run is runs[0] else None
+            axes.plot(
+                getattr(run, over), run.curve, color=f"C{number}", alpha=0.8, marker="o", markersize=2, label=label
+            )
+    axes.set(xlabel=over)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)

@@ -1,0 +1,90 @@
+"""Studies: runs that are not repeated, tables by hand-computed numbers, ratings of known strength."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.elo import fit, ratings
+from experiments.study import Arm, Study, main
+from experiments.study_report import Outcome, difference, own_speed, table
+from src.core.arena import Tally
+from tests.lab import ROOT
+
+SMALL = ("algo.episodes=200", "algo.eval_every=100", "evaluation.episodes=10")
+
+
+def study(rate: float) -> Study:
+    arms = (Arm("slow", (*SMALL, f"algo.learning_rate={rate}")), Arm("fast, greedy", (*SMALL, "algo.epsilon=0.1")))
+    return Study("small", arms, seeds=(0,), scores=("random",))
+
+
+def test_a_study_trains_each_arm_once_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    main(study(0.5), ["--folder", "report"])
+    first = capsys.readouterr().out
+    assert "slow, seed 0" in first
+    assert len(list(tmp_path.glob("outputs/studies/small/*/0/eval.json"))) == 2
+    runs = json.loads((tmp_path / "report/runs.json").read_text())
+    assert [(run["arm"], run["steps"]) for run in runs] == [("slow", [100, 200]), ("fast, greedy", [100, 200])]
+    assert runs[0]["tallies"]["random"]["episodes"] == 10
+    assert (tmp_path / "report/curves.png").read_bytes().startswith(b"\x89PNG")
+
+    main(study(0.5), ["--folder", "report"])
+    again = capsys.readouterr().out
+    assert "seed 0" not in again
+    assert again.strip() == (tmp_path / "report/table.md").read_text().strip()
+
+    with pytest.raises(SystemExit, match="other values than the study now has"):
+        main(study(0.25), ["--folder", "report"])
+
+
+def test_nothing_finished_is_nothing_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="no run of small is finished yet"):
+        main(study(0.5), ["--folder", "report", "--only-report"])
+    assert not (tmp_path / "report").exists()
+
+
+def outcome(arm: str, seed: int, wins: int) -> Outcome:
+    return Outcome(arm, seed, [100.0, 300.0], [10.0, 14.0], [0.1, 0.2], {"x": Tally(wins, 0, 100 - wins)})
+
+
+def test_differences_are_paired_by_seed():
+    ones = [outcome("b", seed, wins) for seed, wins in enumerate((52, 58))]
+    others = [outcome("a", seed, wins) for seed, wins in enumerate((50, 52))]
+    # Gains of 2 and 6 points: mean 4, deviation sqrt(8), so Student's half width is 12.706 * sqrt(8) / sqrt(2) = 25.4.
+    assert difference(ones, others, "x") == "+4.0 (-21.4 to +29.4)"
+    assert difference(ones[:1], others, "x") == "+2.0"
+    rows = table([*others, *ones], "x").splitlines()
+    assert rows[2].startswith("| a | 2 | 200 | 51.0% (44.1-57.8%) | 50.0%, 52.0% |")
+    assert own_speed(ones[0]) == 50
+
+
+def scores(rate: float, openings: int) -> np.ndarray:
+    return (np.arange(2 * openings).reshape(-1, 2) < 2 * openings * rate).astype(float)
+
+
+def test_two_players_are_as_far_apart_as_the_formula_says():
+    rated = fit(["a", "b"], {("a", "b"): scores(0.75, 50_000)}, "b")
+    assert rated[1] == 0
+    assert rated[0] == pytest.approx(400 * math.log10(3), abs=0.1)
+
+
+def test_ratings_of_a_consistent_round_robin_are_found_again():
+    true = {"a": 300.0, "b": 100.0, "c": 0.0}
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    results = {(one, other): scores(1 / (1 + 10 ** ((true[other] - true[one]) / 400)), 20_000) for one, other in pairs}
+    rated = ratings(results, "c", resamples=100)
+    for name, elo in true.items():
+        assert rated[name].elo == pytest.approx(elo, abs=2)
+        assert rated[name].low - 2 <= elo <= rated[name].high + 2
+    assert rated["a"].low < rated["a"].high
+
+
+def test_who_wins_everything_gets_a_finite_rating():
+    rated = fit(["a", "b"], {("a", "b"): scores(1.0, 10)}, "b")
+    assert rated[0] == pytest.approx(400 * math.log10(20.5 / 0.5), abs=0.1)
