@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testweb lint format golden bench experiment clean
+.PHONY: help train play test testslow lint format golden bench experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -19,11 +19,11 @@ train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first fro
 play: $(VENV)/installed-web  ## Set up the web page and open it: play, watch, deploy, compare runs
 	$(BIN)/python -m src.play
 
-test: $(VENV)/installed-dev  ## Set up what tests need, then run all that need no browser
-	$(BIN)/python -m pytest -n 2 -m "not browser"
+test: $(VENV)/installed-dev  ## Set up what tests need, then run all but the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not browser and not slow"
 
-testweb: $(VENV)/installed-dev  ## Play every page in a real browser: chromium and chromedriver
-	$(BIN)/python -m pytest -m browser tests/web
+testslow: $(VENV)/installed-dev  ## Play the pages in a real browser (chromium, chromedriver), launch jobs, run notebooks
+	$(BIN)/python -m pytest -m "browser or slow"
 
 lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks, sweep
-from src.core.cli import launch, mistake, quoted
+from src.core.cli import SWEEP_DIRECTORY, launch, mistake, quoted
 from src.core.errors import require
 from src.core.files import write_atomic
 
@@ -31,8 +31,8 @@ class SweepTable(Callback):
         """Hydra says nothing when a sweep ends in an error, so the table waits for the end of the process."""
         require(ranks.world() == 1, "torchrun trains one run: start a sweep without it")
         directory = Path(os.path.relpath(config.hydra.sweep.dir))
-        words = [word for word in sys.argv[1:] if not word.startswith(sweep.DIRECTORY)]
-        command = shlex.join(["python", "-m", "src.train", *words, sweep.DIRECTORY + quoted(str(directory))])
+        words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
+        command = shlex.join(["python", "-m", "src.train", *words, SWEEP_DIRECTORY + quoted(str(directory))])
         write_atomic(directory / sweep.COMMAND, f"{command}\n")
         atexit.register(conclude, directory)
 

@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
-from src.core.cli import launch, quoted
+from src.core.cli import SWEEP_DIRECTORY, launch, quoted
 from src.core.errors import require
 
 log = logging.getLogger(__name__)
@@ -68,9 +68,9 @@ def sweep_name() -> str | None:
 
 def arrange(arguments: list[str]) -> list[str]:
     """Of the ranks that learn together only the first has a directory of its own."""
-    from src.core.sweep import DIRECTORY, require_same_jobs
+    if any(argument.startswith(SWEEP_DIRECTORY) for argument in arguments):
+        from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
 
-    if any(argument.startswith(DIRECTORY) for argument in arguments):
         require_same_jobs(arguments)
     arguments = continue_run(arguments)
     return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]

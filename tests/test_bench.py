@@ -12,6 +12,8 @@ from experiments.bench.history import COLUMNS, Place, append, previous, table
 from experiments.bench.speed import Row
 from src.core.errors import LabError
 
+pytestmark = pytest.mark.slow
+
 HERE = Place("a machine", "python 3", "abc1234")
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

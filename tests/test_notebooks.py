@@ -8,6 +8,8 @@ from nbclient import NotebookClient
 
 from tests.lab import ROOT
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 

@@ -13,6 +13,8 @@ from experiments.study_report import Outcome, difference, own_speed, table
 from src.core.arena import Tally
 from tests.lab import ROOT
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("algo.episodes=200", "algo.eval_every=100", "evaluation.episodes=10")
 
 

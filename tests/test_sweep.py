@@ -21,6 +21,8 @@ from src.core.arena import wilson_interval
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("algo.episodes=600", "algo.eval_every=200", "evaluation.episodes=40", "logger=csv")
 SWEEP = "hydra.sweep.dir=sweep"
 

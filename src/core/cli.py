@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from src.core import ranks
 from src.core.errors import LabError
 
+SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
+
 
 def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]] = lambda arguments: arguments) -> None:
     """Run a Hydra entry point over the rewritten command line."""

@@ -13,11 +13,11 @@ from rich import box
 from rich.table import Table
 
 from src.core.arena import wilson_interval
+from src.core.cli import SWEEP_DIRECTORY
 from src.core.errors import require
 from src.core.report import as_percent
 from src.core.runlog import RunLog
 
-DIRECTORY = "hydra.sweep.dir="  # on the command line
 COMMAND = "command.txt"  # in the directory of a sweep: what goes on with it
 FAILED = "failed.txt"  # in the directory of a job that failed: why, in its first line
 RATES = ("win_rate", "draw_rate", "loss_rate")  # shares of the games of an evaluation, which have an interval
@@ -35,7 +35,7 @@ class Job:
 
 def require_same_jobs(arguments: Sequence[str]) -> None:
     """Refuse to go on with a sweep by a command that makes other jobs, before anything of it is written over."""
-    directory = next(word.split("=", 1)[1].strip("'\"") for word in arguments if word.startswith(DIRECTORY))
+    directory = next(word.split("=", 1)[1].strip("'\"") for word in arguments if word.startswith(SWEEP_DIRECTORY))
     path = Path(directory, COMMAND)
     if path.exists():
         text = path.read_text().strip()

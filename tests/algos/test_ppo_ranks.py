@@ -17,6 +17,8 @@ from tests.algos.test_ppo import minesweeper, plain_ladder, ppo, read_column
 from tests.lab import ROOT, read_json
 from tests.test_train import rows_without_times
 
+pytestmark = pytest.mark.slow
+
 
 def torchrun(folder: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

@@ -9,7 +9,7 @@ from tests.web import browser as parts
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if "driver" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
 
 
