@@ -1,18 +1,19 @@
 """What the pages are handed from outside: games, agents and where to look for runs."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import yaml
 
 from src.core.agent import NOTHING, Agent
+from src.core.errors import LabError
 from src.core.game import Game
+from src.web import files
+from src.web.files import RunPath, Stamp
 
-# The compiled one is ten times as fast, and there can be hundreds of runs.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+BEST = "checkpoints/best.safetensors"
 
 
 class Lab(Protocol):
@@ -40,27 +41,24 @@ class Lab(Protocol):
 
 class RunPlace(NamedTuple):
     path: Path
-    name: str  # for people: the path below the folder it was found in
+    name: str  # its folder and the way from there, as on the page of runs
     env: str
     algo: str
 
 
-def finished_runs(folders: Sequence[Path]) -> Iterator[RunPlace]:
-    """Runs that have a checkpoint to play; what is not readable as a run is passed over."""
-    for folder in folders:
-        for root, below, files in os.walk(folder):
-            if "config.yaml" in files:
-                below.clear()  # a run holds no other
-                run = _read_run(folder, Path(root))
-                if run is not None:
-                    yield run
+def finished_runs(folders: Sequence[Path]) -> list[RunPlace]:
+    """Runs that have a checkpoint to play, the newest first; what is not readable as a run is passed over."""
+    playable = [run for run in files.find(folders) if (run.path / BEST).is_file()]
+    newest_first = sorted(playable, key=lambda run: (-files.stamp(run, BEST).modified, run.name))
+    read = (_read_run(run, files.stamp(run, "config.yaml")) for run in newest_first)
+    return [run for run in read if run is not None]
 
 
-def _read_run(folder: Path, path: Path) -> RunPlace | None:
-    if not (path / "checkpoints" / "best.safetensors").is_file():
-        return None
+@lru_cache(maxsize=4096)
+def _read_run(run: RunPath, _config: Stamp) -> RunPlace | None:
+    """Kept until the configuration has another stamp: there can be hundreds of runs."""
     try:
-        composition = yaml.load((path / "config.yaml").read_text(), _LOADER)["composition"]
-        return RunPlace(path, str(path.relative_to(folder)), str(composition["env"]), str(composition["algo"]))
-    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+        composition = files.read_config(run)["composition"]
+        return RunPlace(run.path, run.name, str(composition["env"]), str(composition["algo"]))
+    except (LabError, OSError, KeyError, TypeError):
         return None

@@ -32,8 +32,14 @@ def trained_players(runs: list[RunPlace], kind: str = "Run") -> dict[str, Player
 def chosen(options: Mapping[str, Option], key: str, what: str = "player") -> Option:
     """The option of a key; whatever else stands in an address raises `LabError`."""
     if key not in options:
-        raise LabError(f"there is no {what} {key!r} here: choose one of {', '.join(options)}")
+        fixed = [name for name in options if not _is_run(name)]
+        others = " or a run of the list" if len(fixed) < len(options) else ""
+        raise LabError(f"there is no {what} {key[:80]!r} here: choose one of {', '.join(fixed)}{others}")
     return options[key]
+
+
+def _is_run(key: str) -> bool:
+    return ":" in key  # what is made of the run, then its name
 
 
 class Bench:

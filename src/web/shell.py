@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ from src.web.style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
+Option = TypeVar("Option")
 
 
 class Place(NamedTuple):
@@ -39,6 +40,11 @@ LONG_WORK = "Still working. What is used for the first time after an installatio
 # A button that was clicked lets go of the keyboard too; one that was reached by keys keeps it.
 _LET_GO = "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
 
+# Keys that move something on a board do not scroll the page as well, unless something else has the keyboard.
+_KEEP_STILL = """<script>addEventListener('keydown', e => {
+  if ((e.key.startsWith('Arrow') || e.key === ' ') && document.activeElement === document.body) e.preventDefault();
+})</script>"""
+
 
 @contextmanager
 def frame(place: Place) -> Iterator[None]:
@@ -51,9 +57,10 @@ def frame(place: Place) -> Iterator[None]:
     with ui.header().classes("lab-header"):
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
             for other in PLACES:
-                with ui.link(target=other.path).classes("lab-link" + (" here" if other == place else "")):
-                    ui.icon(other.icon)
+                with ui.link(target=other.path).classes("lab-link" + (" here" if other == place else "")) as link:
+                    ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
+                link.props(f'aria-label="{other.title}"')  # on a phone there is no room for the label
         ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
             'flat round dense aria-label="dark or light"'
         ).classes("lab-theme")
@@ -89,6 +96,21 @@ def refusals_told() -> Iterator[None]:
         tell(str(error))
 
 
+def checked(value: object, options: Iterable[Option]) -> Option:
+    """What a control was set to, once it is one of its options: a browser can send anything."""
+    for option in options:
+        if option == value:
+            return option
+    raise LabError(f"{str(value)[:80]!r} is not a choice here: choose one of those that are offered")
+
+
+def between(value: object, low: float, high: float) -> float:
+    """A number that a control was set to, once it lies within its limits, as nan does not."""
+    if isinstance(value, int | float) and low <= value <= high:
+        return float(value)
+    raise LabError(f"{str(value)[:80]!r} is not a number from {low:g} to {high:g}: choose one that is")
+
+
 def dropdown(
     options: Mapping[str, str], value: str, label: str, on_change: Callable[[events.ValueChangeEventArguments], Any]
 ) -> ui.select:
@@ -97,6 +119,18 @@ def dropdown(
     select.on("popup-hide", js_handler="() => setTimeout(() => document.activeElement?.blur(), 50)")
     select.props("outlined dense options-dense").classes("w-full")
     return select
+
+
+def keep_still() -> None:
+    """For pages whose keys move something on a board."""
+    ui.add_body_html(_KEEP_STILL)
+
+
+def pressed(event: events.KeyEventArguments) -> str | None:
+    """The name of a key that went down by itself, letters in lower case; None for what belongs to the browser."""
+    modified = event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta
+    name = event.key.name
+    return None if modified or not event.action.keydown else name.lower() if len(name) == 1 else name
 
 
 def remember(setup: Mapping[str, object]) -> None:

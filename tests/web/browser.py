@@ -161,6 +161,16 @@ class Browser:
     def script(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
 
+    def send(self, css: str, value: object) -> None:
+        """A value of a control as if it was chosen, which can be one that the control does not offer."""
+        self.script(
+            "const box = document.querySelector(arguments[0]);"
+            "const control = [box, ...box.querySelectorAll('*')].find(part => /^c\\d+$/.test(part.id));"
+            "for (const name of ['update:value', 'update:model-value']) getElement(control).$emit(name, arguments[1])",
+            css,
+            value,
+        )
+
     def until(self, condition: Callable[[], Found | None], what: str) -> Found:
         """The first true answer of a condition; elements that were drawn anew meanwhile are looked for again."""
 

@@ -1,6 +1,9 @@
 """The page of the wargame without a browser: what a click asks for, what is drawn, and what an address means."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +12,13 @@ from src.core.errors import LabError
 from src.envs.deployment.account import Step
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
+from src.play import Laboratory
 from src.web.deployment import board, setup, words
 from src.web.deployment.board import Look
 from src.web.deployment.match import Match, Player, rehearse
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import bot, contents, full_game
+from tests.lab import ROOT
 
 HUMAN = Player("human", None, np.random.default_rng(0))
 
@@ -117,6 +122,14 @@ def test_the_ending_is_told(played: Match):
     assert told.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
 
 
+@pytest.mark.parametrize(("outcome", "told"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
+def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, told: str):
+    match = Match(game, (robot(1), robot(2)), 0)
+    match.state.games.sides["victory_points"][match.state.i] = (5, 15)
+    match.state.game["outcome"] = outcome
+    assert words.ending(match, match.state) == told
+
+
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
     match = Match(game, (HUMAN, HUMAN), 0)
     before = contents(match.state)
@@ -191,6 +204,32 @@ def test_an_address_names_a_set_up():
 def test_an_address_that_means_nothing_is_refused(query: dict[str, str]):
     with pytest.raises(LabError, match=r"unknown|expected"):
         setup.read(query)
+
+
+def add_run(folder: Path, name: str, env: str) -> None:
+    (folder / name / "checkpoints").mkdir(parents=True)
+    (folder / name / "checkpoints" / "best.safetensors").touch()
+    (folder / name / "config.yaml").write_text(f"composition: {{env: {env}, algo: ppo}}\n")
+
+
+def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: DeploymentGame, tmp_path: Path):
+    for name, env in (("one", "deployment_mirror"), ("two", "deployment_alternated"), ("three", "tictactoe")):
+        add_run(tmp_path, name, env)
+    lab = Laboratory([tmp_path], seed=0)
+    names = {run.env: run.name for run in setup.runs(lab)}
+    assert set(names) == {"deployment_mirror", "deployment_alternated"}
+    mirror, alternated = (f"run:{names[env]}" for env in ("deployment_mirror", "deployment_alternated"))
+    with pytest.raises(LabError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
+        setup.match_of(lab, game, Setup(player_2=mirror))
+    for name in (alternated.replace("two", "three"), alternated.replace("two", "one/../two")):
+        with pytest.raises(LabError, match="there is no finished run"):
+            setup.match_of(lab, game, Setup(player_2=name))
+
+
+def test_the_rules_are_not_loaded_before_somebody_visits():
+    """They bring a compiler along, which no other page has to wait for."""
+    loaded = "import sys, src.web.deployment; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", loaded], check=True, cwd=ROOT)
 
 
 def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, monkeypatch: pytest.MonkeyPatch):

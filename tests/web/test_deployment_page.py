@@ -36,12 +36,23 @@ def moment(browser: Browser) -> str:
     return browser.text(part("moment"))
 
 
+def put_away(browser: Browser) -> None:
+    """What was told, as it can lie over the board."""
+    browser.script("document.querySelectorAll('.q-notification button').forEach(button => button.click())")
+    browser.until(lambda: not browser.all(".q-notification"), "the last notification to go")
+
+
 def is_over(browser: Browser) -> bool:
     return bool(browser.all(".dp-over-now"))
 
 
 def stepped_on(browser: Browser, before: str) -> bool:
     return moment(browser) != before or is_over(browser)
+
+
+def top(browser: Browser) -> int:
+    """How far below the top of its column the board lies."""
+    return browser.script("return document.querySelector('.dp-board').offsetTop")
 
 
 def wait_moment(browser: Browser, words: str) -> None:
@@ -60,6 +71,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     browser.wait_told("player 1 cannot confirm: R1, R2, R3, R4, S1 are still to be deployed")
     browser.click(part("pass"))
     browser.wait_told("player 1 has a legal placement")
+    put_away(browser)
     assert moment(browser) == "0 / 0"
     assert not placed(browser)
 
@@ -69,6 +81,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     assert placed(browser) == {"S1"}
     pick(browser, 12, 13)
     browser.wait_told("unit S1 stands there")
+    put_away(browser)
     browser.click('[data-row="S1"] .undo')
     browser.wait_text(part("roster-1"), "5 of 5 to deploy")
     assert not placed(browser)
@@ -107,6 +120,7 @@ def _see_the_order_of_the_lists(browser: Browser) -> None:
 
 def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser: Browser):
     open_board(browser, "seed=2&scenario=mirror&player_2=greedy")
+    at_first = top(browser)
     hurry(browser)
     browser.click(part("rest"))
     browser.wait_text(part("headline"), "confirm")
@@ -123,6 +137,11 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
         browser.until(partial(stepped_on, browser, before), "a step")
     assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     ended = browser.text(part("headline"))
+    assert top(browser) == at_first
+    for words in (".dp-status b", ".dp-headline"):
+        browser.script("document.querySelector(arguments[0]).textContent = 'a long name '.repeat(20)", words)
+        assert top(browser) == at_first
+    browser.script("document.querySelector('.dp-headline').textContent = arguments[0]", ended)
     assert browser.all(".dp-log .die"), "dice are told"
 
     steps = int(moment(browser).split("/")[1])

@@ -9,10 +9,12 @@ from selenium.webdriver.common.keys import Keys
 from src.core.errors import LabError
 from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
-from src.envs.minesweeper.solver import choose, exact_moves
+from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import picture
+from src.web.minesweeper.advice import because
 from src.web.minesweeper.sketch import Sketch, verdict
 from src.web.minesweeper.sweep import Sweep, read_size
+from src.web.minesweeper.tools import whole
 from tests.web.browser import Browser
 
 FIRST = 40  # the middle of 9x9
@@ -87,6 +89,31 @@ def test_flags_chords_and_the_end_go_through_the_engine():
     assert sweep.outcome == 1
     with pytest.raises(LabError, match="the game is over"):
         sweep.act(0)
+
+
+def test_after_the_end_every_click_is_told_that_the_game_is_over():
+    sweep = new_sweep()
+    sweep.click(FIRST)
+    flagged, mine, *_ = np.flatnonzero(sweep.mines.ravel()).tolist()
+    sweep.flag(flagged)
+    sweep.click(mine)
+    hidden = int(np.flatnonzero(sweep.view.visible.ravel() == -1)[0])
+    for touch, cell in ((sweep.click, hidden), (sweep.click, flagged), (sweep.click, FIRST), (sweep.flag, hidden)):
+        with pytest.raises(LabError, match="the game is over"):
+            touch(cell)
+
+
+def test_a_reason_is_only_given_where_there_is_one():
+    assert "too long to show" in because(None)
+    assert "number of mines" in because(Proof((), counted=True))
+    assert "ringed numbers" in because(Proof((1, 2)))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, None, True, "3", {}])
+def test_what_is_no_whole_number_is_refused(value: object):
+    with pytest.raises(LabError, match="no whole number"):
+        whole(value)
+    assert whole(3.0) == 3
 
 
 def test_a_wrong_flag_makes_a_chord_lose():
@@ -264,12 +291,14 @@ def test_a_board_of_another_size(browser: Browser):
 
 
 def test_a_network_says_what_it_believes(browser: Browser):
-    browser.open("/minesweeper?board=8x8x10&odds=run:minesweeper_8x8&agent=hybrid:minesweeper_8x8")
+    browser.open(
+        "/minesweeper?board=8x8x10&odds=run:experiments/minesweeper_8x8&agent=hybrid:experiments/minesweeper_8x8"
+    )
     browser.wait_text(".ms-left", "10")
     browser.click("[data-id=cell-27]")
     browser.until(lambda: browser.all(".odds"), "its belief")
     browser.click(".step")
     browser.wait_text(".advice", "Row")
-    browser.choose(".choose-agent", "Network minesweeper_8x8")
+    browser.choose(".choose-agent", "Network experiments/minesweeper_8x8")
     browser.click(".ask")
     browser.wait_text(".advice", "it believes in a mine there with")

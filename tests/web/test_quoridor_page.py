@@ -138,6 +138,32 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     assert wait_moves(browser, 2) == ["e2", "e8"]
 
 
+def test_controls_that_send_nonsense_change_nothing(browser: Browser):
+    begin(browser, "you", "you")
+    for part, value, told in (
+        (".qr-delay", "soon", "'soon' is not a number from 0 to 2"),
+        (".qr-modes", None, "'None' is not a choice here"),
+        (".qr-typed", {"a": 1}, "is not a move"),
+    ):
+        browser.send(part, value)
+        if part == ".qr-typed":
+            type_move(browser, "")
+        browser.wait_told(told)
+    leave_field(browser)
+    browser.click("[data-id='e2'] .hit")
+    assert wait_moves(browser, 1) == ["e2"]
+
+
+def test_a_hint_is_taken_by_keys_alone_in_either_case(browser: Browser):
+    begin(browser, "you", "you")
+    browser.press("?")
+    browser.script("arguments[0].focus()", browser.find(".qr-hint"))
+    browser.press(Keys.ENTER)
+    wait_moves(browser, 1)
+    browser.press("U")
+    wait_moves(browser, 0)
+
+
 def test_a_player_that_is_not_there_is_refused(browser: Browser):
     browser.open("/quoridor?first=deep-blue")
     browser.wait_told("there is no player 'deep-blue' here")

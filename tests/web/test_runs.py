@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from src.core.errors import LabError
-from src.web.runs import address, curves, files
+from src.web import files
+from src.web.files import Metrics
+from src.web.runs import address, curves
 from src.web.runs.address import Comparison
-from src.web.runs.files import Metrics
 from src.web.runs.index import Index
 
 CONFIG = (

@@ -1,19 +1,24 @@
 """The frame around the pages, and what is handed to them."""
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 from hydra import initialize_config_module
+from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import LabError
 from src.play import Laboratory, free_port
 from src.web.drawing import Pick, numbered, read_pick
 from src.web.lab import finished_runs
+from src.web.players import chosen
+from src.web.shell import between, checked, pressed
 from tests.lab import ROOT, Lab
 from tests.web.browser import Browser
 
@@ -35,6 +40,36 @@ def test_a_cell_that_is_not_there_is_refused(part: str):
         numbered(part, "cell", 9)
 
 
+@pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
+def test_what_is_no_choice_of_a_control_is_refused(value: object):
+    with pytest.raises(LabError, match="choose one of those that are offered"):
+        checked(value, {"a": 1, "b": 2})
+    assert checked("b", {"a": 1, "b": 2}) == "b"
+
+
+@pytest.mark.parametrize("value", [None, {}, "1", -0.1, 2.1, float("nan"), float("inf"), 10**400])
+def test_what_is_no_number_of_a_control_is_refused(value: object):
+    with pytest.raises(LabError, match="not a number from 0 to 2"):
+        between(value, 0, 2)
+    assert between(2, 0, 2) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "read"), [("F", {}, "f"), ("?", {}, "?"), ("Enter", {}, "Enter"), ("f", {"ctrl": True}, None)]
+)
+def test_letters_count_in_either_case(name: str, held: dict[str, bool], read: str | None):
+    modifiers = KeyboardModifiers(**({"alt": False, "ctrl": False, "meta": False, "shift": False} | held))
+    action = KeyboardAction(keydown=True, keyup=False, repeat=False)
+    key: Any = SimpleNamespace(action=action, key=KeyboardKey(name=name, code="", location=0), modifiers=modifiers)
+    assert pressed(key) == read
+
+
+def test_a_refused_player_is_answered_with_few_words():
+    runs = {f"run:outputs/{number}": number for number in range(1000)}
+    with pytest.raises(LabError, match=r"choose one of you, random or a run of the list$"):
+        chosen({"you": 1, "random": 2} | runs, "nobody")
+
+
 def test_the_theme_is_remembered(browser: Browser):
     browser.open("/")
     dark = lambda: browser.script("return document.body.classList.contains('body--dark')")  # noqa: E731
@@ -48,6 +83,7 @@ def test_the_theme_is_remembered(browser: Browser):
 
 def test_every_card_and_link_leads_to_a_page(browser: Browser):
     browser.open("/")
+    assert all(browser.attributes("nav a", "aria-label")), "on a phone an icon is all that is seen of a link"
     links = {str(link.get_attribute("href")) for link in browser.all("nav a, .game-card")}
     assert len(links) == 6
     for link in links:
@@ -101,7 +137,7 @@ def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laborator
 
 
 def test_a_run_is_played_by_its_own_observations(laboratory: Laboratory):
-    run = next(run for run in finished_runs(laboratory.folders) if run.name == "minesweeper_8x8")
+    run = next(run for run in finished_runs(laboratory.folders) if run.name == "experiments/minesweeper_8x8")
     game = laboratory.run_game(run.path, {"config.H": 9})
     view = game.view(game.initial(laboratory.rng()))
     assert game.observe(view).shape == (9, 8), "this run looks at the bare board"
@@ -130,4 +166,21 @@ def test_what_is_no_run_is_passed_over(tmp_path: Path):
         (tmp_path / name / "config.yaml").write_text(text)
         if name != "d":
             (tmp_path / name / "checkpoints" / "best.safetensors").touch()
-    assert [run.name for run in finished_runs([tmp_path, tmp_path / "nowhere"])] == ["a"]
+    assert [run.name for run in finished_runs([tmp_path, tmp_path / "nowhere"])] == [f"{tmp_path.name}/a"]
+
+
+def finish_run(path: Path, changed: float, env: str = "tictactoe") -> None:
+    (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+    (path / "config.yaml").write_text(f"composition: {{env: {env}, algo: qlearning}}")
+    (path / "checkpoints" / "best.safetensors").touch()
+    os.utime(path / "checkpoints" / "best.safetensors", (changed, changed))
+
+
+def test_runs_of_one_name_are_told_apart_and_the_newest_come_first(tmp_path: Path):
+    finish_run(tmp_path / "outputs" / "x", 100)
+    finish_run(tmp_path / "experiments" / "x", 200)
+    finish_run(tmp_path / "outputs" / "y", 300)
+    folders = [tmp_path / "outputs", tmp_path / "experiments"]
+    assert [run.name for run in finished_runs(folders)] == ["outputs/y", "experiments/x", "outputs/x"]
+    finish_run(tmp_path / "outputs" / "y", 300, env="quoridor_small")
+    assert finished_runs(folders)[0].env == "quoridor_small", "a configuration that was changed is read again"

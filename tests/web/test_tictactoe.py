@@ -1,5 +1,6 @@
 """The page of tic-tac-toe, drawn and played."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import LabError
 from src.envs.tictactoe.rules import TicTacToe
+from src.web.lab import RunPlace
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import Match, opinion
+from src.web.tictactoe.view import players
 from tests.web.browser import Browser
 
 GAME = TicTacToe(symmetric=True)
@@ -74,6 +77,14 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     assert watched.moves == [0]
 
 
+def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
+    table, network = (RunPlace(tmp_path / name, f"outputs/{name}", "tictactoe", "any") for name in ("table", "network"))
+    table.path.mkdir()
+    (table.path / "qtable.json").touch()
+    offered = [key for key in players([network, table]) if ":" in key]
+    assert offered == ["qtable:outputs/table", "run:outputs/network"]
+
+
 def stones(browser: Browser) -> str:
     """The board as it is on the screen."""
     labels = browser.attributes("[data-id^=cell-]", "aria-label")
@@ -100,14 +111,14 @@ def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
     browser.wait_told("not a legal move")
     browser.click(".undo")
     browser.until(lambda: stones(browser) == "." * 9, "the empty board")
-    browser.choose(".choose-values", "Q-table tictactoe_qlearning")
+    browser.choose(".choose-values", "Q-table experiments/tictactoe_qlearning")
     browser.wait_text(".account", "rule greedy")
     assert len(browser.all("svg .worth")) == 9
     while "Your turn" in browser.text(".headline"):
         play_best(browser)
     assert browser.text(".headline") == "A draw", "both play perfectly"
     browser.refresh()
-    browser.wait_text(".choose-values", "Q-table tictactoe_qlearning")
+    browser.wait_text(".choose-values", "Q-table experiments/tictactoe_qlearning")
     assert stones(browser) == "." * 9
 
 
@@ -123,7 +134,7 @@ def test_a_win_against_random_in_the_second_seat(browser: Browser):
 
 
 def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
-    browser.open("/tictactoe?x=minimax&o=qtable:tictactoe_qlearning")
+    browser.open("/tictactoe?x=minimax&o=qtable:experiments/tictactoe_qlearning")
     first = browser.tab
     browser.new_tab("/tictactoe?x=you&o=you")
     browser.click("[data-id=cell-4]")

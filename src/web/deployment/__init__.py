@@ -1,5 +1,50 @@
-"""The page of the deployment wargame."""
+"""The page of the deployment wargame: a frame at once, and the game in it as soon as it is built."""
 
-from src.web.deployment.screen import page
+from functools import cache
+from typing import TYPE_CHECKING
 
-__all__ = ["page"]
+from nicegui import ui
+from starlette.requests import Request
+
+from src.web import shell
+from src.web.deployment import keys
+from src.web.deployment.style import CSS
+from src.web.lab import Lab
+
+if TYPE_CHECKING:
+    from src.web.deployment.screen import Hall
+
+
+def page(lab: Lab) -> None:
+    @cache
+    def hall() -> "Hall":
+        """It brings a compiler along, which no other page has to wait for."""
+        from src.web.deployment.screen import Hall
+
+        return Hall(lab)
+
+    @ui.page(shell.DEPLOYMENT.path)
+    def deployment(request: Request) -> None:
+        ui.add_css(CSS)
+        ui.add_body_html(keys.SCRIPT)
+        with shell.frame(shell.DEPLOYMENT):
+            room = ui.element("div").classes("w-full")
+        with room:
+            busy = _awaited()
+
+        async def move_in() -> None:
+            await (await busy.do(hall)).move_in(room, busy, dict(request.query_params))
+
+        ui.timer(0, move_in, once=True)
+
+
+def _awaited() -> shell.Busy:
+    """The room that the board will take, so that nothing jumps when it comes."""
+    with ui.element("div").classes("dp w-full"):
+        with ui.element("div").classes("dp-left"):
+            ui.element("div").classes("dp-status-room")
+            ui.label("Setting up the board").classes("dp-headline")
+            with ui.element("div").classes("board dp-board grid place-items-center"):
+                busy = shell.Busy()
+        ui.element("div").classes("dp-right")
+    return busy

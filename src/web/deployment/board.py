@@ -149,10 +149,10 @@ def _token(unit: Unit, look: Look) -> str:
 
 def _motion(unit: Unit, look: Look) -> str:
     """A unit that has just moved comes from where it stood."""
-    moved = look.is_new and look.last is not None and look.last.start is not None
-    if not moved or look.last is None or look.last.start is None or not look.last.action.startswith(f"{unit.id} "):
+    last = look.last
+    if not look.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
         return ""
-    (x, y), (here_x, here_y) = centre(look.last.start), centre((unit.col, unit.row))
+    (x, y), (here_x, here_y) = centre(last.start), centre((unit.col, unit.row))
     return f' class="moving" style="--dx:{x - here_x:.1f}px;--dy:{y - here_y:.1f}px"'
 
 

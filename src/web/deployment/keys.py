@@ -1,16 +1,17 @@
 """Playing without a mouse."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nicegui import events, ui
 
-from src.web.deployment.table import Table
+if TYPE_CHECKING:  # the script is on the page before the game, and the rules, are there
+    from src.web.deployment.table import Table
 
 ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
 
 # Keys that belong to a field, or to the button in focus, are left to it; a button that was clicked with a mouse does
-# not keep the focus, so that keys go on meaning the game.
+# not keep the focus, nor does the part of it that Quasar hands the focus to.
 SCRIPT = """<script>
 document.addEventListener('keydown', (e) => {
   const at = e.target instanceof Element ? e.target : document.body;
@@ -26,7 +27,7 @@ document.addEventListener('click', (e) => {
 </script>"""
 
 
-def listen(table: Table) -> None:
+def listen(table: "Table") -> None:
     async def heard(event: events.GenericEventArguments) -> None:
         match event.args:
             case {"key": str(name), "board": bool(on_board)}:
@@ -35,7 +36,7 @@ def listen(table: Table) -> None:
     ui.on("dp-key", heard)
 
 
-async def press(table: Table, name: str, on_board: bool) -> None:
+async def press(table: "Table", name: str, on_board: bool) -> None:
     meanings: dict[str, Callable[[], Any]] = {
         "u": table.undo,
         "w": table.wait,
@@ -52,14 +53,14 @@ async def press(table: Table, name: str, on_board: bool) -> None:
         _arrow(table, *ARROWS[name], on_board)
 
 
-def _enter(table: Table) -> None:
+def _enter(table: "Table") -> None:
     if table.cursor is None:
         table.confirm()
     else:
         table.act_at(table.cursor)
 
 
-def _arrow(table: Table, across: int, down: int, on_board: bool) -> None:
+def _arrow(table: "Table", across: int, down: int, on_board: bool) -> None:
     """On the board the cursor goes from hex to hex. Elsewhere up and down lead through units, or legal hexes."""
     units = table.units_to_place
     if on_board:
@@ -70,7 +71,7 @@ def _arrow(table: Table, across: int, down: int, on_board: bool) -> None:
         table.point_at(_next(table.candidates, table.cursor, across + down))
 
 
-def _beside(table: Table, across: int, down: int) -> tuple[int, int]:
+def _beside(table: "Table", across: int, down: int) -> tuple[int, int]:
     board = table.match.game.scenario.board
     if table.cursor is None:
         return next(iter(table.candidates), (board.cols // 2, board.rows // 2))

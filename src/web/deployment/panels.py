@@ -102,10 +102,11 @@ class NewGame:
 
     async def open(self) -> None:
         self._dialog.open()
-        trained = [f"{setup.RUN}{name}" for name in await self._busy.do(setup.runs, self._lab)]
+        runs = await self._busy.do(setup.runs, self._lab)
+        trained = {f"{setup.RUN}{run.name}": f"{setup.RUN}{run.name} · {run.env}" for run in runs}
         for key in ("player_1", "player_2"):
             field = self._fields[key]
-            field.set_options(_options((*setup.CHOICES[key], *trained), field.value))
+            field.set_options(_options(setup.CHOICES[key], field.value) | trained)
 
     def again(self) -> None:
         """The same players on the same ground, from the beginning."""

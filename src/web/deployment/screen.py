@@ -1,9 +1,9 @@
-"""The route of the page: a frame at once, and the game in it as soon as it is built."""
+"""Where games begin: what an address asks for is built and shown, or told why it cannot be."""
 
+from collections.abc import Mapping
 from functools import cache
 
 from nicegui import ui
-from starlette.requests import Request
 
 from src.core.errors import LabError
 from src.envs.deployment.game import DeploymentGame
@@ -12,58 +12,40 @@ from src.web.deployment import keys, setup
 from src.web.deployment.match import Match, rehearse
 from src.web.deployment.panels import NewGame
 from src.web.deployment.setup import Setup
-from src.web.deployment.style import CSS
 from src.web.deployment.table import Table
 from src.web.lab import Lab
 
 
-def page(lab: Lab) -> None:
-    @cache  # rules hold no state of a game, so all visitors share them
-    def game_of(scenario: str, order: str, zones: str) -> DeploymentGame:
-        game = setup.game_of(lab, scenario, order, zones)
+class Hall:
+    """What all visitors share."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._game_of = cache(self._new_game)  # rules hold no state of a game
+
+    def _new_game(self, scenario: str, order: str, zones: str) -> DeploymentGame:
+        game = setup.game_of(self._lab, scenario, order, zones)
         rehearse(game)
         return game
 
-    def match_of(chosen: Setup) -> Match:
-        return setup.match_of(lab, game_of(chosen.scenario, chosen.order, chosen.zones), chosen)
+    def _match_of(self, chosen: Setup) -> Match:
+        return setup.match_of(self._lab, self._game_of(chosen.scenario, chosen.order, chosen.zones), chosen)
 
-    @ui.page(setup.PATH)
-    def deployment(request: Request) -> None:
-        ui.add_css(CSS)
-        ui.add_body_html(keys.SCRIPT)
-        with shell.frame(shell.DEPLOYMENT):
-            room = ui.element("div").classes("w-full")
+    async def move_in(self, room: ui.element, busy: shell.Busy, query: Mapping[str, str]) -> None:
+        """Put the game that a query names into a room of the page."""
+        chosen, match, problem = Setup(), None, ""
+        try:
+            chosen = setup.read(query)
+            match = await busy.do(self._match_of, chosen)
+        except LabError as error:
+            problem = str(error)
+        room.clear()
         with room:
-            busy = _awaited()
-
-        async def move_in() -> None:
-            chosen, match, problem = Setup(), None, ""
-            try:
-                chosen = setup.read(dict(request.query_params))
-                match = await busy.do(match_of, chosen)
-            except LabError as error:
-                problem = str(error)
-            room.clear()
-            with room:
-                new_game = NewGame(lab, chosen)
-                if match is not None:
-                    keys.listen(Table(match, new_game))
-                else:
-                    _refused(problem, new_game)
-
-        ui.timer(0, move_in, once=True)
-
-
-def _awaited() -> shell.Busy:
-    """The room that the board will take, so that nothing jumps when it comes."""
-    with ui.element("div").classes("dp w-full"):
-        with ui.element("div").classes("dp-left"):
-            ui.element("div").classes("dp-status-room")
-            ui.label("Setting up the board").classes("dp-headline")
-            with ui.element("div").classes("board dp-board grid place-items-center"):
-                busy = shell.Busy()
-        ui.element("div").classes("dp-right")
-    return busy
+            new_game = NewGame(self._lab, chosen)
+            if match is not None:
+                keys.listen(Table(match, new_game))
+            else:
+                _refused(problem, new_game)
 
 
 def _refused(problem: str, new_game: NewGame) -> None:

@@ -1,7 +1,6 @@
 """Which game is played and by whom. A set-up is the query of the page's address, so a refresh shows the same one."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -13,10 +12,11 @@ from src.envs.deployment.deployment import ORDER_MODES
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.web.deployment.match import Match, Player
-from src.web.lab import Lab, finished_runs
+from src.web.lab import Lab, RunPlace, finished_runs
+from src.web.shell import DEPLOYMENT
 
-PATH = "/deployment"
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
+FOUGHT = {env: scenario for scenario, env in SCENARIOS.items()} | {"deployment_alternated": "skirmish"}  # by env
 ZONES = ("hammer", "trench", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "erratic")
@@ -46,7 +46,7 @@ class Setup(NamedTuple):
     def address(self) -> str:
         default = Setup()
         given = {key: value for key, value in self._asdict().items() if value != getattr(default, key)}
-        return f"{PATH}?{urlencode(given)}" if given else PATH
+        return f"{DEPLOYMENT.path}?{urlencode(given)}" if given else DEPLOYMENT.path
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -89,21 +89,19 @@ def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> Match:
     seed = int(setup.seed) if setup.seed else int(lab.rng().integers(MOST_SEED))
     seats = ((setup.player_1, setup.placement_1), (setup.player_2, setup.placement_2))
     first, second = (
-        Player(name, _agent(lab, game, name, placement), generator(seed, "player", number))
+        Player(name, _agent(lab, game, setup.scenario, name, placement), generator(seed, "player", number))
         for number, (name, placement) in enumerate(seats, 1)
     )
     return Match(game, (first, second), seed)
 
 
-def _agent(lab: Lab, game: DeploymentGame, name: str, placement: str) -> Agent | None:
+def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: str) -> Agent | None:
     if name == HUMAN:
         require(placement == OWN, f"placement={placement}: a human places by hand, so leave it at {OWN}")
         return None
     try:
-        if name.startswith(RUN):
-            agent = lab.agent("trained", game, {"run": str(_run(lab, name.removeprefix(RUN)))})
-        else:
-            agent = lab.agent(name, game)
+        run = name.removeprefix(RUN)
+        agent = lab.agent(name, game) if run == name else _trained(lab, game, scenario, run)
         if placement != OWN:
             agent = Redeployed(PLACEMENTS[placement](), agent)
             agent.check(game)
@@ -112,14 +110,21 @@ def _agent(lab: Lab, game: DeploymentGame, name: str, placement: str) -> Agent |
     return agent
 
 
-def runs(lab: Lab) -> list[str]:
-    """The runs of this game, by the names they have on the page."""
-    return [run.name for run in finished_runs(lab.folders) if run.env.startswith(SCENARIOS["skirmish"])]
+def _trained(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
+    """The agent of a run that is found below the folders, never of any other path that a browser may send."""
+    run = next((run for run in runs(lab) if run.name == name), None)
+    if run is None:
+        raise LabError(f"there is no finished run {name!r} of this game: choose one of the list")
+    fought = FOUGHT[run.env]
+    require(fought == scenario, f"it was trained on env={run.env}: choose that scenario, {fought}")
+    try:
+        return lab.agent("trained", game, {"run": str(run.path)})
+    except LabError as error:
+        if isinstance(error.__cause__, RuntimeError):  # torch's own words are about tensors
+            raise LabError(f"it was trained for zones or rosters of another size: leave zones at {OWN}") from error
+        raise
 
 
-def _run(lab: Lab, name: str) -> Path:
-    """A run that is found below the folders, never any other path that a browser may send."""
-    for run in finished_runs(lab.folders):
-        if run.name == name:
-            return run.path
-    raise LabError(f"there is no finished run {name!r}: choose one of the list")
+def runs(lab: Lab) -> list[RunPlace]:
+    """The runs whose agents can play some scenario of this page."""
+    return [run for run in finished_runs(lab.folders) if run.env in FOUGHT]

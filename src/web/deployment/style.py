@@ -67,7 +67,9 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
   border: 2px solid var(--line); background: var(--card); min-width: 0; }
 .dp-status .score.turn { border-color: var(--side);
   box-shadow: 0 0 0 2px color-mix(in srgb, var(--side) 25%, transparent); }
-.dp-status .score b { display: block; line-height: 1.1; overflow-wrap: anywhere; font-size: .92rem; }
+.dp-status .score b { display: block; line-height: 1.25; font-size: .92rem; white-space: nowrap;
+  overflow: hidden; text-overflow: ellipsis; }
+.dp-status .score > div { min-width: 0; }
 .dp-status .score small { color: var(--faint); }
 .dp-status .score output { margin-left: auto; font-size: 1.7rem; font-weight: 800; color: var(--side); }
 .dp-status .score .dp-badge { width: 1.6rem; height: 1.4rem; width: auto; }
@@ -77,7 +79,8 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
 .dp .chip { font-size: .7rem; padding: 0 .45rem; border-radius: 1rem; color: var(--faint);
   border: 1px solid var(--line); }
 .dp .chip.on { color: var(--card); background: var(--ink); border-color: var(--ink); font-weight: 700; }
-.dp-headline { font-size: 1.05rem; font-weight: 600; text-align: center; line-height: 1.35; min-height: 1.5rem; }
+.dp-headline { font-size: 1.05rem; font-weight: 600; text-align: center; line-height: 1.35; min-height: 1.85rem;
+  white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .dp-over-now { font-size: 1.35rem; color: var(--green); }
 .dp-last { min-height: 3.6rem; font-size: .85rem; }
 .dp-last .dp-entry { border-bottom: 0; }
@@ -130,6 +133,6 @@ body.body--dark .dp, body.body--dark .q-dialog { --q-primary: var(--sky); }
   .dp-status { grid-template-columns: 1fr 1fr; } .dp-status .middle { grid-row: 2; grid-column: 1 / 3; }
   .dp-status .score { padding: .2rem .4rem; }
   .dp-right { max-width: 100%; }
-  .dp-headline { min-height: 3rem; } .dp-status-room { height: 6.9rem; }
+  .dp-headline { min-height: 3rem; font-size: 1.05rem; white-space: normal; } .dp-status-room { height: 6.9rem; }
 }
 """

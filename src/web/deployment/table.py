@@ -15,10 +15,10 @@ from src.envs.deployment.state import GameState
 from src.web import shell
 from src.web.deployment import board, words
 from src.web.deployment.board import Look
-from src.web.deployment.layout import Layout
+from src.web.deployment.layout import SPEEDS, Layout
 from src.web.deployment.match import Match
 from src.web.deployment.panels import NewGame
-from src.web.drawing import Pick, numbered
+from src.web.drawing import LEFT, Pick, numbered
 
 PIECE = 20  # lines of the log that are sent together
 BLITZ, AT_ONCE = 0.05, 8  # below this pace several steps are taken before the board is drawn again
@@ -31,7 +31,7 @@ class Table:
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
         self.playing = any(player.agent is None for player in match.players)
-        self._deciding = False
+        self._deciding, self._was_deploying = False, match.state.phase == "deployment"
         self.page = Layout(match, self, new_game)
         self.timer = ui.timer(self.page.pace.value, self.tick)
         self.changed()
@@ -41,6 +41,11 @@ class Table:
     @property
     def state(self) -> GameState:
         return self.match.state if self.moment is None else self.match.at(self.moment)
+
+    @property
+    def now(self) -> int:
+        """How many steps lead to what is looked at."""
+        return len(self.match.steps) if self.moment is None else self.moment
 
     @property
     def acting(self) -> str | None:
@@ -64,15 +69,16 @@ class Table:
         if self.unit not in self.units_to_place:
             self.unit = next(iter(self.units_to_place), None)
         self.cursor = None
-        if is_new and match.state.phase != "deployment" and match.accounts[-1].phase == "deployment":
+        deploying = match.state.phase == "deployment"
+        if self._was_deploying and not deploying:
             for roster in self.page.rosters:  # nothing is left to place: make room for the tables
                 roster.box.close()
+        self._was_deploying = deploying
         self.timer.active = self.playing and match.agent is not None
         self.show(is_new)
 
     def show(self, is_new: bool = False) -> None:
-        state, page, match = self.state, self.page, self.match
-        now = len(match.steps) if self.moment is None else self.moment
+        state, page, match, now = self.state, self.page, self.match, self.now
         last = match.accounts[now - 1] if now else None
         look = Look(self.candidates, self.acting, self.cursor, last, is_new)
         page.pieces.set_content(board.pieces(state, look))
@@ -116,7 +122,8 @@ class Table:
         passable = deploying and why_not_pass(state) is None
         page.passing.props(remove="outline") if passable else page.passing.props("outline")
         page.again.props(remove="outline") if match.is_over else page.again.props("outline")
-        page.play.props(f"icon={'pause' if self.playing else 'play_arrow'}")
+        page.play.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
+        page.play.set_enabled(not match.is_over)
 
     def _people(self) -> list[int]:
         return [player for player in (1, 2) if self.match.players[player - 1].agent is None]
@@ -135,6 +142,8 @@ class Table:
         require(self.moment is None, "this is an earlier moment, to look at only: go forward to the present first")
 
     def pick(self, pick: Pick) -> None:
+        if pick.button != LEFT:
+            return
         columns = self.match.game.scenario.board.cols
         cell = numbered(pick.part, "hex", columns * self.match.game.scenario.board.rows)
         self.act_at((cell % columns, cell // columns))
@@ -196,16 +205,17 @@ class Table:
                 self.match.do(Step("play", (decision.action,)))
         self.changed(is_new=True)
 
-    def look_at(self, moment: int) -> None:
+    def look_at(self, moment: object) -> None:
         """An earlier moment, to look at; the last one is the present."""
-        most = len(self.match.steps)
-        moment = min(max(moment, 0), most)
-        if moment != (most if self.moment is None else self.moment):
-            self.moment = None if moment == most else moment
+        before, most = self.now, len(self.match.steps)
+        with shell.refusals_told():
+            chosen = int(shell.between(moment, 0, most))
+            self.moment = None if chosen == most else chosen
+        if self.now != before or self.page.slider.value != self.now:  # a refused value leaves the slider too
             self.show()
 
     def look_by(self, steps: int) -> None:
-        self.look_at((len(self.match.steps) if self.moment is None else self.moment) + steps)
+        self.look_at(min(max(self.now + steps, 0), len(self.match.steps)))
 
     # What agents do
 
@@ -213,8 +223,10 @@ class Table:
         self.playing = not self.playing
         self.changed()
 
-    def set_pace(self, seconds: float) -> None:
-        self.timer.interval = seconds
+    def set_pace(self, seconds: object) -> None:
+        with shell.refusals_told():
+            self.timer.interval = shell.checked(seconds, SPEEDS)
+        self.page.pace.value = self.timer.interval  # a refused value leaves the toggle too
 
     async def tick(self) -> None:
         if self.playing and self.moment is None:
@@ -245,6 +257,10 @@ class Table:
         except LabError as error:
             self.playing = False
             shell.tell(str(error))
+        except Exception:
+            self.playing = False  # or it would break again at every tick
+            self._show_buttons()
+            raise
         finally:
             self._deciding = False
         self.changed(is_new=True)

@@ -32,8 +32,9 @@ def status(match: Match, state: GameState) -> str:
 def _score(match: Match, state: GameState, player: int) -> str:
     turn = " turn" * (match.game.outcome(state) is None and match.game.to_move(state) + 1 == player)
     alive = sum(unit.hp > 0 for unit in state.units.values() if unit.player == player)
+    name = who(match, player)
     return (
-        f'<div class="score p{player}{turn}">{side(player)}<div><b>{who(match, player)}</b>'
+        f'<div class="score p{player}{turn}">{side(player)}<div><b title="{name}">{name}</b>'
         f'<small>{alive} units</small></div><output aria-label="points of player {player}">'
         f"{state.victory_points[player]}</output></div>"
     )
@@ -62,10 +63,10 @@ def ending(match: Match, state: GameState) -> str:
     outcome, points = match.game.outcome(state), state.victory_points
     if state.game["deadlocked"]:
         return "The deployment is deadlocked: nobody wins"
-    score = f"{points[1]} to {points[2]}"
     if outcome == 0:
-        return f"A draw, {score}"
+        return f"A draw, {points[1]} to {points[2]}"
     winner = 1 if outcome == 1 else 2
+    score = f"{points[winner]} to {points[3 - winner]}"
     left = any(unit.hp > 0 for unit in state.units.values() if unit.player != winner)
     return f"Player {winner} wins, {score}" + ("" if left else f": player {3 - winner} has no units left")
 

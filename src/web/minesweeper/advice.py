@@ -9,7 +9,7 @@ import numpy as np
 from src.core.agent import Agent, Decision
 from src.core.errors import LabError
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import analyse, prove
+from src.envs.minesweeper.solver import Proof, analyse, prove
 from src.web.lab import Lab, RunPlace
 from src.web.minesweeper.picture import percent
 from src.web.players import Player, trained_players
@@ -108,9 +108,15 @@ def advise(crew: Crew, key: str, view: View, rng: np.random.Generator) -> Advice
         return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
     also = tuple(other for other in decision.then if chances[other] == 0)
     proof = prove(view.visible, cell, mine=False)
-    because = "the number of mines left settles it" if proof.counted else "the ringed numbers leave no other way"
     more = f" So are {len(also)} more, dotted." if also else ""
-    return Advice(decision.action, f"{place} is safe: {because}.{more} {said}", also=also, proof=proof.numbers)
+    words = f"{place} is safe: {because(proof)}.{more} {said}"
+    return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())
+
+
+def because(proof: Proof | None) -> str:
+    if proof is None:
+        return "that is certain, but the reason is too long to show"
+    return "the number of mines left settles it" if proof.counted else "the ringed numbers leave no other way"
 
 
 def _risk(chances: np.ndarray, view: View, cell: int) -> str:

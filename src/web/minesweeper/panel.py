@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from src.web.minesweeper.screen import Screen
 
 CUSTOM = "custom"
+SPEEDS = 1, 20
 GUESSING = {"luck": "as the dice fall", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
@@ -23,6 +24,7 @@ KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new
 class Panel:
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
+        self.speed = 4.0  # moves a second
         with ui.element("div").classes("panel"):
             self._boards()
             self._agents()
@@ -34,10 +36,9 @@ class Panel:
             )
             ui.label(KEYS).classes("faint")
 
-    @property
-    def speed(self) -> float:
-        """Moves a second."""
-        return float(min(max(self._speed.value or 1, 1), 20))
+    def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.refusals_told():
+            self.speed = shell.between(event.value, *SPEEDS)
 
     def tell(self, words: str, playing: bool) -> None:
         self.words.text = words
@@ -61,7 +62,8 @@ class Panel:
             self._play = ui.button("Play on", icon="play_arrow", on_click=self.screen.play_on).classes("play grow")
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label("Speed").classes("faint")
-            self._speed = ui.slider(min=1, max=20, value=4).props('label aria-label="moves a second"').classes("speed")
+            slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
+            slider.props('label aria-label="moves a second"').classes("speed")
 
     def _chooser(self, name: str) -> Callable[[events.ValueChangeEventArguments], Awaitable[None]]:
         async def choose(event: events.ValueChangeEventArguments) -> None:

@@ -23,11 +23,6 @@ from src.web.players import Player, chosen
 ENDINGS = {1: "Swept: every safe cell is found.", 0: "The game was cut off.", -1: "Boom: that was a mine."}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
-# Keys that move the cursor do not scroll the page as well, unless something else has the keyboard.
-KEEP_STILL = """<script>addEventListener('keydown', e => {
-  if ((e.key.startsWith('Arrow') || e.key === ' ') && document.activeElement === document.body) e.preventDefault();
-})</script>"""
-
 
 async def build(lab: Lab, wanted: dict[str, str]) -> None:
     """The page for what its address asks for; what cannot be is told, and left as usual."""
@@ -85,7 +80,7 @@ class Screen:
                 self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
                 self.tools = Tools(self)
             self.panel = Panel(self)
-        ui.add_body_html(KEEP_STILL)
+        shell.keep_still()
         ui.timer(0.5, self._tick)
         ui.keyboard(self._key)
 
@@ -277,12 +272,11 @@ class Screen:
             self.headline.text = "Sweeping" if self.sweep.started else "Reveal any cell"
 
     def _tick(self) -> None:
-        self.clock.text = "0" if self.sweep is None else f"{self.sweep.seconds:.0f}"
+        seconds = 0.0 if self.sweep is None else self.sweep.seconds
+        self.clock.text = f"{seconds:.0f}" if self.sketch is None else "-"
 
     async def _key(self, event: events.KeyEventArguments) -> None:
-        name = event.key.name
-        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.meta or event.modifiers.alt:
-            return
+        name = shell.pressed(event)
         if name in ARROWS:
             await self.do(lambda: self._move(*ARROWS[name]))
         elif name in ("Enter", " ", "f") and self.cursor is not None:

@@ -80,12 +80,13 @@ class Sweep:
 
     def click(self, cell: int) -> None:
         """Reveal a hidden cell; on a number, reveal its neighbours where its mines are flagged."""
-        if self.value(cell) != FLAGGED:
-            cells = [cell] if self.value(cell) == HIDDEN else chord(self.view.visible, cell)
-            for other in cells:
-                if self.outcome is None and self.value(other) == HIDDEN:
-                    self.act(other)
-        require(self.outcome is not None or self.value(cell) != FLAGGED, "take the flag off before you reveal the cell")
+        if self.outcome is not None or self.value(cell) == HIDDEN:
+            self.act(cell)  # which the engine refuses once the game is over
+            return
+        require(self.value(cell) != FLAGGED, "take the flag off before you reveal the cell")
+        for other in chord(self.view.visible, cell):
+            if self.outcome is None and self.value(other) == HIDDEN:
+                self.act(other)
 
     def flag(self, cell: int) -> None:
         require(self.value(cell) < 0, "a cell that is revealed takes no flag")

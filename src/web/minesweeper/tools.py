@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -13,7 +14,6 @@ from src.web.minesweeper.sketch import BRUSHES, Sketch
 if TYPE_CHECKING:
     from src.web.minesweeper.screen import Screen
 
-HOW = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 
 
@@ -39,7 +39,7 @@ class Tools:
     @property
     def brush(self) -> int:
         """What a click paints."""
-        return BRUSHES[str(self._brush.value)]
+        return BRUSHES[shell.checked(self._brush.value, BRUSHES)]
 
     def edit(self, sketch: Sketch | None) -> None:
         """Show the tools with a position, or put them away."""
@@ -54,6 +54,6 @@ class Tools:
 
 def whole(value: object) -> int:
     """A number as the browser sends it, if it is a whole one."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or value != int(value):
-        raise LabError(f"{value!r} is no whole number")
-    return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise LabError(f"{str(value)[:80]!r} is no whole number")

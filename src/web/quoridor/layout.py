@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nicegui import ui
+from nicegui import events, ui
 
 from src.web import shell
 from src.web.drawing import Drawing
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from src.web.quoridor.screen import Screen
 
 KEYS = (
-    "Keys: arrows move, h and v place walls, u takes back, ? hints, [ and ] look back, f turns the board, n begins anew"
+    "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
+    "[ and ] look back, F turns the board, N begins anew; P pauses two agents, S lets them make one move"
 )
+DELAYS = 0, 2
 MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
 
@@ -27,6 +29,8 @@ class Layout:
 
     def __init__(self, screen: "Screen") -> None:
         self.screen = screen
+        self.delay = 0.5  # seconds a move of two agents
+        shell.keep_still()
         ui.keyboard(screen.key, repeating=False, ignore=["input", "textarea", "select"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board qr-board"):
@@ -54,13 +58,22 @@ class Layout:
             self.pause = self.button("pause", "pause", self.screen.pause)
             self.button("step", "skip_next", self.screen.step)
             ui.label("seconds a move").classes("faint")
-            self.delay = ui.slider(min=0, max=2, step=0.1, value=0.5).classes("qr-delay").props("label")
+            delay = ui.slider(min=DELAYS[0], max=DELAYS[1], step=0.1, value=self.delay, on_change=self._set_delay)
+            delay.classes("qr-delay").props('label aria-label="seconds a move"')
         self.modes = ui.toggle(
             {str(mode): title for mode, title in MODES.items()},
             value=str(Mode.BOTH),
-            on_change=lambda event: self.screen.switch_to(Mode(event.value)),
+            on_change=self._switched,
         )
         self.modes.props("unelevated").classes("qr-modes")
+
+    def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.refusals_told():
+            self.delay = shell.between(event.value, *DELAYS)
+
+    def _switched(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.refusals_told():
+            self.screen.switch_to(shell.checked(event.value, Mode))
 
     def _seat(self, seat: int, name: str) -> None:
         options = {key: player.title for key, player in self.screen.people.items()}
@@ -94,7 +107,7 @@ class Layout:
             self.text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
             self.text.classes("w-full qr-text")
             with ui.row().classes("gap-2"):
-                self.button("load", "upload", lambda: self.screen.load(self.text.value or ""))
+                self.button("load", "upload", lambda: self.screen.load(str(self.text.value or "")))
                 self.button("copy position", "content_copy", lambda: self._copy(self.position_text()))
                 self.button("copy game", "save", lambda: self._copy(self.screen.match.write()))
         ui.label(KEYS).classes("faint")
@@ -114,7 +127,7 @@ class Layout:
 
     async def _typed(self) -> None:
         with shell.refusals_told():
-            name, self.move.value = (self.move.value or "").strip().lower(), ""
+            name, self.move.value = str(self.move.value or "").strip().lower(), ""
             await self.screen.play_named(name)
 
     def position_text(self) -> str:

@@ -29,7 +29,7 @@ def players(runs: list[RunPlace]) -> dict[str, Player]:
     return {YOU: PERSON, **levels, **others, **trained_players(runs)}
 
 
-class Bench:
+class Company:
     """The agents of one page, each built when it is first asked for, which takes its time."""
 
     def __init__(self, lab: Lab, game: Quoridor, people: Mapping[str, Player]) -> None:

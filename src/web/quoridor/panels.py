@@ -79,8 +79,8 @@ def hint_list(lines: Sequence[tuple[str, Sequence[str]]]) -> str:
     for rank, (score, names) in enumerate(lines, start=1):
         move, *then = map(escape, names)
         rows.append(
-            f'<div class="qr-hint" data-id="{move}" tabindex="0"><i>{rank}</i><b>{move}</b><span>{escape(score)}</span>'
-            f"<small>{' '.join(then[:5])}</small></div>"
+            f'<button class="qr-hint" data-id="{move}"><i>{rank}</i><b>{move}</b><span>{escape(score)}</span>'
+            f"<small>{' '.join(then[:5])}</small></button>"
         )
     return "".join(rows)
 

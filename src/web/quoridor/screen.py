@@ -14,7 +14,7 @@ from src.web.lab import Lab
 from src.web.players import YOU, Player, chosen
 from src.web.quoridor import panels
 from src.web.quoridor.layout import Layout
-from src.web.quoridor.match import SEATS, Bench, Match, toward
+from src.web.quoridor.match import SEATS, Company, Match, toward
 from src.web.quoridor.picture import Marks, Mode, draw
 
 ANALYST = "hell"  # who judges positions and gives hints
@@ -28,7 +28,7 @@ class Screen:
 
     def __init__(self, lab: Lab, game: Quoridor, people: Mapping[str, Player], seated: Sequence[str]) -> None:
         self.game, self.people, self.seated, self.rng = game, people, list(seated), lab.rng()
-        self.bench = Bench(lab, game, people)
+        self.company = Company(lab, game, people)
         self.match = Match(game, game.initial(self.rng))
         self.awake = asyncio.Event()  # the compiled engine is loaded
         self.turn = object()  # replaced whenever the game changes; a thought that began before is then dropped
@@ -57,7 +57,7 @@ class Screen:
         state = self.match.states[0]
         self.game.play(state, self.game.legal_actions(state)[0])
         self.game.shortest_path(state, 0)
-        self.bench.agent(ANALYST).analyse(self.game, state, 1)
+        self.company.agent(ANALYST).analyse(self.game, state, 1)
 
     # What is looked at
 
@@ -120,7 +120,7 @@ class Screen:
         if outcome is not None:
             verdict = panels.ended(outcome)
         else:
-            why = (await self.page.busy.do(lambda: self.bench.decide(ANALYST, position, self.rng))).why
+            why = (await self.page.busy.do(lambda: self.company.decide(ANALYST, position, self.rng))).why
             verdict = panels.judged(why, self.game.to_move(position))
         if position == self.position:
             self.verdict = verdict
@@ -131,7 +131,7 @@ class Screen:
         turn = self.turn
         while turn is self.turn and self.agent_moves() and not (self.watching and self.paused):
             action = await self.decision()
-            await asyncio.sleep(self.page.delay.value if self.watching else REPLY)
+            await asyncio.sleep(self.page.delay if self.watching else REPLY)
             if turn is not self.turn:
                 return
             self.match.play(action)
@@ -144,7 +144,7 @@ class Screen:
 
     async def decision(self) -> int:
         player, state = self.seated[self.match.mover], self.match.state
-        decision = await self.page.busy.do(lambda: self.bench.decide(player, state, self.rng))
+        decision = await self.page.busy.do(lambda: self.company.decide(player, state, self.rng))
         if decision.action is None:
             raise LabError(f"{self.people[player].title} has no move to offer here")
         return decision.action
@@ -217,7 +217,7 @@ class Screen:
         await self.awake.wait()
         require(self.game.outcome(self.position) is None, "the game is over")
         turn, position = self.turn, self.position
-        lines = await self.page.busy.do(lambda: self.bench.agent(ANALYST).analyse(self.game, position, HINTS))
+        lines = await self.page.busy.do(lambda: self.company.agent(ANALYST).analyse(self.game, position, HINTS))
         if turn is self.turn and position == self.position:
             named = [(line.score, self.game.line_names(position, line.actions)) for line in lines]
             self.hints = tuple(names[0] for _, names in named)
@@ -257,10 +257,10 @@ class Screen:
             await self.play(action)
 
     async def key(self, event: events.KeyEventArguments) -> None:
-        modified = event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta
-        if event.action.keydown and not modified:
+        key = shell.pressed(event)
+        if key is not None:
             with shell.refusals_told():
-                await self._press(event.key.name)
+                await self._press(key)
 
     async def _press(self, key: str) -> None:
         if key in ARROWS:

@@ -62,7 +62,7 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .qr-fill { position: absolute; top: 0; bottom: 0; background: var(--own); transition: width .3s; }
 .qr-hints { height: 9.2rem; }
 .qr-hint { display: grid; grid-template-columns: 1.6rem 3rem 5.5rem 1fr; gap: .4rem; align-items: center;
-  height: 1.8rem; padding: 0 .3rem; border-radius: .4rem; }
+  height: 1.8rem; padding: 0 .3rem; border-radius: .4rem; width: 100%; text-align: left; cursor: pointer; }
 .qr-hint:hover, .qr-hint:focus-visible { background: var(--board); }
 .qr-hint i { background: var(--good); color: #fff; border-radius: 1rem; text-align: center; font-style: normal;
   font-weight: 600; font-size: .8rem; }

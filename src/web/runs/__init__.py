@@ -5,9 +5,9 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app, ui
 
 from src.core.errors import LabError, require
-from src.web import shell
+from src.web import files, shell
 from src.web.lab import Lab
-from src.web.runs import address, files
+from src.web.runs import address
 from src.web.runs.details import PICTURE
 from src.web.runs.index import Index
 from src.web.runs.screen import Screen

@@ -7,7 +7,7 @@ from typing import Any
 
 from src.core.metrics import METRICS
 from src.web import style
-from src.web.runs.files import Metrics
+from src.web.files import Metrics
 
 COLORS = (style.SKY, style.VERMILLION, style.GREEN, style.ORANGE, style.PURPLE, style.BLUE, style.GREY)
 STROKES = ("solid", "dashed", "dotted")  # once the colours are used up
@@ -59,7 +59,12 @@ def options(runs: Mapping[str, Metrics], metric: str, axis: str, logarithmic: bo
         points = thinned(metrics.points(axis, metric))
         series.append(_curve(label, points, color, stroke))
         series.append(_whiskers(label, metrics, metric, axis, color))
-    axis_style = {"splitLine": {"lineStyle": {"color": style.GREY, "opacity": 0.2}}, "scale": True}
+    axis_style = {
+        "splitLine": {"lineStyle": {"color": style.GREY, "opacity": 0.2}},
+        "axisLabel": {"color": style.GREY},  # the text style of the chart does not reach them
+        "nameTextStyle": {"color": style.GREY},
+        "scale": True,
+    }
     return {
         "animation": False,
         "textStyle": {"color": style.GREY},

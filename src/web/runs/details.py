@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from src.core.errors import LabError
-from src.web.runs import files
-from src.web.runs.files import RunPath
+from src.web import files
+from src.web.files import RunPath
 
 PICTURE = "/runs/picture"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from src.core.errors import LabError
-from src.web.runs import files
-from src.web.runs.files import RunPath, Stamp
+from src.web import files
+from src.web.files import RunPath, Stamp
 
 FILES = ("config.yaml", "metrics.csv", "eval.json")
 CHOICES = ("env", "algo", "reward", "curriculum", "experiment")

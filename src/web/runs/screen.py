@@ -6,10 +6,10 @@ from typing import Any
 from nicegui import events, ui
 
 from src.core.errors import require
-from src.web import shell
-from src.web.runs import curves, details, files
+from src.web import files, shell
+from src.web.files import Metrics, RunPath, Stamp
+from src.web.runs import curves, details
 from src.web.runs.address import Comparison
-from src.web.runs.files import Metrics, RunPath, Stamp
 from src.web.runs.index import Index
 
 MOST_RUNS = 20  # compared at once
@@ -175,14 +175,16 @@ class Screen:
 
     def _on_metric(self, event: events.ValueChangeEventArguments) -> None:
         if event.value and event.value != self.metric:
-            self.metric = event.value
-            self.remember()
-            self.draw()
+            with shell.refusals_told():
+                self.metric = shell.checked(event.value, curves.metrics_of(self.compared()))
+                self.remember()
+                self.draw()
 
     def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
-        self.axis = event.value
-        self.remember()
-        self.draw()
+        with shell.refusals_told():
+            self.axis = shell.checked(event.value, curves.AXES)
+            self.remember()
+            self.draw()
 
 
 def _column(name: str, label: str, form: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from src.core.agent import Decision
 from src.core.errors import LabError
 from src.envs.tictactoe.rules import STONES, TicTacToe
 from src.web import shell
-from src.web.drawing import Drawing, Pick, numbered
+from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.lab import Lab, RunPlace, finished_runs
 from src.web.players import PERSON, YOU, Bench, Player, chosen, trained_players
 from src.web.tictactoe import picture
@@ -19,6 +19,7 @@ from src.web.tictactoe.match import Match, Opinion, opinion, remark_of
 LEVELS = ("easy", "normal", "hard", "hell")
 WATCHING = 0.7  # seconds between moves where only agents play
 NONE, RANDOM = "none", "random"
+USUAL = "qtable:experiments/tictactoe_qlearning"  # who plays O unless somebody else is asked for
 
 
 def players(runs: list[RunPlace]) -> dict[str, Player]:
@@ -31,7 +32,8 @@ def players(runs: list[RunPlace]) -> dict[str, Player]:
         if (run.path / "qtable.json").is_file()
     }
     fixed = {YOU: PERSON, "minimax": Player("Minimax, plays perfectly", "minimax"), **searches}
-    return {**fixed, **tables, **trained_players(runs), RANDOM: Player("Random", "random")}
+    others = trained_players([run for run in runs if f"qtable:{run.name}" not in tables])
+    return {**fixed, **tables, **others, RANDOM: Player("Random", "random")}
 
 
 def judges(people: dict[str, Player]) -> dict[str, Player]:
@@ -59,8 +61,7 @@ class View:
     async def build(cls, lab: Lab, wanted: dict[str, str]) -> None:
         runs = await asyncio.to_thread(lambda: [run for run in finished_runs(lab.folders) if run.env == "tictactoe"])
         people = players(runs)
-        table = next((key for key in people if key.startswith("qtable:")), "minimax")
-        setup = {"x": YOU, "o": table, "values": NONE}
+        setup = {"x": YOU, "o": USUAL if USUAL in people else "minimax", "values": NONE}
         for name, key in wanted.items():
             with shell.refusals_told():
                 if key:
@@ -116,19 +117,21 @@ class View:
             await self.go_on()
 
     async def _picked(self, pick: Pick) -> None:
-        self.match.play_person(numbered(pick.part, "cell", 9))
-        await self.go_on()
+        if pick.button == LEFT:
+            self.match.play_person(numbered(pick.part, "cell", 9))
+            await self.go_on()
 
     async def _key(self, event: events.KeyEventArguments) -> None:
-        if not event.action.keydown or event.action.repeat or event.modifiers.ctrl or event.modifiers.meta:
+        key = shell.pressed(event)
+        if key is None or event.action.repeat:
             return
         if event.key.number is not None and event.key.number > 0:
             with shell.refusals_told():
                 self.match.play_person(event.key.number - 1)
                 await self.go_on()
-        elif event.key == "u":
+        elif key == "u":
             await self.undo()
-        elif event.key == "n":
+        elif key == "n":
             await self.restart()
 
     async def go_on(self) -> None:

@@ -44,6 +44,11 @@ def test_what_only_the_mine_count_tells_is_said_so():
     assert prove(board, 2, mine=False) == Proof((), counted=True)
 
 
+def test_what_is_given_up_is_not_called_proven(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("src.envs.minesweeper.solver.proof.PATIENCE", 0)
+    assert prove(read_board("121\n..."), 4, mine=False) is None
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed: int):
     game = Minesweeper(9, 9, 14)
@@ -55,8 +60,10 @@ def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed
         hidden = view.visible.ravel() < 0
         for cell in np.flatnonzero(hidden & ((probability == 0.0) | (probability == 1.0))).tolist():
             mine = bool(probability[cell])
-            numbers, counted = prove(view.visible, cell, mine)
-            if not counted and len(numbers) <= 4:
+            proof = prove(view.visible, cell, mine)
+            assert proof is not None, "boards as small as this are never given up"
+            numbers = proof.numbers
+            if not proof.counted and len(numbers) <= 4:
                 proven += 1
                 assert refuted(view.visible, numbers, cell, not mine)
                 for number in numbers:

@@ -17,7 +17,7 @@ PATIENCE = 20_000  # placements begun before a proof is given up
 
 class Proof(NamedTuple):
     numbers: tuple[int, ...]  # cells whose numbers prove it, ascending; none of them can do without the others
-    counted: bool = False  # they do not: it takes the number of mines on the whole board as well
+    counted: bool = False  # no numbers do by themselves: it takes the number of mines on the whole board as well
 
 
 class Constraint(NamedTuple):
@@ -30,8 +30,8 @@ class _GivenUp(Exception):  # noqa: N818 (it never leaves this module)
     pass
 
 
-def prove(visible: np.ndarray, cell: int, mine: bool) -> Proof:
-    """Why `cell` of a consistent position holds a mine, or holds none, where that is certain."""
+def prove(visible: np.ndarray, cell: int, mine: bool) -> Proof | None:
+    """Why `cell` of a consistent position holds a mine, or holds none, where that is certain; None if given up."""
     opposite = {cell: not mine}
     try:
         core = _refuting(_constraints(visible), opposite)
@@ -40,7 +40,7 @@ def prove(visible: np.ndarray, cell: int, mine: bool) -> Proof:
             if not _agrees(fewer, opposite, [PATIENCE]):
                 core = fewer
     except _GivenUp:
-        core = []
+        return None
     return Proof(tuple(sorted(known.number for known in core)), counted=not core)
 
 
