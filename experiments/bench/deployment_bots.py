@@ -9,9 +9,8 @@ import argparse
 from collections.abc import Sequence
 from itertools import combinations
 
-from hydra import compose, initialize_config_dir
-
-from src.compose import CONF, build
+from experiments.composition import composed
+from src.compose import build
 from src.core.agent import Agent
 from src.core.arena import evaluate
 from src.core.game import Game
@@ -21,9 +20,8 @@ BOTS = ("random", "greedy", "defensive", "tactical")
 PLACEMENTS = ("deterministic", "back_line", "front_line", "scripted")
 
 
-def composed(*overrides: str) -> tuple[Game, Agent]:
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("evaluate", list(overrides))
+def player(*overrides: str) -> tuple[Game, Agent]:
+    cfg = composed("evaluate", *overrides)
     return build(cfg.env, "env").game, build(cfg.agent, "agent")
 
 
@@ -49,12 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"\n{'':<58}{'games':>7}{'won':>8}{'95% range':>14}{'drawn':>7}{'as first':>10}{'second':>10}{'ms/game':>9}"
         )
         for one, other in combinations(BOTS, 2):
-            game, agent = composed(f"env={env}", f"agent={one}")
-            _, opponent = composed(f"agent={other}")
+            game, agent = player(f"env={env}", f"agent={one}")
+            _, opponent = player(f"agent={other}")
             show(f"{env}: {one} against {other}", game, agent, opponent, options.games, options.seed)
         for one, other in combinations(PLACEMENTS, 2):
-            game, agent = composed(f"env={env}", f"agent={options.battle}", f"agent/placement={one}")
-            _, opponent = composed(f"agent={options.battle}", f"agent/placement={other}")
+            game, agent = player(f"env={env}", f"agent={options.battle}", f"agent/placement={one}")
+            _, opponent = player(f"agent={options.battle}", f"agent/placement={other}")
             show(f"{env}: placed {one} against {other}", game, agent, opponent, options.games, options.seed)
 
 

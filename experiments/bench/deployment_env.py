@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sb3_contrib
-from hydra import compose, initialize_config_dir
 
 from experiments.bench.speed import Row
+from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.compose import CONF, build
+from src.compose import build
 from src.envs.deployment.env import DeploymentEnv
 
 OPPONENTS = ("erratic", "greedy", "defensive", "tactical", "random")
@@ -36,9 +36,7 @@ class Speed(NamedTuple):
 
 
 def make(env: str, opponent: str) -> DeploymentEnv:
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("train", [f"env={env}", f"agent@env.opponent={opponent}"])
-    return build(cfg.env, "env")
+    return build(composed("train", f"env={env}", f"agent@env.opponent={opponent}").env, "env")
 
 
 def single(env: DeploymentEnv) -> Iterator[Callable[[], object]]:

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from hydra import compose, initialize_config_dir
 
 from experiments.bench.speed import Row
+from experiments.composition import composed
 from src.algos.alphabeta import AlphaBetaAgent
-from src.compose import CONF, build
+from src.compose import build
 from src.core.arena import random_opening
 from src.core.seeding import generator
 from src.envs.quoridor.notation import Position
@@ -111,8 +111,7 @@ def mirrored(name: str) -> str:
 
 
 def player(difficulty: str, *overrides: str) -> tuple[AlphaBetaAgent, Quoridor]:
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("evaluate", ["env=quoridor", "agent=alphabeta", f"agent.difficulty={difficulty}", *overrides])
+    cfg = composed("evaluate", "env=quoridor", "agent=alphabeta", f"agent.difficulty={difficulty}", *overrides)
     return build(cfg.agent, "agent"), build(cfg.env, "env").game
 
 

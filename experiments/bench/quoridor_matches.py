@@ -8,9 +8,8 @@ Each row is also what `python -m src.evaluate env=quoridor agent=... opponent=..
 
 import argparse
 
-from hydra import compose, initialize_config_dir
-
-from src.compose import CONF, build
+from experiments.composition import composed
+from src.compose import build
 from src.core.agent import Agent
 from src.core.arena import evaluate
 from src.core.console import progress_bar
@@ -29,8 +28,7 @@ MATCHES = (
 
 def player(name: str) -> tuple[Agent, Game]:
     overrides = ["agent=alphabeta", f"agent.difficulty={name}"] if name in LEVELS else [f"agent={name}"]
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("evaluate", ["env=quoridor", *overrides])
+    cfg = composed("evaluate", "env=quoridor", *overrides)
     return build(cfg.agent, "agent"), build(cfg.env, "env").game
 
 

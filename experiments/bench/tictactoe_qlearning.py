@@ -7,18 +7,17 @@ python -m experiments.bench.tictactoe_qlearning --set env.game.symmetric=false
 import argparse
 import statistics
 import time
-from pathlib import Path
 from typing import NamedTuple
 
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
 from experiments.bench.speed import Row
+from experiments.composition import composed
 from src.algos.qlearning import QLearning, RankingStore
 from src.algos.qlearning.learning import lost_lines
-from src.compose import CONF, build
+from src.compose import build
 from src.core.console import progress_bar
 from src.core.seeding import generator
 
@@ -49,8 +48,7 @@ def study(cfg: DictConfig, seed: int, episodes: int, every: int) -> Result:
 
 
 def configured(*overrides: str) -> DictConfig:
-    with initialize_config_dir(str(Path(CONF).resolve()), version_base="1.3"):
-        return compose("train", [*overrides, "logger=csv"])
+    return composed("train", *overrides, "logger=csv")
 
 
 def rows(seconds: float) -> list[Row]:

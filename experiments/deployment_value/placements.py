@@ -6,15 +6,15 @@ python -m experiments.deployment_value.placements [--games 300]
 import argparse
 from pathlib import Path
 
-import hydra
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import RegularPolygon
 
+from experiments.bench.deployment_bots import player
 from src.algos.network import NetworkAgent
-from src.compose import CONF, build, load_agent
+from src.compose import load_agent
 from src.core.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.game import DeploymentGame
@@ -23,12 +23,6 @@ from src.envs.deployment.world import World
 HERE = Path("experiments/deployment_value")
 ENVS = ("deployment", "deployment_mirror")
 SEATS = ("first", "second")
-
-
-def composed(env: str) -> tuple[DeploymentGame, Agent]:
-    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = hydra.compose("evaluate", [f"env={env}", "agent=tactical"])
-    return build(cfg.env, "env").game, build(cfg.agent, "agent")
 
 
 def deployments(game: DeploymentGame, agent: Agent, opponent: Agent, seat: int, games: int) -> np.ndarray:
@@ -91,7 +85,8 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=300, help="deployments a seat")
     games = parser.parse_args().games
     for env in ENVS:
-        game, opponent = composed(env)
+        game, opponent = player(f"env={env}", "agent=tactical")
+        assert isinstance(game, DeploymentGame)
         agent = load_agent(str(HERE / env), "best")
         assert isinstance(agent, NetworkAgent)
         figure, axes = plt.subplots(1, 2, figsize=(12, 5.2), layout="constrained")

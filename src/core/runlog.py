@@ -2,14 +2,17 @@
 
 import csv
 import io
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.metrics import is_documented
+
+log = logging.getLogger(__name__)
 
 
 class Tracker(Protocol):
@@ -20,6 +23,16 @@ class Tracker(Protocol):
     def picture(self, name: str, path: Path) -> None: ...
     def results(self, directory: Path, result: Mapping[str, Any]) -> None: ...
     def finish(self, failed: bool) -> None: ...
+
+
+def forgiven(tracker: str, what: str, call: Callable[[], None]) -> bool:
+    """Whether a call of a tracker went well; whatever it raises is told, as the training is worth more."""
+    try:
+        call()
+    except Exception as error:
+        log.warning("%s could not %s (%s); the run goes on, its figures are in metrics.csv", tracker, what, error)
+        return False
+    return True
 
 
 class RunLog:

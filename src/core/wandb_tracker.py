@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from src.core.errors import require
+from src.core.runlog import forgiven
 
 log = logging.getLogger(__name__)
 
@@ -93,15 +94,12 @@ class WandbTracker:
             self._run.log_artifact(artifact)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
-        try:
-            call()
-        except Exception as error:  # whatever a tracker raises, the training is worth more
+        if not forgiven("wandb", what, call):
             self._run = None
             with contextlib.suppress(Exception):  # lets go of a dead service, which the next run must not meet
                 import wandb
 
                 wandb.teardown()
-            log.warning("wandb could not %s (%s); the run goes on, its figures are in metrics.csv", what, error)
 
 
 def _score_rows(result: Mapping[str, Any]) -> list[list[Any]]:

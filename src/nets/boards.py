@@ -57,11 +57,7 @@ class Residual:
     pool_every: int  # blocks; 0 for never
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
-        require(self.blocks >= 1, f"net.blocks={self.blocks}: a tower has at least one block")
-        tower = [
-            ResidualBlock(self.channels, pooled=self.pool_every > 0 and (number + 1) % self.pool_every == 0)
-            for number in range(self.blocks)
-        ]
+        tower = residual_tower(self.channels, self.blocks, self.pool_every)
         stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
         return BoardNet(trunk, self.channels, observation_shape, num_actions)
@@ -84,6 +80,13 @@ class ResidualBlock(nn.Module):
         if self.summary is not None:
             inner = inner + self.summary(pooled(torch.relu(inner)))[:, :, None, None]
         return x + self.second(torch.relu(inner))
+
+
+def residual_tower(channels: int, blocks: int, pool_every: int) -> list[ResidualBlock]:
+    require(blocks >= 1, f"net.blocks={blocks}: a tower has at least one block")
+    return [
+        ResidualBlock(channels, pooled=pool_every > 0 and (number + 1) % pool_every == 0) for number in range(blocks)
+    ]
 
 
 class BoardNet(nn.Module):

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from src.core.errors import require
-from src.nets.boards import Heads, ResidualBlock, pooled
+from src.nets.boards import Heads, pooled, residual_tower
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,7 @@ class UnitsNet(nn.Module):
         self.sum_up = nn.Sequential(nn.Linear(layout.facts + 3 * channels, channels), nn.ReLU())
         self.stem = nn.Conv2d(layout.planes + channels, channels, 3, padding=1)
         self.tell_all = nn.Linear(channels, channels)
-        tower = [
-            ResidualBlock(channels, pooled=pool_every > 0 and (number + 1) % pool_every == 0)
-            for number in range(blocks)
-        ]
-        self.tower = nn.Sequential(*tower, nn.ReLU())
+        self.tower = nn.Sequential(*residual_tower(channels, blocks, pool_every), nn.ReLU())
         self.place = nn.Sequential(nn.Linear(3 * channels, channels), nn.ReLU())
         everything = 4 * channels
         self.unit_to_place, self.cell_to_place = nn.Linear(channels, channels), nn.Conv2d(channels, channels, 1)
