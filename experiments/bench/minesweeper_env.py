@@ -19,8 +19,9 @@ from numba import njit, prange
 from experiments.bench import minesweeper_torch
 from experiments.bench.speed import Board, Row, Speed, measure, show, show_header
 from src.envs.minesweeper.config import EnvConfig
-from src.envs.minesweeper.rules import GAME, below
+from src.envs.minesweeper.rules import GAME
 from src.envs.minesweeper.vec_env import VecMinesweeper
+from src.envs.splitmix import below
 
 ENV_COUNTS = (1, 16, 64, 256, 1024, 4096, 8192)
 BOARDS = ((8, 8, 10), (9, 9, 10), (16, 16, 40), (16, 30, 99), (32, 32, 200))

@@ -17,13 +17,13 @@ from src.core.machine import CORES
 from src.envs.deployment import rules, stepping
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
-from src.envs.deployment.dice import seed_word
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.invariants import check_invariants
 from src.envs.deployment.reward import Reward
 from src.envs.deployment.state import UNIT_STATE
 from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.deployment.style import LUCK, NO_ACTION
+from src.envs.splitmix import seed_word
 
 THREADED_FROM = 32  # envs; below, waking the threads costs more than they save
 

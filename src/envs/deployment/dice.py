@@ -2,40 +2,15 @@
 
 from typing import Any
 
-import numpy as np
 from numba import njit
+
+from src.envs.splitmix import below
 
 # Kernels allocate nothing, so they do without numba's reference counts: counting the arrays handed on from one to the
 # next would take longer than the rules themselves.
 kernel = njit(cache=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
 
 NEVER = 7  # a needed roll that no die can show
-
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-
-
-def seed_word(seed: int) -> np.uint64:
-    """The generator state that belongs to a seed, wherever the game sits in its batch."""
-    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-
-
-@kernel
-def next_word(source: Any) -> Any:
-    """SplitMix64 (Steele, Lea & Flood 2014): `source` is a record whose field `random` is the whole state."""
-    source.random += _STRIDE
-    z = source.random
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return z ^ (z >> _31)
-
-
-@kernel
-def below(source: Any, bound: int) -> int:
-    """A number in 0..bound-1; for bounds as small as ours the bias of this scaling is below one in a million."""
-    return int(((next_word(source) >> _32) * np.uint64(bound)) >> _32)
 
 
 @kernel

@@ -6,12 +6,13 @@ import numpy as np
 from numba import njit
 
 from src.envs.deployment import observation, reward, rules
-from src.envs.deployment.dice import below, kernel, next_word
+from src.envs.deployment.dice import kernel
 from src.envs.deployment.observation import Lasting
 from src.envs.deployment.reward import Terms
 from src.envs.deployment.state import UNDECIDED, Games
 from src.envs.deployment.style import NO_ACTION, Policy, choose
 from src.envs.deployment.world import DEPLOYMENT, World
+from src.envs.splitmix import below, next_word
 
 # What the latest step brought, and what is counted over an episode.
 RESULT = np.dtype(

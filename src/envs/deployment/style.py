@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.envs.deployment import battle, rules
-from src.envs.deployment.dice import below, kernel, next_word
+from src.envs.deployment.dice import kernel
 from src.envs.deployment.placement import UNRANKED
 from src.envs.deployment.state import OFF_BOARD, Games
 from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
+from src.envs.splitmix import below, next_word
 
 LUCK = np.dtype([("random", np.uint64)])  # the state of a bot's own generator
 NO_ACTION = -1

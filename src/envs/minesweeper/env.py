@@ -18,6 +18,7 @@ from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
 from src.envs.minesweeper.play_local import play_local
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.vec_env import VecMinesweeper
+from src.envs.splitmix import seed_word
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
 
@@ -72,7 +73,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         if seed is not None:
-            self._batch.boards.games[0]["random"] = rules.seed_word(seed)
+            self._batch.boards.games[0]["random"] = seed_word(seed)
         elif not self._seeded:
             self._batch.boards.games[0]["random"] = self.np_random.integers(2**64, dtype=np.uint64)
         self._batch.restart(_ONLY)

@@ -16,12 +16,13 @@ from src.core.seeding import generator
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import BASE_PLANES
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, below
+from src.envs.minesweeper.rules import PLAYING, WON, Boards
 from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel
 from src.envs.minesweeper.solver.exact import search_ending
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
 from src.envs.minesweeper.solver.local import deduce, estimate
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine, make_engine
+from src.envs.splitmix import below
 
 STATES = 1 << 16
 UNTOLD = -1.0  # a chance that is not known, as the game was broken off or took a turn that its player would not take

@@ -5,7 +5,7 @@ first reveal of a game, never before, so that it is safe and the draw exactly un
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,6 +13,7 @@ from numba import njit
 from src.envs.minesweeper.variant import FLAGGED as FLAGGED
 from src.envs.minesweeper.variant import HIDDEN as HIDDEN
 from src.envs.minesweeper.variant import MINE as MINE
+from src.envs.splitmix import below
 
 PLAYING, WON, LOST = 0, 1, -1
 
@@ -72,41 +73,6 @@ def neighbors(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
                     near[cell, degree[cell]] = r * cols + c
                     degree[cell] += 1
     return near, degree
-
-
-def seed_word(seed: int) -> np.uint64:
-    """The generator state that belongs to a seed, wherever the board sits in its batch."""
-    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-
-
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_2_POW_32 = np.uint64(1 << 32)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-
-
-@kernel
-def _next_32(game: Any) -> Any:
-    """SplitMix64 (Steele, Lea & Flood 2014): a counter and a mixer, so a single word is the whole state."""
-    game.random += _STRIDE
-    z = game.random
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return (z ^ (z >> _31)) >> _32
-
-
-@kernel
-def below(game: Any, bound: int) -> int:
-    """A number in 0..bound-1 from the game's generator, free of the bias of a plain remainder (Lemire 2019)."""
-    span = np.uint64(bound)
-    product = _next_32(game) * span
-    if (product & _LOW_32) < span:
-        excess = (_2_POW_32 - span) % span
-        while (product & _LOW_32) < excess:
-            product = _next_32(game) * span
-    return int(product >> _32)
 
 
 @kernel

@@ -13,6 +13,7 @@ from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
+from src.envs.splitmix import seed_word
 
 
 class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -56,7 +57,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if seed is not None:
             if len(seed) != self.num_envs:
                 raise LabError(f"{len(seed)} seeds for {self.num_envs} envs: give one each, or a single number")
-            self._batch.boards.games["random"] = [rules.seed_word(one) for one in seed]
+            self._batch.boards.games["random"] = [seed_word(one) for one in seed]
         elif not self._seeded:
             self._batch.boards.games["random"] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
         self._batch.restart(np.arange(self.num_envs))

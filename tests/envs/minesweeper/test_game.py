@@ -12,7 +12,8 @@ from src.core.game import Trait
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.reward import COMPONENTS, Reward
-from src.envs.minesweeper.rules import MINE, seed_word
+from src.envs.minesweeper.rules import MINE
+from src.envs.splitmix import seed_word
 from tests.envs.minesweeper.making import make_env
 
 

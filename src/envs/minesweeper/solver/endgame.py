@@ -15,6 +15,7 @@ import numpy as np
 from src.envs.minesweeper.rules import MINE as BANG
 from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, entry, kernel
 from src.envs.minesweeper.solver.probability import Engine
+from src.envs.splitmix import STRIDE, mix
 
 MEMO = 1 << 16  # places of the table; half of them are used at most
 DEPTH = 24  # times the number of completions: room for the nested subsets of a search
@@ -171,14 +172,12 @@ def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, cells: np.nda
 
 @kernel
 def random_labels(count: int) -> np.ndarray:
-    """64 random bits each (SplitMix64): two of a million subsets share an xor with a chance below 1e-7."""
+    """64 random bits each: two of a million subsets share an xor with a chance below 1e-7."""
     labels = np.empty(count, np.uint64)
     word = np.uint64(0)
     for i in range(count):
-        word += np.uint64(0x9E3779B97F4A7C15)
-        z = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        labels[i] = z ^ (z >> np.uint64(31))
+        word += STRIDE
+        labels[i] = mix(word)
     return labels
 
 

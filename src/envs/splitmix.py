@@ -1,0 +1,51 @@
+"""Random numbers for compiled kernels, by SplitMix64 (Steele, Lea & Flood 2014).
+
+A counter and a mixer, so a single word is the whole state. A source is a record whose field `random` holds it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# Nothing is allocated, so numba's reference counts are left out, and all of it is inlined into its callers: a game
+# draws thousands of numbers.
+_inlined = njit(cache=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+
+STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_2_POW_32 = np.uint64(1 << 32)
+_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+def seed_word(seed: int) -> np.uint64:
+    """The state that belongs to a seed, wherever the game sits in its batch."""
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
+@_inlined
+def mix(word: Any) -> Any:
+    """64 bits that look random, for a counter that moves by STRIDE."""
+    word = (word ^ (word >> _30)) * _MIX_1
+    word = (word ^ (word >> _27)) * _MIX_2
+    return word ^ (word >> _31)
+
+
+@_inlined
+def next_word(source: Any) -> Any:
+    source.random += STRIDE
+    return mix(source.random)
+
+
+@_inlined
+def below(source: Any, bound: int) -> int:
+    """A number in 0..bound-1, free of the bias of a plain remainder (Lemire 2019)."""
+    span = np.uint64(bound)
+    product = (next_word(source) >> _32) * span
+    if (product & _LOW_32) < span:
+        excess = (_2_POW_32 - span) % span
+        while (product & _LOW_32) < excess:
+            product = (next_word(source) >> _32) * span
+    return int(product >> _32)
