@@ -11,13 +11,13 @@ from typing import Any
 
 import hydra
 import numpy as np
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
 from src.core.agent import NOTHING, Agent
-from src.core.cli import causes, launch, refuse_multirun
+from src.core.cli import launch, mistake, refuse_multirun
 from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.seeding import generator
@@ -76,10 +76,10 @@ def mistakes_told() -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        mistake = next((cause for cause in causes(error) if isinstance(cause, LabError)), None)
-        if mistake is None and isinstance(error, InstantiationException):
+        sentence = mistake(error)
+        if sentence is None:
             raise
-        raise LabError(" ".join(str(mistake or error).split())) from error
+        raise LabError(" ".join(sentence.split())) from error
 
 
 def free_port(host: str, port: int) -> int:

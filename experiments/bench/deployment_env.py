@@ -8,15 +8,14 @@ learner's time is left for that: sb3-contrib's MaskablePPO over a batch, a rollo
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import sb3_contrib
 
-from experiments.bench.speed import Row
+from experiments.bench.speed import Row, Speed, measure, show, show_header
 from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
 from src.compose import build
@@ -27,65 +26,49 @@ SCENARIOS = ("deployment", "deployment_mirror", "deployment_siege")
 ENV_COUNTS = (1, 8, 32, 64, 256)
 
 
-class Speed(NamedTuple):
-    """Environment steps a second."""
-
-    best: float
-    median: float
-    core: float  # best by the processor time of all threads, which other people's load disturbs least
-
-
 def make(env: str, opponent: str) -> DeploymentEnv:
     return build(composed("train", f"env={env}", f"agent@env.opponent={opponent}").env, "env")
 
 
-def single(env: DeploymentEnv) -> Iterator[Callable[[], object]]:
-    """Steps of one environment, each ready to be timed."""
-    rng = np.random.default_rng(0)
-    _, info = env.reset(seed=0)
-    while True:
-        legal = np.flatnonzero(info["action_mask"])
-        action = int(legal[rng.integers(legal.size)])
+class One:
+    """A single environment, reset wherever a game ends."""
 
-        def step(action: int = action) -> None:
-            nonlocal info
-            *_, terminated, truncated, info = env.step(action)
-            if terminated or truncated:
-                _, info = env.reset()
+    def __init__(self, env: DeploymentEnv) -> None:
+        self.env, self.rng = env, np.random.default_rng(0)
+        _, self.info = env.reset(seed=0)
 
-        yield step
+    def sample(self) -> None:
+        legal = np.flatnonzero(self.info["action_mask"])
+        self.action = int(legal[self.rng.integers(legal.size)])
 
-
-def batched(env: DeploymentEnv, count: int) -> Iterator[Callable[[], object]]:
-    """Steps of a batch."""
-    rng, batch = np.random.default_rng(0), env.vectorize(count)
-    _, info = batch.reset(seed=0)
-    while True:
-        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in info["action_mask"]])
-
-        def step(actions: np.ndarray = actions) -> None:
-            nonlocal info
-            *_, info = batch.step(actions)
-
-        yield step
+    def step(self) -> None:
+        *_, terminated, truncated, self.info = self.env.step(self.action)
+        if terminated or truncated:
+            _, self.info = self.env.reset()
 
 
-def measure(steps: Iterator[Callable[[], object]], count: int, seconds: float, repeats: int) -> Speed:
-    for _ in range(max(200 // count, 5)):  # compiles, and takes the games out of their common beginning
-        next(steps)()
-    rates, core = [], []
-    for _ in range(repeats):
-        calls, stepping, working, began = 0, 0.0, 0.0, time.perf_counter()
-        while time.perf_counter() - began < seconds:
-            step = next(steps)
-            before, worked = time.perf_counter(), time.process_time()
-            step()
-            stepping += time.perf_counter() - before
-            working += time.process_time() - worked
-            calls += 1
-        rates.append(calls * count / stepping)
-        core.append(calls * count / working)
-    return Speed(max(rates), statistics.median(rates), max(core))
+class Many:
+    """A batch."""
+
+    def __init__(self, env: DeploymentEnv, count: int) -> None:
+        self.batch, self.rng = env.vectorize(count), np.random.default_rng(0)
+        _, self.info = self.batch.reset(seed=0)
+
+    def sample(self) -> None:
+        self.actions = np.array([self.rng.choice(np.flatnonzero(mask)) for mask in self.info["action_mask"]])
+
+    def step(self) -> None:
+        *_, self.info = self.batch.step(self.actions)
+
+
+def one(env: DeploymentEnv, seconds: float, repeats: int) -> Speed:
+    games = One(env)
+    return measure(games.sample, games.step, 1, seconds, repeats)
+
+
+def many(env: DeploymentEnv, count: int, seconds: float, repeats: int) -> Speed:
+    games = Many(env, count)
+    return measure(games.sample, games.step, count, seconds, repeats)
 
 
 class TimedGames(MaskedVecEnv):
@@ -127,18 +110,10 @@ def sb3_shares(env: DeploymentEnv, count: int = 64, steps: int = 64) -> Shares:
 def rows(seconds: float) -> list[Row]:
     env = make("deployment", "greedy")
     found = [
-        Row("wargame, one game", measure(single(env), 1, seconds, 3).median, "steps/s"),
-        Row("wargame, 64 games", measure(batched(env, 64), 64, seconds, 3).median, "steps/s"),
+        Row("wargame, one game", one(env, seconds, 3).median, "steps/s"),
+        Row("wargame, 64 games", many(env, 64, seconds, 3).median, "steps/s"),
     ]
     return [*found, Row("wargame in sb3, share of the games", sb3_shares(env).games * 100, "%")]
-
-
-def show(name: str, speed: Speed) -> None:
-    print(f"{name:<44}{speed.best:>12,.0f}{speed.median:>12,.0f}{speed.core:>16,.0f}", flush=True)
-
-
-def show_header(title: str) -> None:
-    print(f"\n{title}\n{'':<44}{'best':>12}{'median':>12}{'a core-second':>16}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -147,17 +122,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--envs", type=int, nargs="*", default=ENV_COUNTS, help="batch sizes")
     options = parser.parse_args(arguments)
-    show_header("one environment, env steps/s by opponent")
+    show_header("one environment, by opponent", options.repeats)
     for opponent in OPPONENTS:
-        speed = measure(single(make("deployment", opponent)), 1, options.seconds, options.repeats)
-        show(f"deployment, against {opponent}", speed)
-    show_header("one environment, env steps/s by scenario")
+        show(f"deployment, against {opponent}", one(make("deployment", opponent), options.seconds, options.repeats))
+    show_header("one environment, by scenario", options.repeats)
     for name in SCENARIOS:
-        show(f"{name}, against greedy", measure(single(make(name, "greedy")), 1, options.seconds, options.repeats))
-    show_header("batches, env steps/s by number of envs")
+        show(f"{name}, against greedy", one(make(name, "greedy"), options.seconds, options.repeats))
+    show_header("batches against greedy, by number of envs", options.repeats)
     for count in options.envs:
-        speed = measure(batched(make("deployment", "greedy"), count), count, options.seconds, options.repeats)
-        show(f"deployment, against greedy, {count} envs", speed)
+        show(f"{count} envs", many(make("deployment", "greedy"), count, options.seconds, options.repeats))
     shares = sb3_shares(make("deployment", "greedy"))
     print(
         f"\nsb3-contrib's MaskablePPO over 64 envs: {shares.games:.1%} of the time steps the games, "

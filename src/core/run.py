@@ -118,19 +118,16 @@ class Run:
         if not path.exists():
             return None
         saved = checkpoint.load(path)
-        if saved.get("configuration") != self._configuration():
+        if saved.get("configuration") != _digest(self._config):
             raise checkpoint.CheckpointError(f"{path} does not belong to the configuration in {self.directory}")
         return saved
-
-    def _configuration(self) -> str:
-        return _digest(self._config)
 
     def save(self, learner: dict[str, Any]) -> None:
         checkpoint.save(
             self._path("last"),
             {
                 "learner": learner,
-                "configuration": self._configuration(),
+                "configuration": _digest(self._config),
                 "rows": self._log.rows,
                 "best_score": self._best_score,
                 "logged_step": self._logged_step,
