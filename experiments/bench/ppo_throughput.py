@@ -94,14 +94,13 @@ def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: 
     net = compute.prepare(architecture.build(shape, actions))
     fast, random = compute.fast(net), torch.Generator(device)
     optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
-    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0)  # type: ignore[arg-type]
+    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, sure_below=0.0)  # type: ignore[arg-type]
 
     def update() -> int:
         rollouts.collect(fast, net, 0.995, 0.95, random)
         for _ in range(EPOCHS):
-            for batch in rollouts.buffer.minibatches(MINI_BATCHES, random):
-                batch = batch._replace(advantages=normalised(batch.advantages))
-                ppo_update(fast, optimizer, batch, WEIGHTS, compute)
+            for batch in rollouts.buffer.minibatches(MINI_BATCHES, 1.0, random):
+                ppo_update(fast, optimizer, normalised(batch), WEIGHTS, compute)
         return count * STEPS
 
     return update

@@ -36,6 +36,7 @@ METRICS: dict[str, str] = {
     "train/episode_length": "mean steps of the learner in them",
     "train/win_rate": "the share of them that was won, exploration included",
     "train/episodes": "their number",
+    "train/chosen_share": "share of the steps in which the policy chose; in the others all that was sure was done",
     "eval/stage_score": "the score on the current rung of the curriculum, by which it is climbed",
     "losses/loss": "the weighted sum of the losses below",
     "losses/policy_loss": "clipped surrogate objective, negated; for imitation the cross entropy with what is right",

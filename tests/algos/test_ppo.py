@@ -15,7 +15,7 @@ from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
 from src.algos.ppo.rollout import Rollouts
-from src.algos.ppo.update import LossWeights, clipped_policy_loss, ppo_losses, value_loss
+from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, value_loss
 from src.core import checkpoint
 from src.core.agent import Agent, RandomAgent, SelfPlay
 from src.core.curriculum import Curriculum
@@ -38,7 +38,7 @@ def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) 
     buffer = RolloutBuffer(len(rewards), one, one.bool(), torch.zeros(1, 0))
     for reward, value, done in zip(rewards, values, dones, strict=True):
         played = torch.tensor([1]), torch.ones(1), torch.tensor([value]), torch.tensor([reward]), torch.tensor([done])
-        buffer.add(one, one.bool(), torch.zeros(1, 0), *played)
+        buffer.add(one, one.bool(), torch.zeros(1, 0), *played, chosen=True)
     return buffer
 
 
@@ -71,19 +71,111 @@ def test_a_rollout_in_which_nothing_is_legal_is_refused():
 def test_minibatches_are_a_partition():
     buffer = filled_buffer([float(step) for step in range(10)], [0.0] * 10, [False] * 10)
     buffer.compute_gae(torch.zeros(1), gamma=0.0, lam=0.0)
-    parts = list(buffer.minibatches(3, torch.Generator().manual_seed(0)))
+    parts = list(buffer.minibatches(3, 1.0, torch.Generator().manual_seed(0)))
     assert [len(part.returns) for part in parts] == [4, 3, 3]
     assert sorted(value for part in parts for value in part.returns.tolist()) == [float(step) for step in range(10)]
 
 
+def test_steps_with_a_choice_are_learned_from_first():
+    buffer = filled_buffer([float(step) for step in range(10)], [0.0] * 10, [False] * 10)
+    buffer.compute_gae(torch.zeros(1), gamma=0.0, lam=0.0)
+    buffer.chosen = torch.tensor([step in (2, 5, 6) for step in range(10)])[:, None]
+    random = torch.Generator().manual_seed(0)
+    seen = set()
+    for _ in range(20):
+        parts = list(buffer.minibatches(2, 0.5, random))
+        assert [len(part.returns) for part in parts] == [3, 2]
+        rows = [value for part in parts for value in part.returns.tolist()]
+        assert {2.0, 5.0, 6.0} < set(rows)
+        assert len(set(rows)) == 5
+        seen |= set(rows)
+    assert len(seen) == 10, "the others take turns"
+
+
+def test_what_nobody_chose_does_not_move_the_policy():
+    """Advantages of the chosen steps become -1 and 1 whatever the others are, and only they are in the loss."""
+    batch = normalised(
+        Batch(
+            observations=torch.zeros(3, 1, 1, 2),
+            masks=torch.ones(3, 2, dtype=torch.bool),
+            actions=torch.tensor([0, 1, 1]),
+            log_probs=torch.full((3,), 0.5).log(),
+            values=torch.zeros(3),
+            advantages=torch.tensor([1.0, 5.0, 99.0]),
+            returns=torch.zeros(3),
+            mines=torch.zeros(3, 0),
+            chosen=torch.tensor([True, True, False]),
+        )
+    )
+    assert batch.advantages[:2].tolist() == pytest.approx([-1.0, 1.0])
+    logits = torch.tensor([[0.0, 0.0], [0.0, 0.0], [5.0, 0.0]], requires_grad=True)
+
+    def net(_: torch.Tensor) -> Heads:
+        return Heads(logits, torch.zeros(3), torch.zeros(3, 0))
+
+    losses = ppo_losses(net, batch, WEIGHTS, CPU)
+    assert losses["entropy"].item() == pytest.approx(float(np.log(2)))
+    assert losses["approx_kl"].item() == pytest.approx(0.0)
+    assert losses["clip_fraction"].item() == 0.0
+    (losses["policy_loss"] - losses["entropy"]).backward()
+    assert logits.grad is not None
+    assert logits.grad[:2].abs().min() > 0
+    assert logits.grad[2].abs().max() == 0
+
+
+def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
+    """A network that is sure of nothing but where the mines are opens what is left in a single step, and wins."""
+    envs: Any = minesweeper("torch", first_click="uniform").vectorize(8)
+
+    def net(_: torch.Tensor) -> Heads:
+        return Heads(torch.zeros(8, 16), torch.zeros(8), torch.where(envs.mine_mask(), 9.0, -9.0))
+
+    rollouts = Rollouts(envs, 3, CPU, seed=0, sure_below=0.01)
+    ended = rollouts.collect(net, net, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
+    assert not rollouts.buffer.chosen.any()
+    assert ended["games"].item() == ended["won"].item() == 24
+
+    def unsure(_: torch.Tensor) -> Heads:
+        return Heads(torch.zeros(8, 16), torch.zeros(8), torch.zeros(8, 4, 4))
+
+    rollouts.collect(unsure, unsure, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
+    assert rollouts.buffer.chosen.all()
+
+
+def test_learning_with_sure_cells(tmp_path: Path):
+    env = minesweeper("torch", first_click="uniform")
+    algo = ppo(sure_below=0.6, learned_share=0.5)
+    algo.check(env, plain_ladder())
+    with run_in(tmp_path / "whole") as run:
+        algo.fit(env, plain_ladder(), run)
+    shares = read_column(tmp_path / "whole", "train/chosen_share")
+    assert all(0 <= share < 1 for share in shares)
+    with killed_after(3, tmp_path / "killed") as run:
+        algo.fit(minesweeper("torch", first_click="uniform"), plain_ladder(), run)
+    with run_in(tmp_path / "killed") as run:
+        algo.fit(minesweeper("torch", first_click="uniform"), plain_ladder(), run)
+    assert read_column(tmp_path / "killed", "losses/loss") == read_column(tmp_path / "whole", "losses/loss")
+
+
+def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them_together():
+    planes = MinesweeperEnv(
+        EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
+    )
+    ppo(sure_below=0.1).check(planes, plain_ladder())
+    with pytest.raises(LabError, match="asks the network where mines are"):
+        ppo(sure_below=0.1, net=MLP([8])).check(planes, plain_ladder())
+    with pytest.raises(LabError, match="after the first click"):
+        ppo(sure_below=0.1).check(minesweeper("torch"), plain_ladder())
+
+
 def test_the_policy_loss_stops_paying_beyond_the_clip():
-    """Ratios 1.5 and 0.5: too much of a good thing counts as 1.2, running from a bad one as -0.8; the mean is -0.2."""
+    """Ratios 1.5 and 0.5: too much of a good thing counts as 1.2, running from a bad one as -0.8."""
     log_ratio = torch.tensor([1.5, 0.5]).log()
     loss, clipped = clipped_policy_loss(log_ratio, torch.tensor([1.0, -1.0]), 0.2)
-    assert loss.item() == pytest.approx(-(1.2 - 0.8) / 2)
-    assert clipped.item() == 1.0
+    assert loss.tolist() == pytest.approx([-1.2, 0.8])
+    assert clipped.tolist() == [True, True]
     loss, _ = clipped_policy_loss(log_ratio, torch.tensor([-1.0, 1.0]), 0.2)
-    assert loss.item() == pytest.approx(-(-1.5 + 0.5) / 2), "mistakes are paid for in full"
+    assert loss.tolist() == pytest.approx([1.5, -0.5]), "mistakes are paid for in full"
 
 
 def test_the_value_loss_by_hand():
@@ -102,6 +194,7 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
         advantages=torch.tensor([1.0, -1.0]),
         returns=torch.tensor([1.0, 0.0]),
         mines=torch.tensor([[[True, False]], [[False, False]]]),
+        chosen=torch.tensor([True, True]),
     )
 
     def net(_: torch.Tensor) -> Heads:
@@ -146,6 +239,8 @@ def ppo(**changes: Any) -> PPO:
         "seconds": None,
         "num_envs": 8,
         "steps_per_env": 8,
+        "sure_below": 0.0,
+        "learned_share": 1.0,
         "mini_batches": 2,
         "ppo_epochs": 2,
         "gamma": 0.99,
@@ -261,7 +356,7 @@ def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: P
         return Heads(logits, torch.full((size,), 10.0), torch.zeros(size, 0))
 
     for truncates, expected in ((True, 6.0), (False, 1.0)):
-        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0)
+        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0, sure_below=0.0)
         rollouts.collect(net, net, 0.5, 1.0, torch.Generator())  # type: ignore[arg-type]
         assert rollouts.buffer.rewards.tolist() == [[1.0] * 3, [expected] * 3]
         assert rollouts.buffer.dones.tolist() == [[False] * 3, [True] * 3]
@@ -299,6 +394,9 @@ def versus(opponent: Agent) -> VersusEnv:
     [
         ({"mini_batches": 40}, "less than two steps each"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
+        ({"sure_below": 1.0}, "outside"),
+        ({"learned_share": 0.0}, "outside"),
+        ({"sure_below": 0.1}, "only Minesweeper with env.backend=torch"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
@@ -323,6 +421,7 @@ def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about
         advantages=torch.zeros(1),
         returns=torch.zeros(1),
         mines=torch.zeros(1, 1, 2, dtype=torch.bool),
+        chosen=torch.ones(1, dtype=torch.bool),
     )
 
     def net(_: torch.Tensor) -> Heads:

@@ -26,7 +26,7 @@ CONFIG = {"seed": 0, "checkpoint_seconds": 0}
 
 
 def joined_batch() -> Batch:
-    """Its halves have other means, deviations and numbers of hidden cells."""
+    """Its halves have other means, deviations and numbers of hidden cells and of choices."""
     random = torch.Generator().manual_seed(3)
     second_half = torch.arange(SIZE) >= SIZE // 2
     masks = torch.rand(SIZE, CELLS, generator=random) < torch.where(second_half, 0.9, 0.3)[:, None]
@@ -40,6 +40,7 @@ def joined_batch() -> Batch:
         advantages=torch.randn(SIZE, generator=random) * torch.where(second_half, 5.0, 1.0) + 3 * second_half,
         returns=torch.randn(SIZE, generator=random),
         mines=torch.rand(SIZE, 4, 4, generator=random) < 0.2,
+        chosen=torch.rand(SIZE, generator=random) < torch.where(second_half, 0.9, 0.3),
     )
 
 
@@ -49,7 +50,7 @@ def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
     net = CNN(8).build((1, 4, 4), CELLS)
     optimizer = Optimizer(net, CPU, lr=1e-3, weight_decay=0.01, max_grad_norm=0.5)
     for _ in range(3):
-        ppo_update(net, optimizer, batch._replace(advantages=normalised(batch.advantages)), WEIGHTS, CPU)
+        ppo_update(net, optimizer, normalised(batch), WEIGHTS, CPU)
     gradients = {name: weight.grad for name, weight in net.named_parameters() if weight.grad is not None}
     return {"weights": dict(net.state_dict()), "gradients": gradients}
 

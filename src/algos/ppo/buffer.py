@@ -18,6 +18,7 @@ class Batch(NamedTuple):
     advantages: Tensor  # (B,)
     returns: Tensor  # (B,)
     mines: Tensor  # (B, H, W) bool, or (B, 0) in games without mines
+    chosen: Tensor  # (B,) bool: the policy chose the action; elsewhere there was nothing to choose
 
 
 class RolloutBuffer:
@@ -31,7 +32,7 @@ class RolloutBuffer:
         self.observations, self.masks, self.mines = room(observations), room(masks), room(mines)  # (T, N, ...)
         self.actions = room(scalars.long())  # this and the following (T, N)
         self.log_probs, self.values, self.rewards = room(scalars), room(scalars), room(scalars)
-        self.dones = room(scalars.bool())
+        self.dones, self.chosen = room(scalars.bool()), room(scalars.bool())
         self.advantages, self.returns = room(scalars), room(scalars)
         self._filled = 0
 
@@ -45,10 +46,11 @@ class RolloutBuffer:
         values: Tensor,
         rewards: Tensor,
         dones: Tensor,
+        chosen: Tensor | bool,
     ) -> None:
-        """One step: what was seen, done and paid, and which games it ended."""
-        names = ("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones")
-        given = (observations, masks, mines, actions, log_probs, values, rewards, dones)
+        """One step: what was seen, done and paid, which games it ended, and where the policy chose what was done."""
+        names = ("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones", "chosen")
+        given = (observations, masks, mines, actions, log_probs, values, rewards, dones, chosen)
         for name, value in zip(names, given, strict=True):
             getattr(self, name)[self._filled] = value
         self._filled += 1
@@ -71,9 +73,17 @@ class RolloutBuffer:
         self.returns = self.advantages + self.values
         self._filled = 0
 
-    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[Batch]:
-        """All steps once, in random order, in `count` parts."""
+    def minibatches(self, count: int, share: float, generator: torch.Generator) -> Iterator[Batch]:
+        """This share of all steps once, in random order, in `count` parts.
+
+        Steps where the policy chose come first; whichever others there is room for are drawn anew by every call.
+        """
         fields = [getattr(self, name).flatten(0, 1) for name in Batch._fields]
-        order = torch.randperm(fields[0].shape[0], generator=generator, device=fields[0].device)
+        steps, device = fields[0].shape[0], fields[0].device
+        order = torch.randperm(steps, generator=generator, device=device)
+        if share < 1:
+            chosen = self.chosen.flatten()[order]
+            kept = torch.cat([order[chosen], order[~chosen]])[: round(share * steps)]
+            order = kept[torch.randperm(len(kept), generator=generator, device=device)]
         for rows in order.tensor_split(count):
             yield Batch(*(field[rows] for field in fields))

@@ -46,6 +46,8 @@ class PPO:
         seconds: float | None,
         num_envs: int,
         steps_per_env: int,
+        sure_below: float,
+        learned_share: float,
         mini_batches: int,
         ppo_epochs: int,
         gamma: float,
@@ -61,11 +63,14 @@ class PPO:
     ) -> None:
         require(0 <= gamma <= 1, f"algo.gamma={gamma} is outside [0, 1]")
         require(0 <= gae_lambda <= 1, f"algo.gae_lambda={gae_lambda} is outside [0, 1]")
+        require(0 <= sure_below < 1, f"algo.sure_below={sure_below} is outside [0, 1)")
+        require(0 < learned_share <= 1, f"algo.learned_share={learned_share} is outside (0, 1]")
         sizes = (total_steps, num_envs, steps_per_env, mini_batches, ppo_epochs, eval_every, eval_episodes)
         require(min(sizes) >= 1, "algo: budgets, sizes and intervals are at least 1")
         self.net, self.compute, self.play, self.losses, self.init_from = net, compute, play, losses, init_from
         self.total_steps, self.seconds = total_steps, seconds
         self.num_envs, self.steps_per_env = num_envs, steps_per_env
+        self.sure_below, self.learned_share = sure_below, learned_share
         self.mini_batches, self.ppo_epochs = mini_batches, ppo_epochs
         self.gamma, self.gae_lambda = gamma, gae_lambda
         self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
@@ -77,14 +82,18 @@ class PPO:
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
         for stage in curriculum.all(env):
             agent.check(stage.game)
+            if self.sure_below > 0:
+                _check_reveal_all(stage, agent)
         require(
             self.num_envs % ranks.world() == 0,
             f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
         )
-        fewest = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share)) * self.steps_per_env
+        rollout = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share)) * self.steps_per_env
+        fewest = round(rollout * self.learned_share)
         require(
             fewest >= 2 * self.mini_batches,
-            f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} of a rollout",
+            f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} that are learned "
+            "from in a rollout (algo.num_envs, steps_per_env, learned_share)",
         )
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
@@ -159,6 +168,9 @@ class Learning:
             figures |= journals[0].figures(_sum_of(ranks.gather(_sum_of([one.recent() for one in journals]))))
         games = max(totals["games"], 1)
         means = {f"train/episode_{name}": totals[name] / games for name in ("return", "length")}
+        if algo.sure_below > 0:
+            chosen = [{"train/chosen_share": float(group.buffer.chosen.float().mean())} for group in self.groups]
+            means |= _mean_of(ranks.gather(_mean_of(chosen)))
         return {**figures, **means, "train/win_rate": totals["won"] / games, "train/episodes": totals["games"]}
 
     def _journals(self) -> list[Any]:
@@ -174,9 +186,8 @@ class Learning:
         algo, losses = self.algo, {}
         for _ in range(algo.ppo_epochs):
             for group in self.groups:
-                for batch in group.buffer.minibatches(algo.mini_batches, self.random):
-                    batch = batch._replace(advantages=normalised(batch.advantages))
-                    losses = ppo_update(self.fast, self.optimizer, batch, algo.losses, algo.compute)
+                for batch in group.buffer.minibatches(algo.mini_batches, algo.learned_share, self.random):
+                    losses = ppo_update(self.fast, self.optimizer, normalised(batch), algo.losses, algo.compute)
             if algo.target_kl is not None and float(ranks.mean(losses["approx_kl"])) > algo.target_kl:
                 break
         return losses
@@ -205,7 +216,7 @@ class Learning:
             envs = env.vectorize(max(1, round(algo.num_envs // ranks.world() * share)), algo.compute.where)
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
-            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed))
+            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.sure_below))
         return groups
 
     def _meet_self(self, weights: dict[str, Any]) -> None:
@@ -247,6 +258,22 @@ class Learning:
         self.groups = self._deal_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
+
+
+def _check_reveal_all(env: Environment, agent: NetworkAgent) -> None:
+    """Refuse environments that cannot reveal many cells in one step, and networks that cannot tell which are sure."""
+    envs = env.vectorize(1)
+    require(
+        hasattr(envs, "reveal_all"),
+        "algo.sure_below reveals many cells in a step, which only Minesweeper with env.backend=torch can: set it to 0",
+    )
+    observations, info = envs.reset(seed=0)
+    mine = agent.heads(observations.numpy()).mine
+    require(
+        mine.shape[1:] == observations.shape[-2:],
+        "algo.sure_below asks the network where mines are: choose net@algo.net=cnn or residual, or set it to 0",
+    )
+    envs.reveal_all(info["action_mask"].view_as(mine))
 
 
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:

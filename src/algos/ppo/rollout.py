@@ -30,8 +30,9 @@ class BatchedEnv(Protocol):
 class Rollouts:
     """One batch of environments amid its games, and the buffer it is played into."""
 
-    def __init__(self, envs: BatchedEnv, steps: int, compute: Compute, seed: int) -> None:
-        self.envs, self.steps, self.device = envs, steps, compute.where
+    def __init__(self, envs: BatchedEnv, steps: int, compute: Compute, seed: int, sure_below: float) -> None:
+        """Cells of a mine probability below `sure_below` are revealed all at once, a step that nobody chose."""
+        self.envs, self.steps, self.device, self.sure_below = envs, steps, compute.where, sure_below
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # takes and gives tensors
         observations, info = envs.reset(seed=seed)
@@ -78,14 +79,23 @@ class Rollouts:
             policy = MaskedCategorical(heads.policy, self._masks)
             actions = policy.sample(generator)
             seen = (self._observations, self._masks, self._mines())
-            observations, paid, terminated, truncated, info = self.envs.step(self._hand_over(actions))
+            chosen, (observations, paid, terminated, truncated, info) = self._step(actions, heads.mine)
             rewards, dones = self._paid(plain, paid, terminated, truncated, info, gamma)
             values = heads.value.float()
-            self.buffer.add(*seen, actions, policy.log_prob(actions), values, rewards, dones)
+            self.buffer.add(*seen, actions, policy.log_prob(actions), values, rewards, dones, chosen)
             self._count(ended, as_device(paid, self.device), dones, info)
             self._see(observations, info["action_mask"])
         self.buffer.compute_gae(self._heads(net, self._observations).value.float(), gamma, lam)
         return ended
+
+    def _step(self, actions: Tensor, mine: Tensor) -> tuple[Tensor | bool, tuple[Any, ...]]:
+        """Where nothing is sure the chosen action, else all that is; returns where it was chosen, and the step."""
+        if self.sure_below == 0:
+            return True, self.envs.step(self._hand_over(actions))
+        sure = (mine.float().sigmoid() < self.sure_below) & self._masks.view_as(mine)
+        chosen = ~sure.flatten(1).any(1)
+        alone = torch.zeros_like(self._masks).scatter_(1, actions[:, None], True).view_as(mine)
+        return chosen, self.envs.reveal_all(torch.where(chosen.view(-1, 1, 1), alone, sure))  # type: ignore[attr-defined]
 
     def _heads(self, net: Any, observations: Tensor) -> Any:
         with self._compute.autocast():

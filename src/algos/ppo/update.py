@@ -1,6 +1,7 @@
 """One gradient step of PPO."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -36,31 +37,42 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
         heads = net(batch.observations)
     policy = MaskedCategorical(heads.policy, batch.masks)
     log_ratio = policy.log_prob(batch.actions) - batch.log_probs
-    policy_loss, clip_fraction = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_eps)
+    each, clipped = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_eps)
+    mean = partial(mean_over, batch.chosen, count=count_chosen(batch.chosen))
+    policy_loss, entropy = mean(each), mean(policy.entropy())
     losses = {
         "policy_loss": policy_loss,
         "value_loss": value_loss(heads.value.float(), batch.values, batch.returns, weights.clip_eps_v),
-        "entropy": policy.entropy().mean(),
+        "entropy": entropy,
     }
-    loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * losses["entropy"]
+    loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * entropy
     if weights.aux_mine_weight > 0 and batch.mines.shape[1] > 0:
         mines = batch.mines.flatten(1)
-        hidden = batch.masks[:, : mines.shape[1]] & mines.any(
-            dim=1, keepdim=True
-        )  # before the first reveal none is laid
+        # Before the first reveal no mine is laid, and there is nothing to be learned about them.
+        hidden = batch.masks[:, : mines.shape[1]] & mines.any(dim=1, keepdim=True)
         losses["mine_loss"] = mine_loss(heads.mine, mines.float(), hidden, ranks.mean(hidden.sum()))
         loss = loss + weights.aux_mine_weight * losses["mine_loss"]
     with torch.no_grad():
-        approx_kl = (log_ratio.exp() - 1 - log_ratio).mean()  # Schulman's estimator: never negative, little variance
-    return {"loss": loss, **losses, "approx_kl": approx_kl, "clip_fraction": clip_fraction}
+        approx_kl = log_ratio.exp() - 1 - log_ratio  # Schulman's estimator: never negative, little variance
+        drift = {"approx_kl": mean(approx_kl), "clip_fraction": mean(clipped)}
+    return {"loss": loss, **losses, **drift}
+
+
+def mean_over(chosen: Tensor, values: Tensor, count: Tensor) -> Tensor:
+    """This rank's part of the mean over the steps where the policy chose, `count` of them a rank on average."""
+    return torch.where(chosen, values, 0.0).sum() / count
+
+
+def count_chosen(chosen: Tensor) -> Tensor:
+    """Steps a rank, on average, of which there is at least one in all."""
+    return ranks.mean(chosen.sum()).clamp_min(1 / ranks.world())
 
 
 def clipped_policy_loss(log_ratio: Tensor, advantages: Tensor, clip_eps: float) -> tuple[Tensor, Tensor]:
-    """The loss, and the share of actions whose ratio lies outside the clip."""
+    """(B,) the loss of each action, and whether its ratio lies outside the clip."""
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - clip_eps, 1 + clip_eps)
-    loss = -torch.minimum(ratio * advantages, clipped * advantages).mean()
-    return loss, ((ratio - 1).abs() > clip_eps).float().mean()
+    return -torch.minimum(ratio * advantages, clipped * advantages), (ratio - 1).abs() > clip_eps
 
 
 def value_loss(value: Tensor, old: Tensor, returns: Tensor, clip_eps_v: float | None) -> Tensor:
@@ -71,11 +83,9 @@ def value_loss(value: Tensor, old: Tensor, returns: Tensor, clip_eps_v: float | 
     return 0.5 * error.mean()
 
 
-def normalised(advantages: Tensor) -> Tensor:
-    """By mean and deviation over the batch, of which each rank holds as large a part."""
-    if ranks.world() == 1:
-        return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    centred = advantages - ranks.mean(advantages.mean())
-    size = advantages.numel() * ranks.world()
-    variance = ranks.mean(centred.square().sum()) * ranks.world() / (size - 1)
-    return centred / (variance.sqrt() + 1e-8)
+def normalised(batch: Batch) -> Batch:
+    """With advantages by their mean and deviation over the steps where the policy chose, those of all ranks."""
+    count = count_chosen(batch.chosen)
+    centred = batch.advantages - ranks.mean(mean_over(batch.chosen, batch.advantages, count))
+    variance = ranks.mean(mean_over(batch.chosen, centred.square(), count))
+    return batch._replace(advantages=centred / (variance.sqrt() + 1e-8))

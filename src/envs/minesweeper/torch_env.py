@@ -13,7 +13,18 @@ from src.core.errors import LabError
 from src.envs.minesweeper import viewer
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
-from src.envs.minesweeper.torch_rules import Deed, Games, Stock, act, blank_games, frontier, lay, replaced, started
+from src.envs.minesweeper.torch_rules import (
+    Deed,
+    Games,
+    Stock,
+    act,
+    blank_games,
+    frontier,
+    lay,
+    replaced,
+    reveal_all,
+    started,
+)
 from src.envs.minesweeper.variant import FLAGGED, MINE
 
 
@@ -74,6 +85,19 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._games, self._dealt, *result = self.play(self._games, self._dealt, actions)
         return tuple(result)
 
+    def reveal_all(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
+        if not self._seeded:
+            raise LabError("there are no episodes to step: call reset() first")
+        if self.variant.first_click == "agent" or self.config.flag_actions:
+            raise LabError(
+                "cells are revealed together after the first click and where nothing else can be done: configure "
+                "env.config.first_click=uniform and env.config.flag_actions=false"
+            )
+        self._stock.refill(self._dealt)
+        self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
+        return tuple(result)
+
     def play(self, games: Games, dealt: Tensor, actions: Tensor) -> tuple[Any, ...]:
         """A step as a function: the games and the count of those dealt after it, then what `step` returns.
 
@@ -82,7 +106,10 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         cells = self.variant.cells
         exists = (actions >= 0) & (actions < self.variant.num_actions)
         cell = torch.where(exists, actions % cells, cells)  # beyond the board, a GPU stops by itself
-        after, deed = act(games, cell, actions < cells)
+        return self._settle(games, dealt, *act(games, cell, actions < cells))
+
+    def _settle(self, games: Games, dealt: Tensor, after: Games, deed: Deed) -> tuple[Any, ...]:
+        """Pay for a deed, and deal new games where one ended."""
         after = after._replace(flags_worth=self._flags_worth(after))
         won = after.safe_left == 0
         terminated = won | deed.lost

@@ -78,6 +78,24 @@ def act(games: Games, cell: Tensor, reveals: Tensor) -> tuple[Games, Deed]:
     return after, Deed(valid, count, lost)
 
 
+def reveal_all(games: Games, cells: Tensor) -> tuple[Games, Deed]:
+    """Reveal all of these cells (N, H, W) bool at once; with a mine among them the game is lost and none is opened."""
+    cells = cells & (games.visible < 0)
+    lost = (cells & (games.code == MINE)).flatten(1).any(1)
+    code = games.code.flatten(1).long()
+    regions = torch.zeros((len(code), ZERO + code.shape[1]), dtype=torch.int8, device=code.device)
+    regions.scatter_reduce_(1, code, cells.flatten(1).to(torch.int8), "amax")  # which codes are among the cells
+    zeros = (regions.gather(1, code).bool() & (code >= ZERO)).view_as(cells)
+    opened = (spread(zeros, torch.logical_or) & (games.visible < 0) | cells) & ~lost.view(-1, 1, 1)
+    count = opened.sum((1, 2), dtype=torch.int32)
+    after = games._replace(
+        visible=torch.where(opened, numbers(games.code), games.visible),
+        safe_left=games.safe_left - count,
+        steps=games.steps + 1,
+    )
+    return after, Deed(torch.ones_like(lost), count, lost)
+
+
 def started(games: Games, mines: Tensor, first: Tensor | None) -> Games:
     """The games with mines (N, H, W) bool laid and, where one is given, their first reveal (N,) played."""
     code, count = lay(mines, games.code.dtype), mines.sum((1, 2), dtype=torch.int32)

@@ -14,7 +14,7 @@ from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
-from src.envs.minesweeper.torch_rules import ZERO
+from src.envs.minesweeper.torch_rules import ZERO, act, replaced
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import make_config, make_env
 from tests.envs.minesweeper.test_vec_env import random_actions
@@ -317,6 +317,56 @@ def test_what_was_handed_out_stays_as_it_is() -> None:
     before = observation.clone(), info["action_mask"].clone()
     played(env, 20, seed=0)
     assert_equal_trees(before, (observation, info["action_mask"]))
+
+
+def reveal_only(**changes: Any) -> TorchMinesweeper:
+    return TorchMinesweeper(64, make_config(flag_actions=False, first_click="uniform", **changes), "cpu")
+
+
+def test_revealing_one_cell_by_either_way_is_the_same_step() -> None:
+    ours, same = reveal_only(rows=6, cols=9, mines=8), reveal_only(rows=6, cols=9, mines=8)
+    _, info = ours.reset(seed=3)
+    same.reset(seed=3)
+    random = torch.Generator().manual_seed(0)
+    for _ in range(40):
+        actions = torch.multinomial(info["action_mask"].float(), 1, generator=random)
+        cells = torch.zeros_like(info["action_mask"]).scatter(1, actions, True).view(-1, 6, 9)
+        step, other = ours.step(actions.squeeze(1)), same.reveal_all(cells)
+        assert_equal_trees(step, other)
+        info = step[-1]
+
+
+def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
+    together, single = reveal_only(rows=7, cols=8, mines=6), reveal_only(rows=7, cols=8, mines=6)
+    together.reset(seed=5)
+    single.reset(seed=5)
+    random = torch.Generator().manual_seed(0)
+    safe = (together._games.visible < 0) & ~together.mine_mask()
+    cells = safe & (torch.rand(safe.shape, generator=random) < 0.2)
+    cells |= safe & (safe.flatten(1).int().argmax(1)[:, None, None] == torch.arange(56).view(7, 8))  # at least one
+    games = single._games
+    for cell in range(56):
+        wanted = cells.flatten(1)[:, cell] & (games.visible.flatten(1)[:, cell] < 0)
+        games = replaced(games, wanted, act(games, torch.full((64,), cell), torch.ones(64, dtype=torch.bool))[0])
+    final, ended = together.reveal_all(cells)[-1]["final_obs"], games.safe_left == 0
+    assert_equal_trees(final, single._observe(games))
+    assert not ended.all(), "some games go on"
+    hidden = together._games.visible < 0
+    _, rewards, terminated, _, info = together.reveal_all(hidden)
+    assert terminated.all(), "a mine among the cells ends the game"
+    assert not info["final_info"]["won"].any(), "even if no safe cell is left"
+    assert (rewards == info["rewards"]["outcome"]).all(), "and nothing else is paid for"
+    assert (rewards < 0).all()
+
+
+def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
+    with pytest.raises(LabError, match="call reset"):
+        reveal_only().reveal_all(torch.ones(64, 4, 4, dtype=torch.bool))
+    for changes in ({"flag_actions": True, "first_click": "uniform"}, {"flag_actions": False, "first_click": "agent"}):
+        env = TorchMinesweeper(1, make_config(**changes), "cpu")
+        env.reset(seed=0)
+        with pytest.raises(LabError, match="after the first click"):
+            env.reveal_all(torch.ones(1, 4, 4, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("variant", ["everything on", "the agent begins, compact"])
