@@ -40,10 +40,10 @@ golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be look
 bench: $(VENV)/installed  ## Measure ours beside the peers and beside the last time, some minutes
 	$(BIN)/python -m experiments.bench
 
-experiment: $(VENV)/installed  ## Run a study again, such as NAME=quoridor_ladder; minutes to an hour
+experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \
 		echo "NAME=$(NAME) is no study; choose one of: $(STUDIES)"; exit 2; }
-	$(BIN)/python -m experiments.$(NAME)
+	$(BIN)/python -m experiments.$(NAME) $(ARGS)
 
 clean:  ## Remove the environment and caches, keep outputs
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,13 @@ class Study:
     seeds: tuple[int, ...]
     scores: tuple[str, ...]  # which rows of eval.json the table shows
     axes: tuple[str, ...] = ("steps",)  # of the curves: seconds too, where they are what is asked
+
+    def __post_init__(self) -> None:
+        known: set[str | None] = {None}
+        for arm in self.arms:
+            if arm.starts_from not in known:
+                raise ValueError(f"{arm.name} starts from {arm.starts_from}, which is no arm that stands before it")
+            known.add(arm.name)
 
     def directory(self, arm: str, seed: int) -> Path:
         return RUNS / self.name / arm.replace(",", "").replace(" ", "_") / str(seed)
@@ -65,6 +73,16 @@ def train(study: Study, arm: Arm, seed: int) -> None:
         raise SystemExit(f"src.train {' '.join(how)}\n{done.stdout}{done.stderr}")
 
 
+def train_all(study: Study, jobs: int) -> None:
+    """Every arm of every seed, `jobs` at a time; an arm that starts from another waits until that is trained."""
+    left = list(study.arms)
+    with ThreadPoolExecutor(jobs) as pool:
+        while left:
+            ready = [arm for arm in left if arm.starts_from not in {other.name for other in left}]
+            list(pool.map(lambda pair: train(study, *pair), [(arm, seed) for seed in study.seeds for arm in ready]))
+            left = [arm for arm in left if arm not in ready]
+
+
 def collect(study: Study, arm: Arm, seed: int) -> Outcome:
     steps = collect(study, study.arm(arm.starts_from), seed).steps[-1] if arm.starts_from else 0
     return Outcome.read(study.directory(arm.name, seed), arm.name, seed, steps)
@@ -91,8 +109,10 @@ def main(study: Study, arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("experiments") / study.name, help="for table and picture")
     parser.add_argument("--only-report", action="store_true", help="of the runs that are finished, train nothing")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, a core each")
     options = parser.parse_args(arguments)
-    for seed in [] if options.only_report else study.seeds:
-        for arm in study.arms:
-            train(study, arm, seed)
+    if options.jobs < 1:
+        parser.error(f"--jobs {options.jobs}: at least one run at a time")
+    if not options.only_report:
+        train_all(study, options.jobs)
     print(report(study, options.folder))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.elo import fit, ratings
-from experiments.study import Arm, Study, main
+from experiments.study import Arm, Study, main, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
 from src.core.arena import Tally
 from tests.lab import ROOT
@@ -35,13 +35,23 @@ def test_a_study_trains_each_arm_once_and_reports(tmp_path: Path, monkeypatch: p
     assert runs[0]["tallies"]["random"]["episodes"] == 10
     assert (tmp_path / "report/curves.png").read_bytes().startswith(b"\x89PNG")
 
-    main(study(0.5), ["--folder", "report"])
+    main(study(0.5), ["--folder", "report", "--jobs", "2"])
     again = capsys.readouterr().out
     assert "seed 0" not in again
     assert again.strip() == (tmp_path / "report/table.md").read_text().strip()
 
     with pytest.raises(SystemExit, match="other values than the study now has"):
         main(study(0.25), ["--folder", "report"])
+
+
+def test_an_arm_waits_for_the_one_it_starts_from(monkeypatch: pytest.MonkeyPatch):
+    arms = (Arm("first", ()), Arm("second", (), starts_from="first"), Arm("third", (), starts_from="second"))
+    began: list[tuple[str, int]] = []
+    monkeypatch.setattr("experiments.study.train", lambda _, arm, seed: began.append((arm.name, seed)))
+    train_all(Study("small", arms, seeds=(0, 1), scores=()), jobs=1)
+    assert began == [(name, seed) for name in ("first", "second", "third") for seed in (0, 1)]
+    with pytest.raises(ValueError, match="no arm that stands before it"):
+        Study("small", (arms[1], arms[0]), seeds=(0,), scores=())
 
 
 def test_nothing_finished_is_nothing_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

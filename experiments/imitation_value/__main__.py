@@ -10,12 +10,12 @@ STUDY = Study(
         Arm("half imitation", ("experiment=imitation_value_teacher",)),
         Arm(
             "half imitation, half ppo",
-            ("experiment=imitation_value", "algo.total_steps=20480", *OUTCOME),
+            ("experiment=imitation_value", "algo.total_steps=524288", *OUTCOME),
             starts_from="half imitation",
         ),
-        Arm("imitation", ("experiment=imitation_value_teacher", "algo.total_steps=40960")),
+        Arm("imitation", ("experiment=imitation_value_teacher", "algo.total_steps=1048576")),
     ),
-    seeds=(0, 1),
+    seeds=(0, 1, 2),
     scores=("trained",),
 )
 

@@ -4,6 +4,7 @@ STUDY = Study(
     "mine_head",
     arms=(
         Arm("weight 0", ("experiment=mine_head", "algo.losses.aux_mine_weight=0.0")),
+        Arm("weight 0.1", ("experiment=mine_head", "algo.losses.aux_mine_weight=0.1")),
         Arm("weight 1", ("experiment=mine_head",)),
     ),
     seeds=(0, 1, 2),
