@@ -133,31 +133,10 @@ def examine(
 def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> tuple[int, float]:
     """The same for a position whose `known` was propagated already."""
     f = e.frontier
-    boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
-    components = order_boxes(boxes, f)
-    hidden_mines = mines - known_mines
-    if hidden_mines < 0:
-        return INCONSISTENT, 0.0
-    most, scale = 0, 0.0
-    e.first[0], e.value[0] = 0, 0
-    for c in range(components):
-        e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
-        end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
-        if end < 0:
-            return TOO_WIDE, 0.0
-        if end == e.sweep.layer[f.start[c + 1] + c]:
-            return INCONSISTENT, 0.0
-        e.first[c + 1] = end
-        e.value[c + 1] = e.value[c] + (end - e.first[c]) * e.width[c]
-        most = min(hidden_mines, most + e.width[c] - 1)
-        scale += log_scale
-    later = np.zeros((components + 1, most + 1))  # ways to complete components c.. and the unseen, by mines used before
-    scale += spread_unseen(later[components], unseen, hidden_mines)
-    for c in range(components - 1, -1, -1):
-        scale += spread_component(e, c, later[c + 1], later[c])
-    if later[0, 0] == 0.0:
-        return INCONSISTENT, 0.0
-    elsewhere = weigh(e, components, later, unseen, hidden_mines)
+    status, unseen, hidden_mines, later, scale = count_ways(visible, known, mines, e)
+    if status != CONSISTENT:
+        return status, 0.0
+    elsewhere = weigh(e, later, unseen, hidden_mines)
     for cell in range(visible.size):
         if visible[cell] >= 0 or known[cell] == SAFE:
             probability[cell] = 0.0
@@ -166,6 +145,41 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
         else:
             probability[cell] = elsewhere if f.box_of[cell] < 0 else e.chance[f.box_of[cell]]
     return CONSISTENT, scale + np.log(later[0, 0])
+
+
+@kernel
+def count_ways(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine
+) -> tuple[int, int, int, np.ndarray, float]:
+    """Sweep every component. Returns a status, the unseen cells, the mines not known, and the ways to go on.
+
+    These are (components + 1, ...), in row c the ways to complete the components from c on and the unseen cells, by the
+    mines used before; last comes the logarithm that they were divided by.
+    """
+    f = e.frontier
+    boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
+    components = order_boxes(boxes, f)
+    hidden_mines = mines - known_mines
+    if hidden_mines < 0:
+        return INCONSISTENT, unseen, hidden_mines, np.zeros((1, 1)), 0.0
+    most, scale = 0, 0.0
+    e.first[0], e.value[0] = 0, 0
+    for c in range(components):
+        e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
+        end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
+        if end < 0:
+            return TOO_WIDE, unseen, hidden_mines, np.zeros((1, 1)), 0.0
+        if end == e.sweep.layer[f.start[c + 1] + c]:
+            return INCONSISTENT, unseen, hidden_mines, np.zeros((1, 1)), 0.0
+        e.first[c + 1] = end
+        e.value[c + 1] = e.value[c] + (end - e.first[c]) * e.width[c]
+        most = min(hidden_mines, most + e.width[c] - 1)
+        scale += log_scale
+    later = np.zeros((components + 1, most + 1))
+    scale += spread_unseen(later[components], unseen, hidden_mines)
+    for c in range(components - 1, -1, -1):
+        scale += spread_component(e, c, later[c + 1], later[c])
+    return CONSISTENT if later[0, 0] > 0.0 else INCONSISTENT, unseen, hidden_mines, later, scale
 
 
 @kernel
@@ -218,8 +232,9 @@ def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -
 
 
 @kernel
-def weigh(e: Engine, components: int, later: np.ndarray, unseen: int, mines: int) -> float:
+def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
     """Fill in the chances of all boxes; returns that of an unseen cell."""
+    components = later.shape[0] - 1
     earlier = np.zeros(later.shape[1])  # ways to complete the components so far, by mines used
     earlier[0] = 1.0
     reach = 1  # earlier[reach:] is empty

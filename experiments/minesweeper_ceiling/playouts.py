@@ -1,0 +1,150 @@
+"""What each of several guesses leads to, by playing the rest of the game on drawn completions."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from src.core.errors import require
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, deal_started, new_boards, reveal, set_mines
+from src.envs.minesweeper.solver.constraints import entry, kernel
+from src.envs.minesweeper.solver.exact import exact_moves, prove
+from src.envs.minesweeper.solver.guess import best_guess, list_guesses
+from src.envs.minesweeper.solver.local import GUESSED, SEARCHED
+from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
+from src.envs.minesweeper.solver.sample import draw_completions
+
+STATES = 1 << 16
+
+
+class Guess(NamedTuple):
+    """A position in which the exact solver guessed."""
+
+    risk: np.ndarray  # (guesses,) mine probability of each; the first is what the solver chose
+    won: np.ndarray  # (guesses, playouts) bool: was this completion won, guessing so?
+
+
+class Played(NamedTuple):
+    """A game of the exact solver."""
+
+    won: bool
+    beyond_help: bool  # lost in an ending that was searched to its end: nobody who came there could have won more
+    guesses: int
+    looked: list[Guess]
+
+
+class Player:
+    """Plays games of the exact solver and, wherever it guesses, what else could have been guessed."""
+
+    def __init__(self, rows: int, cols: int, mines: int, candidates: int, playouts: int) -> None:
+        self.mines, self.candidates, self.playouts = mines, candidates, playouts
+        self.engine = make_engine((rows, cols), STATES)
+        self.game, self.rest = new_boards(1, rows, cols, True), new_boards(1, rows, cols, True)
+
+    def play(self, seed: int, look: bool) -> Played | None:
+        """`look` into every guess, or just count them; None, rarely, where a position is too wide for the engine."""
+        random = np.random.default_rng(seed)
+        self.game.games[0]["random"] = random.integers(2**64, dtype=np.uint64)
+        begin(self.game, self.mines)
+        cells = self.game.visible.shape[1]
+        known, risk, moves = np.zeros(cells, np.int8), np.zeros(cells), np.zeros(cells, np.int32)
+        looked: list[Guess] = []
+        guesses, why = 0, GUESSED
+        while self.game.games[0]["status"] == PLAYING:
+            position = self.game.visible[0].copy()
+            status, count, why, log_completions = prove(position, known, self.mines, self.engine, risk, moves)
+            if status != CONSISTENT:
+                return None
+            if why == GUESSED:
+                guesses += 1
+                choices = list_choices(position, known, self.mines, self.engine, risk, log_completions)
+                if look:
+                    looked.append(self._look(position, known, risk, choices[: self.candidates + 1], random))
+                moves[0], count = choices[0], 1
+            reveal_each(self.game, moves[:count])
+        won = self.game.games[0]["status"] == WON
+        return Played(won, not won and why == SEARCHED, guesses, looked)
+
+    def _look(
+        self,
+        position: np.ndarray,
+        known: np.ndarray,
+        risk: np.ndarray,
+        choices: np.ndarray,
+        random: np.random.Generator,
+    ) -> Guess:
+        """All guesses are played on the same completions, so that they differ by the guess alone."""
+        mined = np.zeros((self.playouts, position.size), np.bool_)
+        status = draw_completions(position, known, self.mines, self.engine, random, mined)
+        require(status == CONSISTENT, "a position that was counted a moment ago has no completions")
+        won = np.zeros((choices.size, self.playouts), np.bool_)
+        play_on(self.rest, self.engine, position, self.mines, choices, mined, won)
+        return Guess(risk[choices], won)
+
+
+@entry
+def begin(boards: Boards, mines: int) -> None:
+    deal_started(boards, 0, mines, mines)
+
+
+@entry
+def reveal_each(boards: Boards, cells: np.ndarray) -> None:
+    for cell in cells:
+        if boards.visible[0, cell] < 0 and boards.games[0].status == PLAYING:
+            reveal(boards, 0, cell)
+
+
+@entry
+def list_choices(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, log_completions: float
+) -> np.ndarray:
+    """What the solver guesses, then the other guesses that it looked at, the most promising first."""
+    others = list_guesses(visible, e, risk)
+    choice = best_guess(visible, known, mines, e, risk, log_completions)
+    return np.concatenate((np.array([choice]), others[others != choice]))
+
+
+@entry
+def play_on(
+    boards: Boards,
+    e: Engine,
+    position: np.ndarray,
+    mines: int,
+    choices: np.ndarray,
+    mined: np.ndarray,
+    won: np.ndarray,
+) -> None:
+    """Play every completion from every guess to the end, as the exact solver does."""
+    known, risk, moves = np.zeros(position.size, np.int8), np.zeros(position.size), np.zeros(position.size, np.int32)
+    for completion in range(mined.shape[0]):
+        for choice in range(choices.size):
+            won[choice, completion] = not mined[completion, choices[choice]] and wins(
+                boards, e, position, mines, choices[choice], mined[completion], known, risk, moves
+            )
+
+
+@kernel
+def wins(
+    boards: Boards,
+    e: Engine,
+    position: np.ndarray,
+    mines: int,
+    guess: int,
+    mined: np.ndarray,
+    known: np.ndarray,
+    risk: np.ndarray,
+    moves: np.ndarray,
+) -> bool:
+    deal(boards, 0, mines, mines)
+    set_mines(boards, 0, np.flatnonzero(mined))
+    for cell in range(position.size):
+        boards.visible[0, cell] = position[cell]
+        boards.games[0].safe_left -= position[cell] >= 0
+    reveal(boards, 0, guess)
+    while boards.games[0].status == PLAYING:
+        status, count, _ = exact_moves(boards.visible[0], known, mines, e, risk, moves)
+        if status != CONSISTENT or count == 0:  # too wide for the engine, which is rare enough to count as lost
+            return False
+        for k in range(count):
+            if boards.visible[0, moves[k]] < 0:
+                reveal(boards, 0, moves[k])
+    return boards.games[0].status == WON

@@ -1,0 +1,108 @@
+"""Drawing completions: placements of the mines that agree with a position, every one of them as likely.
+
+How many mines a component holds is drawn first, weighed by the ways to complete the rest; then its boxes are gone
+through backwards, from the state in which no witness lacks anything, each step weighed by the ways to come there.
+"""
+
+import numpy as np
+
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, entry, kernel
+from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, count_ways
+from src.envs.minesweeper.solver.sweep import CHOOSE
+
+
+@entry
+def draw_completions(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, random: np.random.Generator, mined: np.ndarray
+) -> int:
+    """Fill in `mined` (completions, cells) bool for a position whose `known` was propagated; returns a status."""
+    status, _, hidden_mines, later, _ = count_ways(visible, known, mines, e)
+    if status != CONSISTENT:
+        return status
+    for completion in range(mined.shape[0]):
+        board = mined[completion]
+        for cell in range(visible.size):
+            board[cell] = visible[cell] < 0 and known[cell] == MINE
+        used = 0
+        for c in range(later.shape[0] - 1):
+            here = draw_mines(e, c, later[c + 1], used, random)
+            draw_boxes(visible, known, e, c, here, random, board)
+            used += here
+        place(visible, known, e.frontier.box_of, -1, hidden_mines - used, random, board)
+    return status
+
+
+@kernel
+def draw_mines(e: Engine, c: int, after: np.ndarray, used: int, random: np.random.Generator) -> int:
+    """How many mines component `c` holds, if those before it hold `used`; `after` are the ways to complete the rest."""
+    solved, most = e.value[c + 1] - e.width[c], min(e.width[c], after.size - used)
+    total = 0.0
+    for m in range(most):
+        total += e.sweep.ways[solved + m] * after[used + m]
+    chance, drawn = random.random() * total, -1
+    for m in range(most):
+        weight = e.sweep.ways[solved + m] * after[used + m]
+        if weight > 0.0 and chance >= 0.0:
+            drawn = m
+            chance -= weight
+    return drawn
+
+
+@kernel
+def draw_boxes(
+    visible: np.ndarray,
+    known: np.ndarray,
+    e: Engine,
+    c: int,
+    mines: int,
+    random: np.random.Generator,
+    board: np.ndarray,
+) -> None:
+    """Share out the mines of component `c` among its boxes, from the last to the first."""
+    f, s, state = e.frontier, e.sweep, e.first[c + 1] - 1
+    for position in range(f.start[c + 1] - 1, f.start[c] - 1, -1):
+        box, begin, end = f.order[position], s.layer[position + c], s.layer[position + c + 1]
+        total = 0.0
+        for i in range(begin, end):
+            for k in range(min(f.box_size[box], mines) + 1):
+                total += ways_through(e, c, box, i, k, mines, state)
+        chance, source, here = random.random() * total, -1, -1
+        for i in range(begin, end):
+            for k in range(min(f.box_size[box], mines) + 1):
+                weight = ways_through(e, c, box, i, k, mines, state)
+                if weight > 0.0 and chance >= 0.0:
+                    source, here = i, k
+                    chance -= weight
+        place(visible, known, f.box_of, box, here, random, board)
+        state, mines = source, mines - here
+
+
+@kernel
+def ways_through(e: Engine, c: int, box: int, i: int, k: int, mines: int, state: int) -> float:
+    """The ways to come to `state` with so many mines by way of state `i` and `k` mines in the box."""
+    s = e.sweep
+    if s.follow[i, k] != state or not s.low[i] <= mines - k <= s.high[i]:
+        return 0.0
+    return CHOOSE[e.frontier.box_size[box], k] * s.ways[e.value[c] + (i - e.first[c]) * e.width[c] + mines - k]
+
+
+@kernel
+def place(
+    visible: np.ndarray,
+    known: np.ndarray,
+    box_of: np.ndarray,
+    box: int,
+    mines: int,
+    random: np.random.Generator,
+    board: np.ndarray,
+) -> None:
+    """Put the mines of a box, or with -1 those that no number sees, on as many of its cells."""
+    left = 0
+    for cell in range(visible.size):
+        left += visible[cell] < 0 and known[cell] == UNKNOWN and box_of[cell] == box
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN and box_of[cell] == box:
+            if random.random() * left < mines:
+                board[cell] = True
+                mines -= 1
+            left -= 1
