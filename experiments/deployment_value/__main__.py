@@ -1,10 +1,10 @@
 """What deployment is worth: the same network fights on both sides, one places its units by itself, the other as told.
 
-    python -m experiments.deployment_value.measure [--games 2000] [--jobs 2]
+    python -m experiments.deployment_value [--games 2000] [--jobs 2]
 
 Every cell is one call of src.evaluate with seats swapped after each game, kept as JSON in results/ under the digest of
-the weights that played; one that is there already is not played again unless --again is said. The table is printed at
-the end. The bots are the second half of it.
+the weights that played; one that is there already is not played again unless --again is said. The table is printed and
+written to table.md at the end. The bots are the second half of it.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from src.core.files import write_atomic
 
 HERE = Path("experiments/deployment_value")
 ENVS = ("deployment", "deployment_mirror")
@@ -64,9 +66,10 @@ def main() -> None:
     cells = [(env, name, overrides) for env in options.envs for name, overrides in opponents(HERE / env).items()]
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(lambda one: play(one[0], one[1], one[2], options.games, options.seed, options.again), cells))
-    print("| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|")
-    for env, name, _ in cells:
-        print(row(env, name, options.games, options.seed))
+    head = "| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|"
+    text = "\n".join([head, *(row(env, name, options.games, options.seed) for env, name, _ in cells)]) + "\n"
+    write_atomic(HERE / "table.md", text)
+    print(text)
 
 
 if __name__ == "__main__":
