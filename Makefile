@@ -37,7 +37,7 @@ format: $(VENV)/installed-dev  ## Mend what lint can mend by itself
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
 
-bench: $(VENV)/installed  ## Measure ours beside the peers and beside the last time, some minutes
+bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the last time, some minutes
 	$(BIN)/python -m experiments.bench
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
@@ -63,3 +63,6 @@ $(VENV)/installed-web: $(VENV)/installed
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard]'
 	touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(PIP) --editable '.[bench]' && touch $@ || echo "the peers cannot be installed here: ours is measured alone"

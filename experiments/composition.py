@@ -1,12 +1,25 @@
 """What the commands compose, for experiments that do without them."""
 
+from typing import Any
+
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
 
-from src.compose import CONF
+from src import schema
+from src.compose import CONF, checked, resolved
 
 
-def composed(command: str, *overrides: str) -> DictConfig:
+def composed(command: str, *overrides: str, with_hydra: bool = False) -> DictConfig:
     """The configuration of `python -m src.<command> <overrides>`."""
     with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        return compose(command, list(overrides))
+        return compose(command, list(overrides), return_hydra_config=with_hydra)
+
+
+def kept_by_train(*overrides: str) -> dict[str, Any]:
+    """What src.train keeps with a run of these overrides, in plain values."""
+    cfg = composed("train", *overrides, with_hydra=True)
+    HydraConfig.instance().set_config(cfg)  # from which it tells what was chosen
+    own = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
+    assert isinstance(own, DictConfig)
+    return resolved(checked(own, schema.Train))

@@ -14,10 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from experiments.composition import kept_by_train
 from experiments.study_report import Outcome, draw, table
+from src.core.errors import LabError
 from src.core.files import write_atomic
+from src.core.run import is_finished
 
 RUNS = Path("outputs/studies")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # so that arms compare and sums have one order
@@ -57,15 +58,24 @@ def overrides(study: Study, arm: Arm, seed: int) -> list[str]:
     return [*arm.overrides, *start, f"seed={seed}", "logger=csv"]
 
 
+def is_trained(study: Study, arm: Arm, seed: int) -> bool:
+    """Whether its run came to its end; one that was composed otherwise, by the study or by conf/, is refused."""
+    directory = study.directory(arm.name, seed)
+    if not (directory / "config.yaml").exists():
+        return False
+    config = kept_by_train(*overrides(study, arm, seed))
+    try:
+        return is_finished(directory, config)
+    except LabError as error:
+        reason = f"{directory} holds a run of other values than the study now has: remove it to run it anew"
+        raise SystemExit(reason) from error
+
+
 def train(study: Study, arm: Arm, seed: int) -> None:
-    directory, wanted = study.directory(arm.name, seed), overrides(study, arm, seed)
-    notes = directory / ".hydra" / "overrides.yaml"
-    if notes.exists() and yaml.safe_load(notes.read_text()) != wanted:
-        raise SystemExit(f"{directory} holds a run of other values than the study now has: remove it to run it anew")
-    if (directory / "eval.json").exists():
-        return
+    directory = study.directory(arm.name, seed)
     begun = (directory / "config.yaml").exists()
-    how = [f"resume={directory}", "logger=csv"] if begun else [*wanted, f"hydra.run.dir={directory}"]
+    new = [*overrides(study, arm, seed), f"hydra.run.dir={directory}"]
+    how = [f"resume={directory}", "logger=csv"] if begun else new
     print(f"{arm.name}, seed {seed}", flush=True)
     command, environment = [sys.executable, "-m", "src.train", *how], os.environ | ONE_THREAD
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -75,11 +85,13 @@ def train(study: Study, arm: Arm, seed: int) -> None:
 
 def train_all(study: Study, jobs: int) -> None:
     """Every arm of every seed, `jobs` at a time; an arm that starts from another waits until that is trained."""
+    runs = [(arm, seed) for seed in study.seeds for arm in study.arms]
+    missing = [run for run in runs if not is_trained(study, *run)]  # first of all, so that a refusal changes nothing
     left = list(study.arms)
     with ThreadPoolExecutor(jobs) as pool:
         while left:
             ready = [arm for arm in left if arm.starts_from not in {other.name for other in left}]
-            list(pool.map(lambda pair: train(study, *pair), [(arm, seed) for seed in study.seeds for arm in ready]))
+            list(pool.map(lambda run: train(study, *run), [run for run in missing if run[0] in ready]))
             left = [arm for arm in left if arm not in ready]
 
 

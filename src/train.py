@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
-from src.core.cli import SWEEP_DIRECTORY, launch, quoted
+from src.core.cli import SWEEP_DIRECTORY, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,8 @@ def sweep_name() -> str | None:
 
 def arrange(arguments: list[str]) -> list[str]:
     """Of the ranks that learn together only the first has a directory of its own."""
+    refuse_showing_many(arguments)
+    arguments = in_our_words(arguments)
     if any(argument.startswith(SWEEP_DIRECTORY) for argument in arguments):
         from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
 

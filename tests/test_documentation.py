@@ -1,36 +1,77 @@
-"""What the pages tell users to type is what the commands take."""
+"""What the pages tell users to type is what the commands take, and what is generated is up to date."""
 
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from src.compose import CONF
-from tests.test_sweep import need
+from src import schema
+from src.compose import CONF, checked
+from src.core.cli import in_our_words
+from src.evaluate import spell_out_opponent
+from tests.lab import ROOT
+from tests.test_compositions import composed
+from tests.test_sweep import PLUGINS, need
 
-COMMANDS = re.findall(r"^(?:python|torchrun .*?) -m src\.train (.*)$", (CONF / "README.md").read_text(), re.MULTILINE)
-FLAGS = {"-m", "--cfg", "job"}
+PAGES = [
+    ROOT / "README.md",
+    CONF / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "src/envs").glob("*/README.md")),
+    *sorted((ROOT / "experiments").rglob("README.md")),
+]
+COMMAND = re.compile(r"^(?:\S+=\S+ )*\S*(?:python|torchrun .*?) -m src\.(\w+)(?![\w.])(.*)$", re.MULTILINE)
+FLAGS = {"-m", "--cfg", "job", "hydra"}
+SCHEMAS: dict[str, Any] = {
+    "train": schema.Train,
+    "evaluate": schema.Evaluate,
+    "engine": schema.Engine,
+    "play": schema.Play,
+    "play_local": schema.PlayLocal,
+}
+REWRITES = {"train": in_our_words, "evaluate": spell_out_opponent}
 
 
-def test_the_page_has_commands():
-    assert len(COMMANDS) >= 14
+def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each command in the fenced blocks, and its words; a placeholder such as <run dir> stands for some path."""
+    for block in page.read_text().split("```")[1::2]:
+        for name, rest in COMMAND.findall(block.replace("\\\n", " ")):
+            words = shlex.split(re.sub(r"<[^>]*>", "some/path", rest), comments=True)
+            if "..." not in words:
+                yield name, [word for word in words if word not in FLAGS]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_configuration_page_composes(command: str):
-    for plugin, extra in (("hydra_optuna_sweeper", "sweep"), ("hydra_ray_launcher", "ray")):
+SHOWN = [(name, words) for page in PAGES for name, words in commands(page)]
+COMPOSED = sorted({(name, tuple(words)) for name, words in SHOWN if name in SCHEMAS})
+
+
+def test_commands_are_found_on_the_pages():
+    assert len(list(commands(CONF / "README.md"))) >= 15
+    assert len(list(commands(ROOT / "README.md"))) >= 19
+    assert [name for name, _ in SHOWN if name not in {*SCHEMAS, "sweep"}] == []
+    assert {name for name, _ in SHOWN} >= {"train", "evaluate", "engine", "play", "play_local", "sweep"}
+    assert all(len(words) == 1 for name, words in SHOWN if name == "sweep"), "it takes a directory and nothing else"
+
+
+@pytest.mark.parametrize(("name", "words"), COMPOSED, ids=[shlex.join([name, *words]) for name, words in COMPOSED])
+def test_a_command_of_a_page_composes(name: str, words: tuple[str, ...]):
+    for plugin, extra in PLUGINS:
         need(plugin, extra)
-    words = [word for word in shlex.split(command, comments=True) if word not in FLAGS]
-    overrides = OverridesParser.create().parse_overrides(words)
-    settled = [str(override.input_line) for override in overrides if not override.is_sweep_override()]
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("train", settled, return_hydra_config=True)
-    for override in overrides:
-        if override.is_sweep_override():
-            assert OmegaConf.select(cfg, override.key_or_group) is not None, override.input_line
+    rewritten = REWRITES.get(name, list)(list(words))
+    overrides = OverridesParser.create().parse_overrides(rewritten)
+    swept = [override for override in overrides if override.is_sweep_override()]
+    settled = [str(override.input_line) for override in overrides if override not in swept]
+    cfg = composed(*settled, config=name)
+    assert swept == [] or name == "train"
+    assert [override.input_line for override in swept if OmegaConf.select(cfg, override.key_or_group) is None] == []
+    checked(cfg, SCHEMAS[name], unused=("opponent",))
 
 
 def test_every_group_is_on_the_page():
@@ -38,3 +79,25 @@ def test_every_group_is_on_the_page():
     groups = {path.name for path in CONF.iterdir() if path.is_dir() and path.name not in ("hydra", "__pycache__")}
     parts = {"net", "teacher"}  # of algo
     assert [group for group in groups - parts if f"| `{group}` |" not in page] == []
+
+
+def test_the_page_of_metrics_is_what_the_code_says():
+    page = ROOT / "src/core/METRICS.md"
+    first = page.read_text().splitlines()[0]
+    assert "python -m src.core.metrics > src/core/METRICS.md" in first
+    done = subprocess.run([sys.executable, "-m", "src.core.metrics"], cwd=ROOT, capture_output=True, text=True)
+    assert page.read_text() == done.stdout, first
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page: Path):
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+        path = page.parent / target if target else page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as the viewers of Markdown name them in addresses."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

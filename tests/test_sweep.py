@@ -16,8 +16,9 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from src.compose import CONF
-from src.core import checkpoint, sweep
+from src.core import checkpoint, cli, sweep
 from src.core.arena import wilson_interval
+from src.core.errors import LabError
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
 
@@ -25,6 +26,12 @@ pytestmark = pytest.mark.slow
 
 QUICK = ("algo.episodes=600", "algo.eval_every=200", "evaluation.episodes=40", "logger=csv")
 SWEEP = "hydra.sweep.dir=sweep"
+PLUGINS = (
+    ("hydra_optuna_sweeper", "sweep"),
+    ("hydra_joblib_launcher", "sweep"),
+    ("hydra_ray_launcher", "ray"),
+    ("hydra_submitit_launcher", "slurm"),
+)
 
 
 def need(plugin: str, extra: str) -> None:
@@ -233,6 +240,51 @@ def test_every_search_varies_what_there_is(search: str):
     unknown = object()
     for key in cfg.hydra.sweeper.params or {}:
         assert OmegaConf.select(cfg, key, default=unknown) is not unknown, key
+
+
+def hydra_part(*arguments: str) -> tuple[Any, ...]:
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("train", cli.in_our_words(list(arguments)), return_hydra_config=True)
+    return tuple(OmegaConf.to_container(cfg.hydra[key], resolve=False) for key in ("sweeper", "launcher"))
+
+
+@pytest.mark.parametrize(("theirs", "ours"), cli.OURS.items())
+def test_both_spellings_of_a_sweeper_or_launcher_mean_the_same(theirs: str, ours: str):
+    for plugin, extra in PLUGINS:
+        need(plugin, extra)
+    wanted = hydra_part(ours)
+    assert hydra_part(theirs) == wanted
+    assert hydra_part(theirs, ours) == wanted
+
+
+def test_every_launcher_and_the_search_can_be_named_as_hydra_does():
+    assert hydra_part("hydra/sweeper=optuna")[0]["direction"] == "maximize"
+    assert hydra_part("hydra/sweeper=optuna", "hparams_search=minesweeper_ppo")[0]["n_trials"] == 30
+    launchers = {f"launcher={path.stem}" for path in (CONF / "launcher").glob("*.yaml")}
+    assert launchers | {"hparams_search=optuna"} == set(cli.OURS.values())
+
+
+def test_the_command_to_go_on_with_is_in_our_words(lab: Lab):
+    search = ("hydra/sweeper=optuna", "algo.epsilon=choice(0.1, 0.3)", "hydra.sweeper.n_trials=1", *QUICK, SWEEP)
+    need("hydra_optuna_sweeper", "sweep")
+    assert lab.run("train", "-m", *search).returncode == 0
+    assert "hparams_search=optuna" in (lab.folder / "sweep/command.txt").read_text()
+    done = lab.run("train", "-m", *search)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("flags", [("--cfg", "hydra"), ("--cfg=job",), ("-c", "job"), ("--info",)])
+def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
+    with pytest.raises(LabError, match="tells of one run: leave out -m, and give one value"):
+        cli.refuse_showing_many(["-m", "seed=1,2", *flags])
+    cli.refuse_showing_many(["seed=1", *flags])
+
+
+def test_a_sweep_to_be_shown_is_told_in_a_sentence(lab: Lab):
+    done = lab.run("train", "-m", "seed=1,2", "--cfg", "hydra")
+    assert done.returncode != 0
+    assert done.stderr.startswith("error: --cfg tells of one run")
+    assert list(lab.folder.iterdir()) == []
 
 
 def test_a_launcher_that_is_not_installed_is_told_with_its_extra(lab: Lab):

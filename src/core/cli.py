@@ -5,9 +5,18 @@ import sys
 from collections.abc import Callable, Iterator
 
 from src.core import ranks
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
+MULTIRUN = {"-m", "--multirun"}
+SHOWS = {"--cfg", "-c", "--info", "-i"}  # flags by which Hydra tells what would run
+OURS = {  # Hydra's words for what conf/ sets up with values of its own
+    "hydra/sweeper=optuna": "hparams_search=optuna",
+    "hydra/launcher=joblib": "launcher=joblib",
+    "hydra/launcher=ray": "launcher=ray",
+    "hydra/launcher=submitit_local": "launcher=submitit_local",
+    "hydra/launcher=submitit_slurm": "launcher=slurm",
+}
 
 
 def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]] = lambda arguments: arguments) -> None:
@@ -45,9 +54,23 @@ def quoted(text: str) -> str:
 
 
 def refuse_multirun(arguments: list[str]) -> list[str]:
-    if {"-m", "--multirun"} & set(arguments):
-        raise LabError("this command does one thing at a time: leave out -m and call it once for each")
+    require(
+        not MULTIRUN & set(arguments), "this command does one thing at a time: leave out -m and call it once for each"
+    )
     return arguments
+
+
+def refuse_showing_many(arguments: list[str]) -> None:
+    shows = [flag for flag in (argument.split("=")[0] for argument in arguments) if flag in SHOWS]
+    one = not shows or not MULTIRUN & set(arguments)
+    require(one, f"{' '.join(shows)} tells of one run: leave out -m, and give one value where several are tried")
+
+
+def in_our_words(arguments: list[str]) -> list[str]:
+    """Hydra's own sweeper would minimise and its launchers know nothing of our jobs, so both spellings mean ours."""
+    groups = {argument.split("=")[0] for argument in arguments}
+    meant = ((argument, OURS.get(argument, argument)) for argument in arguments)
+    return [given if ours.split("=")[0] in groups else ours for given, ours in meant]
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
