@@ -40,7 +40,7 @@ class Run:
 
     def __enter__(self) -> "Run":
         try:
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=0.1)  # a page that asks whether somebody trains here holds it for an instant
         except Timeout:
             raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:

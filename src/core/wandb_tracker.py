@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from src.core.errors import require
+from src.core.files import write_atomic
 from src.core.runlog import forgiven
 
 log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
+ADDRESS = "wandb_url.txt"  # in the run's directory: where it is to be seen
 BEST_OF = ("eval/score", "eval/win_rate", "train/win_rate")  # whose highest value a summary holds beside the last
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 
@@ -71,6 +73,8 @@ class WandbTracker:
         self._run.define_metric("*", step_metric="step")
         for name in BEST_OF:
             self._run.define_metric(name, step_metric="step", summary="max,last")
+        if mode == "online" and self._run.url:
+            write_atomic(directory / ADDRESS, f"{self._run.url}\n")
 
     def _picture(self, name: str, path: Path) -> None:
         import wandb

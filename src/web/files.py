@@ -3,16 +3,19 @@
 import csv
 import json
 import math
-import re
+import struct
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
 import yaml
+from filelock import FileLock, Timeout
 
 from src.core.errors import LabError, require
+from src.core.wandb_tracker import ADDRESS
 
 MOST_TEXT = 1 << 20  # bytes of a configuration or a result
 MOST_METRICS = 1 << 28
@@ -197,12 +200,41 @@ def pictures(run: RunPath) -> list[str]:
     return found[:MOST_PICTURES]
 
 
-def wandb_address(run: RunPath, config: dict[str, Any]) -> str | None:
-    """Where an uploaded run is to be seen, as far as its directory tells: offline runs are called offline-run-..."""
-    logger = config.get("logger")
-    tracker = logger.get("tracker") if isinstance(logger, dict) else None
-    online = [found for path in sorted(run.path.glob("wandb/run-*")) if (found := re.search(r"-(\w+)$", path.name))]
-    if not isinstance(tracker, dict) or not tracker.get("entity") or not tracker.get("project") or not online:
+def picture_size(run: RunPath, name: str) -> tuple[int, int] | None:
+    """Width and height as the head of a PNG file tells them; None where it does not."""
+    try:
+        with (run.path / name).open("rb") as file:
+            head = file.read(24)
+    except OSError:
         return None
-    entity, project = quote(str(tracker["entity"]), safe=""), quote(str(tracker["project"]), safe="")
-    return f"https://wandb.ai/{entity}/{project}/runs/{online[-1][1]}"
+    if len(head) < 24 or not head.startswith(b"\x89PNG"):
+        return None
+    width, height = struct.unpack(">II", head[16:])
+    return (width, height) if width and height else None
+
+
+def wandb_address(run: RunPath) -> str | None:
+    """Where a tracked run is to be seen, as its tracker has noted; runs that were never online have no such note."""
+    text = (content(run, ADDRESS, MOST_TEXT) or b"").decode(errors="replace").strip()
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    return text if parts.scheme == "https" and parts.netloc else None
+
+
+_ASKING = threading.Lock()  # two pages that ask at once would take each other for a training
+
+
+def is_training(run: RunPath) -> bool:
+    """Whether a process holds the lock of the run. It is tried for an instant, and not made where there is none."""
+    path = run.path / ".lock"
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with _ASKING, FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # it is gone by now, or not ours to open
+        return False

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.web.browser import Browser
@@ -138,9 +139,8 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     ended = browser.text(part("headline"))
     assert top(browser) == at_first
-    for words in (".dp-status b", ".dp-headline"):
-        browser.script("document.querySelector(arguments[0]).textContent = 'a long name '.repeat(20)", words)
-        assert top(browser) == at_first
+    browser.script("document.querySelector('.dp-headline').textContent = 'a long name '.repeat(20)")
+    assert top(browser) == at_first
     browser.script("document.querySelector('.dp-headline').textContent = arguments[0]", ended)
     assert browser.all(".dp-log .die"), "dice are told"
 
@@ -165,6 +165,8 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     watched = "seed=3&player_1=greedy&placement_1=back_line&player_2=random&order=alternated_p1_start"
     open_board(browser, watched)
     first = browser.tab
+    for name in ("confirm", "undo", "rest", "pass"):
+        assert browser.find(part(name)).get_attribute("disabled"), f"agents need no {name}"
     browser.press(" ")
     wait_moment(browser, "1 / 1")
     browser.click(part("step"))
@@ -187,6 +189,25 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     browser.click(part("start"))
     browser.until(lambda: "scenario=siege" in browser.driver.current_url, "the address of the new game")
     browser.wait_text(part("roster-1"), "10 of 10 to deploy")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_in_the_line_above_the_board_is_cut(browser: Browser, width: int):
+    browser.resize(width, 900)
+    open_board(browser, "seed=1")
+    cut = """return [...document.querySelectorAll('.dp-status *, .dp-headline')]
+        .filter(e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX !== 'visible').length"""
+    assert browser.script(cut) == 0
+    assert "human" in browser.text(".dp-status .p1 small")
+    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_board_that_is_zoomed_in_shows_the_legal_hexes(browser: Browser):
+    browser.resize(400, 800)
+    open_board(browser, "seed=1")
+    browser.click(part("zoom"))
+    scrolled = "const board = document.querySelector('.dp-board'); return [board.scrollLeft > 0, board.scrollTop > 0]"
+    browser.until(lambda: browser.script(scrolled) == [True, True], "the zone of player 1, which is below")
 
 
 def test_an_address_that_means_nothing_is_told(browser: Browser):

@@ -190,6 +190,8 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     browser.wait_text(".ms-left", "9")
     browser.right_click("[data-id=cell-0]")
     browser.until(lambda: cells(browser)[0] == "hidden", "no flag")
+    browser.wait_text(".advice", "The first reveal is safe wherever it is")
+    assert not odds(browser)
     browser.click("[data-id=cell-27]")
     browser.wait_text(".headline", "Sweeping")
     while "Swept" not in browser.text(".headline"):

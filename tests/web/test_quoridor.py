@@ -154,7 +154,7 @@ def test_a_verdict_is_told_from_the_side_of_player_1():
     why = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
     first, second = panels.judged(why, 0), panels.judged(why, 1)
     assert first.share + second.share == pytest.approx(1)
-    assert (first.words, second.words) == ("Player 2 is ahead (13)", "Player 1 is ahead (13)")
+    assert (first.words, second.words) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
     assert panels.judged(why | {"score": "win-in-3"}, 1).share == 0
     assert panels.judged(why | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)

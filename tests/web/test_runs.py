@@ -1,11 +1,12 @@
 """What is read of run directories, without a browser."""
 
 import json
-import os
-import time
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from src.core.errors import LabError
 from src.web import files
@@ -25,6 +26,18 @@ def make_run(folder: Path, name: str, metrics: str = "step,eval/score\n10,0.5\n2
     (path / "config.yaml").write_text(CONFIG)
     (path / "metrics.csv").write_text(metrics)
     return path
+
+
+def a_png() -> bytes:
+    """One white pixel."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\xff")) + chunk(b"IEND", b"")
+    )
 
 
 @pytest.fixture
@@ -103,17 +116,27 @@ def test_a_row_says_what_a_run_is_and_what_became_of_it(outputs: Path):
     index = Index([outputs])
     (row,) = index.rows()
     assert row["changes"] == "algo.epsilon=0.1"
-    assert {"env": "tictactoe", "seed": 3, "step": 20, "score": 0.75, "state": "training"}.items() <= row.items()
-
-    past = time.time() - 3600
-    for name in ("config.yaml", "metrics.csv"):
-        os.utime(path / name, (past, past))
-    assert index.rows()[0]["state"] == "unfinished"
+    assert {"env": "tictactoe", "seed": 3, "step": 20, "score": 0.75, "state": "unfinished"}.items() <= row.items()
 
     tally = {"episodes": 10, "wins": 9, "draws": 1, "losses": 0, "win_rate": 0.9, "win_rate_ci95": [0.6, 0.98]}
     (path / "eval.json").write_text(json.dumps({"scores": {"random": tally}}))
     (row,) = index.rows()
     assert {"win_rate": 0.9, "low": 0.6, "high": 0.98, "state": "finished"}.items() <= row.items()
+
+
+def test_a_run_is_training_as_long_as_its_lock_is_held(outputs: Path):
+    path = make_run(outputs, "run")
+    index = Index([outputs])
+    assert index.rows()[0]["state"] == "unfinished"
+    assert not (path / ".lock").exists(), "asking leaves no lock behind"
+    with FileLock(path / ".lock"):
+        assert index.rows()[0]["state"] == "training"
+    assert index.rows()[0]["state"] == "unfinished"
+    FileLock(path / ".lock").acquire(timeout=0).lock.release()  # asking has let go of it
+    (path / ".lock").unlink()
+    (path / ".lock").symlink_to(outputs / "elsewhere")
+    assert index.rows()[0]["state"] == "unfinished"
+    assert not (outputs / "elsewhere").exists()
 
 
 @pytest.mark.parametrize(
@@ -184,12 +207,26 @@ def test_the_metric_shown_first():
     assert "95% Wilson" in curves.meaning("eval/win_rate_low")
 
 
-def test_an_uploaded_run_has_a_link(outputs: Path):
+@pytest.mark.parametrize(
+    ("note", "address"),
+    [
+        ("https://wandb.ai/lab/board%20games/runs/abc123\n", "https://wandb.ai/lab/board%20games/runs/abc123"),
+        ("http://wandb.ai/lab", None),
+        ("javascript:alert(1)", None),
+        ("https:", None),
+        ("https://[", None),
+        ("", None),
+    ],
+)
+def test_a_run_that_was_online_has_a_link(outputs: Path, note: str, address: str | None):
     path = make_run(outputs, "run")
     run = files.locate([outputs], "outputs/run")
-    config = {"logger": {"tracker": {"entity": "lab", "project": "board games"}}}
-    (path / "wandb" / "offline-run-20260101_000000-abc123").mkdir(parents=True)
-    assert files.wandb_address(run, config) is None
-    (path / "wandb" / "run-20260101_000000-abc123").mkdir()
-    assert files.wandb_address(run, config) == "https://wandb.ai/lab/board%20games/runs/abc123"
-    assert files.wandb_address(run, {"logger": {"tracker": None}}) is None
+    assert files.wandb_address(run) is None
+    (path / "wandb_url.txt").write_text(note)
+    assert files.wandb_address(run) == address
+
+
+@pytest.mark.parametrize(("cut", "size"), [(None, (1, 1)), (20, None), (0, None)])
+def test_the_size_of_a_picture_is_read_from_its_head(outputs: Path, cut: int | None, size: tuple[int, int] | None):
+    (make_run(outputs, "run") / "heat.png").write_bytes(a_png()[:cut])
+    assert files.picture_size(files.locate([outputs], "outputs/run"), "heat.png") == size

@@ -1,7 +1,5 @@
 """The table of runs in a browser."""
 
-import struct
-import zlib
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -10,31 +8,29 @@ from urllib.request import urlopen
 import pytest
 
 from tests.web.browser import Browser
-from tests.web.test_runs import make_run
+from tests.web.test_runs import a_png, make_run
+
+CHART = "const chart = getElement(+document.querySelector('.r-chart').id.slice(1)).chart;"
 
 
 def drawn(browser: Browser) -> list[list[float]]:
     """The values of each curve that has any."""
-    code = """const chart = getElement(+document.querySelector('.r-chart').id.slice(1)).chart;
-    const series = chart && chart.getOption() ? chart.getOption().series : [];
+    code = """const series = chart && chart.getOption() ? chart.getOption().series : [];
     return (series || []).map(line => line.data.map(point => point[1])).filter(line => line.length > 0);"""
-    return browser.script(code)
+    return browser.script(CHART + code)
+
+
+def shifts(browser: Browser) -> float:
+    """How much of the page has moved since it was opened, as browsers measure it: 0 where nothing did."""
+    code = """const done = arguments[0];
+    new PerformanceObserver(list => done(list.getEntries().reduce((sum, one) => sum + one.value, 0)))
+        .observe({type: 'layout-shift', buffered: true});
+    setTimeout(() => done(0), 300);"""
+    return browser.driver.execute_async_script(code)
 
 
 def wait_drawn(browser: Browser, values: list[list[float]]) -> None:
     browser.until(lambda: drawn(browser) == values, f"the curves {values}")
-
-
-def a_png() -> bytes:
-    """One white pixel."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\xff")) + chunk(b"IEND", b"")
-    )
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +48,25 @@ def test_two_runs_are_compared_and_followed_while_they_train(browser: Browser, t
         file.write("30,0.875,0.125\n40,0.9")
     wait_drawn(browser, [[0.5, 0.75], [0.25, 0.5, 0.875]])
     browser.until(lambda: browser.script("return document.querySelector('.r-pictures img').naturalWidth") == 1, "a PNG")
+    (link,) = browser.attributes(".r-pictures a", "href")
+    assert urlopen(browser.address + link).read() == a_png(), "a picture leads to the whole of it"
 
     browser.choose(".r-metric", "train/lr")
     wait_drawn(browser, [[0.5, 0.25, 0.125]])
     browser.until(lambda: "metric=train/lr" in browser.driver.current_url, "the address to follow")
     browser.refresh()
     wait_drawn(browser, [[0.5, 0.25, 0.125]])
+
+
+def test_what_an_address_asks_for_stands_first_and_nothing_jumps(browser: Browser, two_runs: list[Path]):
+    for width in (1280, 400):
+        browser.resize(width, 900)
+        browser.open("/runs?compare=experiments/tictactoe_qlearning")
+        browser.until(lambda: drawn(browser), "a curve")
+        assert "experiments/tictactoe_qlearning" in browser.text(".r-table tbody tr"), "others are newer"
+        assert shifts(browser) < 0.05
+    labels = browser.script(f"{CHART} return [0, 950, 2e5, 1.25e6].map(chart.getOption().xAxis[0].axisLabel.formatter)")
+    assert labels == ["0", "950", "200k", "1.25M"]
 
 
 def test_the_table_is_filtered_and_selected_from(browser: Browser, two_runs: list[Path]):

@@ -9,10 +9,12 @@ import pytest
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import LabError
 from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.symmetry import TRANSFORMS
 from src.web.lab import RunPlace
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import Match, opinion
 from src.web.tictactoe.view import players
+from src.web.tictactoe.words import LOOKED_UP, remark_of
 from tests.web.browser import Browser
 
 GAME = TicTacToe(symmetric=True)
@@ -77,6 +79,19 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     assert watched.moves == [0]
 
 
+def test_every_agent_tells_its_choice_in_a_sentence():
+    table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
+    assert remark_of(table) == "It goes by its table. Looked up turned by 180°, the best move is worth 0."
+    search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
+    assert remark_of(search) == "It sees a win in 3, 3 plies deep in 60 positions: 4 0 8."
+    assert remark_of(search | {"score": "-12"}).startswith("It sees a score of -12,")
+    assert remark_of(AGENT.decide(GAME, "XX.OO....", np.random.default_rng(0)).why).startswith(
+        "It values the position at 1,"
+    )
+    assert remark_of({}) == ""
+    assert LOOKED_UP.keys() == TRANSFORMS.keys()
+
+
 def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
     table, network = (RunPlace(tmp_path / name, f"outputs/{name}", "tictactoe", "any") for name in ("table", "network"))
     table.path.mkdir()
@@ -105,14 +120,15 @@ def play_best(browser: Browser) -> None:
 def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
     browser.open("/tictactoe?o=minimax")
     browser.wait_text(".headline", "Your turn: X")
-    browser.press("1")
+    browser.press("0")
     browser.until(lambda: stones(browser).count("O") == 1, "the answer")
     browser.click("[data-id=cell-0]")
-    browser.wait_told("not a legal move")
+    browser.wait_told("0 is not a legal move")
+    assert browser.attributes("[data-id=cell-0]", "aria-label") == ["cell 0, X"], "a cell is called as the engine does"
     browser.click(".undo")
     browser.until(lambda: stones(browser) == "." * 9, "the empty board")
     browser.choose(".choose-values", "Q-table experiments/tictactoe_qlearning")
-    browser.wait_text(".account", "rule greedy")
+    browser.wait_text(".account", "It goes by its table.")
     assert len(browser.all("svg .worth")) == 9
     while "Your turn" in browser.text(".headline"):
         play_best(browser)
@@ -145,7 +161,7 @@ def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
     assert stones(browser).replace(".", "") == "X"
     browser.go_to(first)
     browser.wait_text(".headline", "A draw")
-    browser.wait_text(".account", "rule greedy")
+    browser.wait_text(".account", "It goes by its table.")
 
 
 def test_a_player_that_is_not_there_is_told(browser: Browser):

@@ -1,7 +1,8 @@
-"""What players call a chord: a click on a number whose mines are all flagged reveals its other neighbours."""
+"""What clicks of a player stand for. A chord is a click on a number: its mines flagged, its other neighbours open."""
 
 import numpy as np
 
+from src.core.errors import require
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
 
@@ -17,3 +18,14 @@ def chord(visible: np.ndarray, cell: int) -> list[int]:
     if flat[cell] < 1 or np.count_nonzero(flat[around] == FLAGGED) != flat[cell]:
         return []
     return around[flat[around] == HIDDEN].tolist()
+
+
+def reveals(visible: np.ndarray, cell: int) -> list[int]:
+    """The reveals that a click on `cell` stands for: itself while it is hidden, or a chord; a flag guards its cell."""
+    value = visible.ravel()[cell]
+    require(value != FLAGGED, "take the flag off before you reveal the cell")
+    return [cell] if value == HIDDEN else chord(visible, cell)
+
+
+def require_flaggable(visible: np.ndarray, cell: int) -> None:
+    require(visible.ravel()[cell] in (HIDDEN, FLAGGED), "a cell that is revealed takes no flag")

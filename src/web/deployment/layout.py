@@ -12,6 +12,14 @@ from src.web.drawing import Drawing, Pick
 
 SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds a step
 
+# Once the board has its new size, the middle of the marked hexes comes to the middle of what is seen of it.
+_LOOK_AT_CANDIDATES = """setTimeout(() => {
+  const board = document.querySelector('.dp-board'), seen = board.getBoundingClientRect();
+  const marked = board.querySelector('.candidate').getBoundingClientRect();
+  if (marked.width) board.scrollBy(marked.x + marked.width / 2 - seen.x - seen.width / 2,
+    marked.y + marked.height / 2 - seen.y - seen.height / 2);
+}, 50)"""
+
 
 class Handlers(Protocol):
     """What people do on the page."""
@@ -77,8 +85,12 @@ class Layout:
         with ui.element("div").classes("dp-buttons"):
             _button("New game", "casino", new_game.open, "new")
             self.again = _button("Again", "replay", new_game.again, "again")
-            _button("Zoom", "zoom_in", lambda: self.board.classes(toggle="zoomed"), "zoom")
+            _button("Zoom", "zoom_in", self.zoom, "zoom")
             _button("Keys", "keyboard", help_.open, "keys")
+
+    def zoom(self) -> None:
+        self.board.classes(toggle="zoomed")
+        ui.run_javascript(_LOOK_AT_CANDIDATES)
 
     def _roster(self, player: int, units: list[Unit], do: Handlers) -> Roster:
         return Roster(player, [unit for unit in units if unit.player == player], do.choose, do.take_back)

@@ -67,10 +67,9 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
   border: 2px solid var(--line); background: var(--card); min-width: 0; }
 .dp-status .score.turn { border-color: var(--side);
   box-shadow: 0 0 0 2px color-mix(in srgb, var(--side) 25%, transparent); }
-.dp-status .score b { display: block; line-height: 1.25; font-size: .92rem; white-space: nowrap;
-  overflow: hidden; text-overflow: ellipsis; }
+.dp-status .score b { display: block; line-height: 1.25; font-size: .92rem; }
 .dp-status .score > div { min-width: 0; }
-.dp-status .score small { color: var(--faint); }
+.dp-status .score small { color: var(--faint); display: block; line-height: 1.2; overflow-wrap: anywhere; }
 .dp-status .score output { margin-left: auto; font-size: 1.7rem; font-weight: 800; color: var(--side); }
 .dp-status .score .dp-badge { width: 1.6rem; height: 1.4rem; width: auto; }
 .dp-status .middle { text-align: center; }

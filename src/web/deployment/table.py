@@ -114,6 +114,7 @@ class Table:
         deploying, by_hand = state.phase == "deployment" and not match.is_over, match.agent is None
         for button in (page.confirm, page.undo, page.rest, page.passing):
             button.set_visibility(deploying)
+            button.set_enabled(bool(self._people()))
         page.wait.set_visibility(not deploying)
         page.wait.set_enabled(by_hand and not match.is_over)
         page.rest.set_enabled(by_hand)

@@ -32,16 +32,12 @@ def status(match: Match, state: GameState) -> str:
 def _score(match: Match, state: GameState, player: int) -> str:
     turn = " turn" * (match.game.outcome(state) is None and match.game.to_move(state) + 1 == player)
     alive = sum(unit.hp > 0 for unit in state.units.values() if unit.player == player)
-    name = who(match, player)
+    kind = escape(match.players[player - 1].name.rpartition("/")[2])
     return (
-        f'<div class="score p{player}{turn}">{side(player)}<div><b title="{name}">{name}</b>'
-        f'<small>{alive} units</small></div><output aria-label="points of player {player}">'
-        f"{state.victory_points[player]}</output></div>"
+        f'<div class="score p{player}{turn}">{side(player)}<div><b>Player {player}</b>'
+        f"<small>{kind} · {alive} units</small></div>"
+        f'<output aria-label="points of player {player}">{state.victory_points[player]}</output></div>'
     )
-
-
-def who(match: Match, player: int) -> str:
-    return escape(f"Player {player} · {match.players[player - 1].name.rpartition('/')[2]}")
 
 
 def headline(match: Match, state: GameState, unit: str | None) -> str:

@@ -88,15 +88,15 @@ class Screen:
         """One request: done when its turn comes, its refusal told, and the outcome shown."""
         with shell.refusals_told():
             async with self._turn:
+                if self.sweep is None:
+                    await self._begin()
                 try:
-                    if self.sweep is None:
-                        await self._begin()
                     await work()
-                except LabError:
+                except Exception:  # which the end of the tab is not: then there is nothing to show any more
                     self.playing = False
-                    raise
-                finally:
                     await self._show()
+                    raise
+                await self._show()
 
     # Games
 
@@ -241,6 +241,8 @@ class Screen:
         words = "" if self.sketch is None else await self.panel.busy.do(verdict, view)
         if source == NONE or view.over:
             return None, words
+        if self.sketch is None and (view.visible < 0).all():
+            return None, "The first reveal is safe wherever it is, so there are no odds yet."
         crew = await self._crew_for(view)
         return await self.panel.busy.do(crew.odds, source, view), words
 

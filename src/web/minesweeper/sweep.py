@@ -7,7 +7,7 @@ import numpy as np
 
 from src.core.errors import LabError, require
 from src.envs.minesweeper import rules
-from src.envs.minesweeper.chord import chord
+from src.envs.minesweeper.chord import require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper, Position, View
 from src.envs.minesweeper.solver import no_guess_board
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
@@ -79,17 +79,15 @@ class Sweep:
         return int(self.state.boards.visible[0, cell])
 
     def click(self, cell: int) -> None:
-        """Reveal a hidden cell; on a number, reveal its neighbours where its mines are flagged."""
-        if self.outcome is not None or self.value(cell) == HIDDEN:
-            self.act(cell)  # which the engine refuses once the game is over
-            return
-        require(self.value(cell) != FLAGGED, "take the flag off before you reveal the cell")
-        for other in chord(self.view.visible, cell):
+        """Every reveal that the click stands for, until one of them ends the game."""
+        if self.outcome is not None:
+            self.act(cell)  # which the engine refuses
+        for other in reveals(self.view.visible, cell):
             if self.outcome is None and self.value(other) == HIDDEN:
                 self.act(other)
 
     def flag(self, cell: int) -> None:
-        require(self.value(cell) < 0, "a cell that is revealed takes no flag")
+        require_flaggable(self.view.visible, cell)
         self.act(self.game.cells + cell)
 
     def act(self, action: int) -> None:

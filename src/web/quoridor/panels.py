@@ -40,7 +40,9 @@ def judged(why: Mapping[str, Any], mover: int) -> Verdict:
         return Verdict(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
     points = seen_from(mover, int(score))
     leader = "Even" if points == 0 else f"Player {1 if points > 0 else 2} is ahead"
-    return Verdict(1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)})" if points else leader, parts)
+    return Verdict(
+        1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)} after search)" if points else leader, parts
+    )
 
 
 def ended(outcome: int) -> Verdict:

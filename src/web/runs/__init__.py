@@ -14,16 +14,17 @@ from src.web.runs.screen import Screen
 from src.web.runs.style import CSS
 
 MOST_PICTURE = 1 << 25
+PATIENCE = 60.0  # seconds that a first look at hundreds of runs may take
 
 
 def page(lab: Lab) -> None:
     index = Index(lab.folders)
 
-    @ui.page(shell.RUNS.path)
-    def runs() -> None:
+    @ui.page(shell.RUNS.path, response_timeout=PATIENCE)
+    async def runs() -> None:
         ui.add_css(CSS)
         with shell.frame(shell.RUNS):
-            Screen(index, address.read(ui.context.client.request.url.query))
+            await Screen.build(index, address.read(ui.context.client.request.url.query))
 
     @app.get(PICTURE)
     def picture(run: str, file: str) -> Response:

@@ -15,6 +15,8 @@ MOST_POINTS = 4000  # of a curve; more are thinned out evenly
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
 PREFERRED = ("eval/score", "eval/win_rate", "losses/loss")
 HIDDEN = ("step", "")
+SHORT = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([u]) => Math.abs(v) >= u) ?? [1, ''];
+  return +(v / unit).toPrecision(6) + sign }"""  # 200k for 200000
 
 
 def metrics_of(runs: Mapping[str, Metrics]) -> list[str]:
@@ -77,7 +79,9 @@ def options(runs: Mapping[str, Metrics], metric: str, axis: str, logarithmic: bo
             "iconStyle": {"borderColor": style.GREY},
             "feature": {"dataZoom": {"yAxisIndex": "none"}, "restore": {}},
         },
-        "xAxis": {"type": "value", "name": AXES[axis], "nameLocation": "middle", "nameGap": 28, **axis_style},
+        "xAxis": {"type": "value", "name": AXES[axis], "nameLocation": "middle", "nameGap": 28}
+        | axis_style
+        | {"axisLabel": {"color": style.GREY, "hideOverlap": True, ":formatter": SHORT}},
         "yAxis": {"type": "log" if logarithmic else "value", **axis_style},
         "series": series,
     }

@@ -18,21 +18,28 @@ def show(run: RunPath) -> None:
     with _faults_shown():
         _scores(run)
     with _faults_shown():
-        address = files.wandb_address(run, files.read_config(run))
+        address = files.wandb_address(run)
         if address is not None:
             ui.link("on wandb", address, new_tab=True)
-    names = files.pictures(run)
-    if names:
-        with ui.element("div").classes("r-pictures"):
-            for name in names:
-                query = urlencode({"run": run.name, "file": name})
-                with ui.element("figure"):
-                    image = ui.element("img")
-                    image.props["src"], image.props["alt"] = f"{PICTURE}?{query}", name
-                    ui.label(name).classes("faint")
+    _pictures(run)
     with ui.expansion("config.yaml", icon="tune").classes("w-full"), _faults_shown():
         text = files.content(run, "config.yaml", files.MOST_TEXT) or b""
         ui.code(text.decode(errors="replace"), language="yaml").classes("w-full r-config")
+
+
+def _pictures(run: RunPath) -> None:
+    """Each leads to the picture as large as it is, and keeps its place while it is loaded."""
+    with ui.element("div").classes("r-pictures"):
+        for name in files.pictures(run):
+            address = f"{PICTURE}?{urlencode({'run': run.name, 'file': name})}"
+            with ui.element("figure") as figure:
+                with ui.link(target=address, new_tab=True):
+                    image = ui.element("img")
+                    image.props["src"], image.props["alt"] = address, name
+                ui.label(name).classes("faint")
+            size = files.picture_size(run, name)
+            if size is not None:
+                figure.style(f"--width: {size[0]}px; --ratio: {size[0]} / {size[1]}")
 
 
 def _scores(run: RunPath) -> None:

@@ -1,6 +1,5 @@
 """The runs as rows of a table, read again only where a file has changed."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from src.web.files import RunPath, Stamp
 
 FILES = ("config.yaml", "metrics.csv", "eval.json")
 CHOICES = ("env", "algo", "reward", "curriculum", "experiment")
-LIVE = 60.0  # seconds since the last row within which a run without a result is taken to be training
 
 
 class Index:
@@ -23,22 +21,23 @@ class Index:
 
     def rows(self) -> list[dict[str, Any]]:
         """One for each run, the latest first."""
-        kept = {}
+        kept, rows = {}, []
         for run in files.find(self.folders):
             stamps = tuple(files.stamp(run, name) for name in FILES)
             before = self._rows.get(run.name)
             kept[run.name] = before if before and before[0] == stamps else (stamps, summary(run))
+            row = kept[run.name][1]
+            rows.append(row | {"state": state_of(row, files.is_training(run))})
         self._rows = kept
-        rows = [row | {"state": state_of(row)} for _, row in kept.values()]
         return sorted(rows, key=lambda row: (-row["updated"], row["run"]))
 
 
-def state_of(row: dict[str, Any]) -> str:
+def state_of(row: dict[str, Any], training: bool) -> str:
     if row["fault"]:
         return "unreadable"
-    if row["win_rate"] is not None:
-        return "finished"
-    return "training" if time.time() - row["updated"] < LIVE else "unfinished"
+    if training:  # also one that was finished and goes on
+        return "training"
+    return "unfinished" if row["win_rate"] is None else "finished"
 
 
 def summary(run: RunPath) -> dict[str, Any]:

@@ -26,6 +26,7 @@ COLUMNS: tuple[tuple[str, str, str | None], ...] = (
     ("step", "steps", "v => v == null ? '' : v.toLocaleString('en')"),
     ("env", "env", None),
     ("algo", "algo", None),
+    ("experiment", "experiment", None),
     ("reward", "reward", None),
     ("curriculum", "curriculum", None),
     ("seed", "seed", None),
@@ -36,24 +37,31 @@ NUMBERS = {"seed", "step", "score", "win_rate", "updated"}
 
 
 class Screen:
-    def __init__(self, index: Index, wanted: Comparison) -> None:
+    @classmethod
+    async def build(cls, index: Index, wanted: Comparison) -> None:
+        """Everything is read before it is shown, so that nothing on the page has to make room."""
+        screen = cls(index, wanted, await asyncio.to_thread(index.rows))
+        await screen.show()
+        ui.timer(POLL, screen.poll)
+
+    def __init__(self, index: Index, wanted: Comparison, rows: list[dict[str, Any]]) -> None:
         self.index, self.axis, self.metric = index, "step", wanted.metric
         self.selected: dict[str, RunPath] = {}
         self.metrics: dict[str, Metrics] = {}
         self.changes: dict[str, list[str]] = {}
         self.stamps: dict[str, Stamp] = {}
         self.polls = 0
-        self._build()
         with shell.refusals_told():
             require(wanted.axis in curves.AXES, f"axis={wanted.axis} is none: choose {' or '.join(curves.AXES)}")
-            self.axis = self.axes.value = wanted.axis
+            self.axis = wanted.axis
         for name in wanted.runs:
             with shell.refusals_told():
                 require(len(self.selected) < MOST_RUNS, f"{MOST_RUNS} runs are compared at most: {name} is left out")
                 self.selected[name] = files.locate(index.folders, name)
-        ui.timer(0, self.begin, once=True)
+        self.first = frozenset(self.selected)  # where they can be seen, and they stay there
+        self._build(rows)
 
-    def _build(self) -> None:
+    def _build(self, rows: list[dict[str, Any]]) -> None:
         with ui.element("div").classes("r-card"):
             with ui.row(wrap=False).classes("w-full items-center"):
                 ui.label("Runs").classes("headline grow")
@@ -62,10 +70,10 @@ class Screen:
                 self.filter.props('aria-label="filter"')
             self.table = ui.table(
                 columns=[_column(*column) for column in COLUMNS],
-                rows=[],
+                rows=self._ordered(rows),
                 row_key="run",
                 selection="multiple",
-                pagination={"rowsPerPage": 8, "sortBy": "updated", "descending": True},
+                pagination=8,
                 on_select=self._on_select,
             )
             self.table.classes("w-full r-table").props("dense flat").bind_filter_from(self.filter, "value")
@@ -74,20 +82,18 @@ class Screen:
             with ui.row().classes("w-full items-center gap-3"):
                 self.metric_box = ui.select([], label="metric", with_input=True, on_change=self._on_metric)
                 self.metric_box.props("dense outlined options-dense").classes("r-metric grow")
-                self.axes = ui.select(curves.AXES, value="step", label="over", on_change=self._on_axis)
+                self.axes = ui.select(curves.AXES, value=self.axis, label="over", on_change=self._on_axis)
                 self.axes.props("dense outlined").classes("r-axis")
                 self.logarithmic = ui.switch("log", on_change=self.draw)
             self.meaning = ui.label().classes("faint r-meaning")
             self.chart = ui.echart({"series": []}).classes("r-chart")
         self.details = ui.element("div").classes("r-details")
 
-    async def begin(self) -> None:
-        await self.rescan()
-        await self.show()
-        ui.timer(POLL, self.poll)
-
     async def rescan(self) -> None:
-        self.table.update_rows(await self.busy.do(self.index.rows), clear_selection=False)
+        self.table.update_rows(self._ordered(await self.busy.do(self.index.rows)), clear_selection=False)
+
+    def _ordered(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return sorted(rows, key=lambda row: row["run"] not in self.first)
 
     async def show(self) -> None:
         """Everything about the selected runs, after another selection."""

@@ -16,8 +16,9 @@ CSS = """
 .r-scores td { text-align: right; padding: .15rem 0; border-top: 1px solid var(--line); }
 .r-scores td:first-child { text-align: left; }
 .r-pictures { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: .6rem; }
-.r-pictures figure { margin: 0; max-width: 100%; }
-.r-pictures img { max-width: 100%; max-height: 22rem; border-radius: .5rem; background: #fff; display: block; }
+.r-pictures figure { margin: 0; max-width: 100%; min-width: 6rem; width: min(var(--width), 22rem * var(--ratio)); }
+.r-pictures img { width: 100%; max-width: var(--width); aspect-ratio: var(--ratio); border-radius: .5rem;
+  background: #fff; display: block; }
 .r-config { max-height: 24rem; overflow: auto; }
 .r-fault { color: var(--vermillion); overflow-wrap: anywhere; }
 """

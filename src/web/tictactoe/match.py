@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
+from src.core.agent import Agent
 from src.core.errors import LabError, require
 from src.core.game import Canonical
 from src.envs.tictactoe.rules import STONES, TicTacToe
 from src.web.tictactoe.picture import Worth
+from src.web.tictactoe.words import remark_of
 
 
 @dataclass
@@ -65,16 +66,6 @@ class Match:
         return "A draw" if outcome == 0 else f"{STONES[0] if outcome == 1 else STONES[1]} wins"
 
 
-def remark_of(decision: Decision) -> str:
-    """What an agent tells of its choice, in a line."""
-    shown = {name: value for name, value in decision.why.items() if name != "move" and np.ndim(value) == 0}
-    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in shown.items())
-
-
-def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value).replace("_", " ")
-
-
 @dataclass(frozen=True)
 class Opinion:
     """What an agent makes of a position that is not over."""
@@ -90,4 +81,4 @@ def opinion(game: TicTacToe, agent: Agent, state: str) -> Opinion:
     worth = {line.actions[0]: Worth(line.score, line.score == lines[0].score) for line in lines}
     decision = agent.decide(game, state, np.random.default_rng(0))
     filed_as = game.canonical(state) if "transform" in decision.why else None
-    return Opinion(worth, decision.action, remark_of(decision), filed_as)
+    return Opinion(worth, decision.action, remark_of(decision.why), filed_as)

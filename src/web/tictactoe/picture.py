@@ -65,7 +65,7 @@ def _cell(state: str, cell: int, last: bool, worth: Worth | None) -> str:
     field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
     inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, worth)
     label = {"X": "X", "O": "O"}.get(state[cell], "free")
-    return f'<g data-id="cell-{cell}" role="gridcell" aria-label="cell {cell + 1}, {label}">{field}{inside}</g>'
+    return f'<g data-id="cell-{cell}" role="gridcell" aria-label="cell {cell}, {label}">{field}{inside}</g>'
 
 
 def _stone(stone: str, x: int, y: int) -> str:
@@ -75,7 +75,7 @@ def _stone(stone: str, x: int, y: int) -> str:
 
 
 def _free(cell: int, x: int, y: int, worth: Worth | None) -> str:
-    text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell + 1}</text>'
+    text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>'
     if worth is None:
         return text
     ring = f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>' if worth.best else ""

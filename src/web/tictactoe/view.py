@@ -14,7 +14,8 @@ from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.lab import Lab, RunPlace, finished_runs
 from src.web.players import PERSON, YOU, Bench, Player, chosen, trained_players
 from src.web.tictactoe import picture
-from src.web.tictactoe.match import Match, Opinion, opinion, remark_of
+from src.web.tictactoe.match import Match, Opinion, opinion
+from src.web.tictactoe.words import remark_of
 
 LEVELS = ("easy", "normal", "hard", "hell")
 WATCHING = 0.7  # seconds between moves where only agents play
@@ -88,7 +89,7 @@ class View:
                     ui.button("New game", icon="replay", on_click=self.restart).classes("new-game")
                     ui.button("Undo", icon="undo", on_click=self.undo).props("outline").classes("undo")
                 self.account = ui.html(sanitize=False).classes("account w-full")
-                ui.label("Keys: 1 to 9 play a cell, U takes back, N starts anew.").classes("faint")
+                ui.label("Keys: 0 to 8 play a cell, U takes back, N starts anew.").classes("faint")
         ui.keyboard(self._key)
 
     def _choices(self) -> None:
@@ -125,9 +126,9 @@ class View:
         key = shell.pressed(event)
         if key is None or event.action.repeat:
             return
-        if event.key.number is not None and event.key.number > 0:
+        if event.key.number is not None:
             with shell.refusals_told():
-                self.match.play_person(event.key.number - 1)
+                self.match.play_person(event.key.number)
                 await self.go_on()
         elif key == "u":
             await self.undo()
@@ -147,7 +148,7 @@ class View:
                     return
                 if decision.action is None:
                     raise LabError("the agent has no move to offer here")
-                match.play(decision.action, remark_of(decision))
+                match.play(decision.action, remark_of(decision.why))
                 await self.show()
 
     async def _agent_s_decision(self, match: Match) -> Decision:
@@ -173,12 +174,12 @@ def account(match: Match, judged: Opinion | None) -> str:
     """The moves so far with what was said of them, and the opinion on the position, as HTML."""
     parts = []
     if judged is not None and judged.move is not None:
-        words = f'<b>It would play {judged.move + 1}</b><div class="faint">{escape(judged.remark)}</div>'
+        words = f'<b>It would play {judged.move}</b><div class="faint">{escape(judged.remark)}</div>'
         if judged.filed_as is not None:
-            words += '<div class="faint">looked up as the position on the left</div>'
+            words += '<div class="faint">On the left is the position that it looked up.</div>'
             parts.append(picture.small(judged.filed_as.key))
         parts = [f'<div class="opinion">{"".join(parts)}<div>{words}</div></div>']
     for ply, (move, remark) in enumerate(zip(match.moves, match.remarks, strict=True)):
         said = f' <span class="faint">{escape(remark)}</span>' if remark else ""
-        parts.append(f"<li><b>{STONES[ply % 2]} {move + 1}</b>{said}</li>")
+        parts.append(f"<li><b>{STONES[ply % 2]} {move}</b>{said}</li>")
     return f'<ol class="moves">{"".join(parts)}</ol>'

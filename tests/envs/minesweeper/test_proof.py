@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import LabError
-from src.envs.minesweeper.chord import chord
+from src.envs.minesweeper.chord import chord, require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
 from src.envs.minesweeper.rules import neighbors
@@ -86,6 +86,18 @@ def test_a_position_is_read_as_it_is_written():
     board = read_board("  1 f #\n  12.\n\n")
     assert write_board(board) == "1F.\n12."
     assert np.array_equal(read_board(write_board(board)), board)
+
+
+def test_a_click_stands_for_its_cell_or_a_chord_and_a_flag_guards_its_cell():
+    board = read_board("F1.\n11.\n...")
+    assert reveals(board, 8) == [8]
+    assert reveals(board, 1) == chord(board, 1)
+    with pytest.raises(LabError, match="take the flag off"):
+        reveals(board, 0)
+    for cell in (0, 8):
+        require_flaggable(board, cell)
+    with pytest.raises(LabError, match="takes no flag"):
+        require_flaggable(board, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""What agents tell of their choices, in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+RULES = {"greedy": "It goes by its table", "win_in_1": "It wins at once", "block_in_1": "It blocks a row"}
+LOOKED_UP = {
+    "Identity": "as it lies",
+    "Rot90": "turned by 90°",
+    "Rot180": "turned by 180°",
+    "Rot270": "turned by 270°",
+    "FlipVertical": "mirrored top to bottom",
+    "FlipHorizontal": "mirrored left to right",
+    "FlipMainDiagonal": "mirrored along the main diagonal",
+    "FlipAntiDiagonal": "mirrored along the other diagonal",
+}
+
+
+def remark_of(why: Mapping[str, Any]) -> str:
+    """A sentence on what the agent says of its decision; nothing where it says nothing."""
+    match why:
+        case {"rule": rule, "transform": transform, "best_q": best}:
+            return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move is worth {best + 0.0:.3g}."
+        case {"score": score, "depth": depth, "nodes": nodes, "line": line}:
+            return f"It sees {_score(score)}, {depth} plies deep in {nodes} positions: {line.replace(',', ' ')}."
+        case {"value": value}:
+            return f"It values the position at {value:.3g}, where a win is 1 and a loss -1."
+    return ""
+
+
+def _score(text: str) -> str:
+    decided, _, plies = text.partition("-in-")
+    return f"a {decided} in {plies}" if plies else f"a score of {text}"
