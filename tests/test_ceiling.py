@@ -27,6 +27,7 @@ def test_figures_are_of_games_and_guesses():
         gains(games[:1], 0.5)
 
 
+@pytest.mark.slow
 def test_playouts_of_real_guesses():
     player = Player(8, 8, 10, candidates=3, playouts=40)
     games = [game for seed in range(60) if (game := player.play(seed, look=True)) is not None]

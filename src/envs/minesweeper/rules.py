@@ -24,9 +24,12 @@ kernel = njit(cache=True, forceinline=True, _nrt=False)  # type: ignore[call-ove
 # One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
 GAME = np.dtype(
     [
-        ("random", np.uint64),  # state of the game's own generator
         ("mines", np.int32),
         ("safe_left", np.int32),  # safe cells still to reveal
+        (
+            "random",
+            np.uint64,
+        ),  # the game's own generator; were it first, numba would take a game for a bare one
         ("flags", np.int32),
         ("right_flags", np.int32),  # flags that stand on a mine
         ("status", np.int32),  # PLAYING, WON or LOST
