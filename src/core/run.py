@@ -104,9 +104,10 @@ class Run:
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:
-        """What was last saved, or None where the run has to begin; the log goes back to that moment too."""
+        """What was last saved, or None where the run has to begin; log and clock go back to that moment too."""
         if self._restored is None:
             self._log.keep(0)
+            self._began = time.monotonic()
             return ranks.from_first(None)
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]

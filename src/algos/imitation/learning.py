@@ -1,6 +1,7 @@
 """Imitation: do what the teacher holds right, know where it sees mines, and how it expects the game to end."""
 
 import copy
+import logging
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,8 @@ from src.nets.boards import Heads
 from src.nets.losses import mine_loss
 from src.nets.masked import NEVER, MaskedCategorical
 from src.nets.symmetry import mirrored
+
+log = logging.getLogger(__name__)
 
 
 class Imitation:
@@ -93,6 +96,8 @@ class Imitation:
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         shape, actions = env.observation_space.shape, env.game.num_actions
+        log.info("preparing the teacher, which the first time takes a minute or two")
+        self.teacher.lesson(env.game, run.seed, 0, 1)  # compiles, before the clock starts
         saved = run.restore()
         net = self.compute.prepare(build_net(self.net, shape, actions, self.init_from if saved is None else None))
         average = copy.deepcopy(net).eval()
