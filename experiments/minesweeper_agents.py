@@ -8,16 +8,15 @@ found there are not played again.
 """
 
 import argparse
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from experiments.weights import digest
 from src.compose import load_agent
 from src.core.agent import Agent
 from src.core.arena import evaluate, wilson_interval
-from src.core.run import checkpoint_path
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper
@@ -43,9 +42,8 @@ def judge(run: str, changes: dict | None) -> Judge:
 
 def outcomes(name: str, board: str, run: str, games: int, seed: int, folder: Path | None) -> np.ndarray:
     """(games,) bool: won."""
-    weights = b"" if name == "exact" else checkpoint_path(Path(run), "best").read_bytes()
-    digest = hashlib.sha256(weights).hexdigest()[:8]
-    kept = folder / f"{board}_{name}_{digest}_{seed}_{games}.npy" if folder else None
+    weights = "solver" if name == "exact" else digest(Path(run))
+    kept = folder / f"{board}_{name}_{weights}_{seed}_{games}.npy" if folder else None
     if kept is not None and kept.exists():
         return np.load(kept)
     rows, cols, mines = map(int, board.split("x"))

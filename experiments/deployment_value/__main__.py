@@ -8,13 +8,13 @@ written to table.md at the end. The bots are the second half of it.
 """
 
 import argparse
-import hashlib
 import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from experiments.weights import digest
 from src.core.files import write_atomic
 
 HERE = Path("experiments/deployment_value")
@@ -31,8 +31,8 @@ def opponents(run: Path) -> dict[str, list[str]]:
 
 
 def cell(env: str, name: str, games: int, seed: int) -> Path:
-    weights = hashlib.sha256((HERE / env / "checkpoints/best.safetensors").read_bytes()).hexdigest()[:8]
-    return HERE / "results" / f"{env}_{name}_{games}_{seed}_{weights}.json".replace(", ", "_").replace(" ", "_")
+    plain = name.replace(", ", "_").replace(" ", "_")
+    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digest(HERE / env)}.json"
 
 
 def play(env: str, name: str, overrides: list[str], games: int, seed: int, again: bool) -> None:

@@ -8,15 +8,14 @@ weights that played, and one that is there is not played again.
 """
 
 import argparse
-import hashlib
 import json
 from pathlib import Path
 
 from experiments.minesweeper_agents import outcomes
+from experiments.weights import digest
 from src.core.arena import Tally
 from src.core.files import write_atomic
 from src.core.report import as_interval, as_percent
-from src.core.run import checkpoint_path
 
 HERE = Path("experiments/minesweeper_ladder")
 BOARDS = {"8x8x10": 1000, "16x16x40": 200, "16x30x99": 100}  # and the games on each: larger boards take longer
@@ -28,8 +27,7 @@ def played(network: str, board: str, seed: int) -> Tally:
     if NETWORKS[board] == network:
         known = json.loads((run / "eval.json").read_text())["scores"]["trained"]
         return Tally(known["wins"], known["draws"], known["losses"])
-    weights = hashlib.sha256(checkpoint_path(run, "best").read_bytes()).hexdigest()[:8]
-    path = HERE / "results" / f"{network}_{board}_{BOARDS[board]}_{seed}_{weights}.json"
+    path = HERE / "results" / f"{network}_{board}_{BOARDS[board]}_{seed}_{digest(run)}.json"
     if not path.exists():
         won = outcomes("network", board, str(run), BOARDS[board], seed, None)
         path.parent.mkdir(exist_ok=True)

@@ -1,0 +1,11 @@
+"""Which weights played, for results that are kept."""
+
+import hashlib
+from pathlib import Path
+
+from src.core.run import checkpoint_path
+
+
+def digest(run: Path) -> str:
+    """Of the best weights of a run: eight characters, which others than the same weights hardly share."""
+    return hashlib.sha256(checkpoint_path(run, "best").read_bytes()).hexdigest()[:8]
