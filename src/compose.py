@@ -17,6 +17,7 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+import src.resolvers  # noqa: F401 (registers them)
 from src.core import checkpoint
 from src.core.agent import Agent, require_traits
 from src.core.errors import LabError, require

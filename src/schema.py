@@ -28,6 +28,8 @@ class Logger:
 class Train(Command):
     algo: Any = None
     curriculum: Any = None
+    device: Any = None
+    net_defaults: dict[str, Any] = field(default_factory=dict)
     logger: Logger = field(default_factory=Logger)
     seed: int = 0
     resume: str | None = None

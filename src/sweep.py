@@ -16,6 +16,7 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks, sweep
 from src.core.cli import SWEEP_DIRECTORY, launch, mistake, quoted
 from src.core.errors import require

@@ -9,6 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks
 from src.core.cli import SWEEP_DIRECTORY, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require

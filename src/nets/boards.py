@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
 from torch import Tensor, nn
 
 from src.core.errors import require
@@ -32,6 +33,7 @@ class CNN:
     """Three plain convolutions: small and quick to learn."""
 
     hidden: int  # channels of the last two
+    policy_from_mines: float | None = None  # see `BoardNet`
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
         inputs = input_planes(observation_shape)
@@ -45,7 +47,7 @@ class CNN:
             nn.Conv2d(self.hidden, self.hidden, 3, padding=1),
             nn.ReLU(),
         )
-        return BoardNet(trunk, self.hidden, observation_shape, num_actions)
+        return BoardNet(trunk, self.hidden, observation_shape, num_actions, self.policy_from_mines)
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ class Residual:
     channels: int
     blocks: int
     pool_every: int  # blocks; 0 for never
+    policy_from_mines: float | None = None  # see `BoardNet`
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
         stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
-        return BoardNet(trunk, self.channels, observation_shape, num_actions)
+        return BoardNet(trunk, self.channels, observation_shape, num_actions, self.policy_from_mines)
 
 
 class ResidualBlock(nn.Module):
@@ -90,24 +93,57 @@ def residual_tower(channels: int, blocks: int, pool_every: int) -> list[Residual
 
 
 class BoardNet(nn.Module):
-    def __init__(self, trunk: nn.Module, channels: int, observation_shape: tuple[int, ...], num_actions: int) -> None:
+    """Three heads on `trunk`, computed in float32 whatever precision autocast gives the trunk.
+
+    With `policy_from_mines` the logits of the first kind of action start as minus that weight (which is learned) times
+    the mine logits: the policy begins as "lowest mine probability first" and learns what to do differently.
+    """
+
+    def __init__(
+        self,
+        trunk: nn.Module,
+        channels: int,
+        observation_shape: tuple[int, ...],
+        num_actions: int,
+        policy_from_mines: float | None = None,
+    ) -> None:
         super().__init__()
-        cells = observation_shape[-2] * observation_shape[-1]
         self.trunk = trunk
-        self.policy_head: nn.Module
-        if num_actions % cells == 0:
-            self.policy_head = nn.Sequential(nn.Conv2d(channels, num_actions // cells, 1), nn.Flatten())
-        else:
-            thin = nn.Conv2d(channels, 8, 1)
-            self.policy_head = nn.Sequential(thin, nn.ReLU(), nn.Flatten(), nn.Linear(8 * cells, num_actions))
+        self.cells = observation_shape[-2] * observation_shape[-1]
+        self.policy_head = policy_head(channels, self.cells, num_actions)
         self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
         self.mine_head = nn.Conv2d(channels, 1, 1)
+        self.mine_weight: nn.Parameter | None = None
+        if policy_from_mines is not None:
+            require(
+                num_actions % self.cells == 0,
+                f"net.policy_from_mines={policy_from_mines} needs one action a cell, but there are {num_actions} "
+                f"actions on {self.cells} cells: set it to null",
+            )
+            self.mine_weight = nn.Parameter(torch.tensor(float(policy_from_mines)))
+            nn.init.zeros_(self.policy_head[0].weight)
+            nn.init.zeros_(self.policy_head[0].bias)
 
     def forward(self, observation: Tensor) -> Heads:
         planes = as_planes(observation, self.mine_head.weight.dtype)
         features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
-        value = self.value_head(pooled(features)).squeeze(-1)
-        return Heads(self.policy_head(features), value, self.mine_head(features).squeeze(1))
+        with torch.autocast(features.device.type, enabled=False):
+            features = features.to(self.mine_head.weight.dtype)
+            mine = self.mine_head(features).squeeze(1)
+            policy = self.policy_head(features)
+            if self.mine_weight is not None:
+                # Detached: the mine head keeps predicting mines, whatever the policy gains by.
+                safety = -self.mine_weight * mine.detach().flatten(1)
+                policy = policy + F.pad(safety, (0, policy.shape[1] - safety.shape[1]))
+            return Heads(policy, self.value_head(pooled(features)).squeeze(-1), mine)
+
+
+def policy_head(channels: int, cells: int, num_actions: int) -> nn.Sequential:
+    """One plane a kind of action where actions belong to cells, a dense layer for one size of board elsewhere."""
+    if num_actions % cells == 0:
+        return nn.Sequential(nn.Conv2d(channels, num_actions // cells, 1), nn.Flatten())
+    thin = nn.Conv2d(channels, 8, 1)
+    return nn.Sequential(thin, nn.ReLU(), nn.Flatten(), nn.Linear(8 * cells, num_actions))
 
 
 def pooled(features: Tensor) -> Tensor:

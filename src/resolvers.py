@@ -1,0 +1,27 @@
+"""Functions that configuration files call in interpolations; importing this module registers them with OmegaConf."""
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+
+def accelerator(device: str) -> str:
+    """Name the scale that tuned settings are for, "cpu" or "gpu", given the chosen option of the group `device`."""
+    return "gpu" if device == "cuda" or (device == "auto" and gpu_usable()) else "cpu"
+
+
+def gpu_usable() -> bool:
+    """Whether there is an NVIDIA GPU that the installed torch can use, without the second it takes to import torch."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and visible.strip() in ("", "-1"):
+        return False
+    try:
+        cpu_build = version("torch").endswith("+cpu")
+    except PackageNotFoundError:
+        cpu_build = True
+    return not cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+OmegaConf.register_new_resolver("accelerator", accelerator, replace=True)
