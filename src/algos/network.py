@@ -201,6 +201,9 @@ class NetworkAgent(Agent):
 
 def require_sound(net: nn.Module, step: int) -> None:
     """Stop a run that diverged before it is saved; what was saved before stays."""
+    finite = torch.stack([torch.isfinite(weight).all() for weight in net.parameters()])  # one look at the device
+    if bool(finite.all()):
+        return
     broken = [name for name, weight in net.named_parameters() if not bool(torch.isfinite(weight).all())]
     require(
         not broken,
@@ -246,9 +249,14 @@ def weights_of(
 
 def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
     """The share of games won, against the first baseline if there are two players, on games of no final figure."""
-    opponent = None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
+    opponent = first_baseline(env)
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
     return score.total.win_rate
+
+
+def first_baseline(env: Environment) -> Agent | None:
+    """Whom evaluations during training are played against; nobody in games for one player."""
+    return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
 
 
 def spent(share: float, seconds: float | None, run: Run) -> float:

@@ -96,7 +96,10 @@ class BoardNet(nn.Module):
     """Three heads on `trunk`, computed in float32 whatever precision autocast gives the trunk.
 
     With `policy_from_mines` the logits of the first kind of action start as minus that weight (which is learned) times
-    the mine logits: the policy begins as "lowest mine probability first" and learns what to do differently.
+    the mine logits: the policy begins as "lowest mine probability first" and learns what to do differently. A policy
+    that is to be compared with the one that acted takes the mine logits of then, given as `acted_on`: else learning
+    where the mines are would move it, and an algorithm that limits how far a policy moves would mistake that for its
+    own doing.
     """
 
     def __init__(
@@ -121,10 +124,10 @@ class BoardNet(nn.Module):
                 f"actions on {self.cells} cells: set it to null",
             )
             self.mine_weight = nn.Parameter(torch.tensor(float(policy_from_mines)))
-            nn.init.zeros_(self.policy_head[0].weight)
-            nn.init.zeros_(self.policy_head[0].bias)
+            for weight in self.policy_head.parameters():
+                nn.init.zeros_(weight)
 
-    def forward(self, observation: Tensor) -> Heads:
+    def forward(self, observation: Tensor, acted_on: Tensor | None = None) -> Heads:
         planes = as_planes(observation, self.mine_head.weight.dtype)
         features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
         with torch.autocast(features.device.type, enabled=False):
@@ -133,7 +136,8 @@ class BoardNet(nn.Module):
             policy = self.policy_head(features)
             if self.mine_weight is not None:
                 # Detached: the mine head keeps predicting mines, whatever the policy gains by.
-                safety = -self.mine_weight * mine.detach().flatten(1)
+                known = mine.detach() if acted_on is None else acted_on
+                safety = -self.mine_weight * known.flatten(1)
                 policy = policy + F.pad(safety, (0, policy.shape[1] - safety.shape[1]))
             return Heads(policy, self.value_head(pooled(features)).squeeze(-1), mine)
 

@@ -58,7 +58,7 @@ def test_the_losses_by_hand():
     policy = torch.log(torch.tensor([[1.0, 2.0, 1.0]]))
     right, hidden = torch.tensor([[True, True, False]]), torch.ones(1, 3, dtype=torch.bool)
     each, any_of_them = -(np.log(0.25) + np.log(0.5)) / 2, -np.log(0.25 + 0.5)
-    assert cross_entropy(policy, right, hidden).item() == pytest.approx(each + any_of_them)
+    assert cross_entropy(policy, right, hidden).item() == pytest.approx((each + any_of_them) / 2)
     hidden = torch.tensor([[[True, False, False]]])
     logits, probability = torch.tensor([[[0.0, 9.0, 9.0]]]), torch.tensor([[[0.25, 0.0, 0.0]]])
     assert mine_loss(logits, probability, hidden.flatten(1)).item() == pytest.approx(np.log(2)), (

@@ -14,10 +14,11 @@ from src.algos.network import Compute, Play, selection_score, weights_of
 from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
+from src.algos.ppo.learning import Learning
 from src.algos.ppo.rollout import Rollouts
-from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, value_loss
+from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, ppo_update, value_loss
 from src.core import checkpoint
-from src.core.agent import Agent, RandomAgent, SelfPlay
+from src.core.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError
 from src.core.run import Run
@@ -31,14 +32,26 @@ from tests.algos.echo import EchoBatch, echo
 
 CPU = Compute("cpu", "float32", compile=False)
 WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=0.2, vf_coef=0.5, ent_coef=0.01, aux_mine_weight=0.1)
+PLAIN_WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.01, aux_mine_weight=0.0)
 
 
 def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) -> RolloutBuffer:
     one = torch.ones(1, 2)
-    buffer = RolloutBuffer(len(rewards), one, one.bool(), torch.zeros(1, 0))
+    none = torch.zeros(1, 0)
+    buffer = RolloutBuffer(len(rewards), one, one.bool(), none, none)
     for reward, value, done in zip(rewards, values, dones, strict=True):
-        played = torch.tensor([1]), torch.ones(1), torch.tensor([value]), torch.tensor([reward]), torch.tensor([done])
-        buffer.add(one, one.bool(), torch.zeros(1, 0), *played, chosen=True)
+        buffer.add(
+            observations=one,
+            masks=one.bool(),
+            mines=none,
+            actions=torch.tensor([1]),
+            log_probs=torch.ones(1),
+            values=torch.tensor([value]),
+            rewards=torch.tensor([reward]),
+            dones=torch.tensor([done]),
+            chosen=True,
+            acted_on=none,
+        )
     return buffer
 
 
@@ -63,7 +76,7 @@ def test_gae_carries_advantages_back_within_a_game():
 
 
 def test_a_rollout_in_which_nothing_is_legal_is_refused():
-    buffer = RolloutBuffer(1, torch.ones(1, 2), torch.zeros(1, 2).bool(), torch.zeros(1, 0))
+    buffer = RolloutBuffer(1, torch.ones(1, 2), torch.zeros(1, 2).bool(), torch.zeros(1, 0), torch.zeros(1, 0))
     with pytest.raises(LabError, match="no action is legal"):
         buffer.compute_gae(torch.zeros(1), 1.0, 1.0)
 
@@ -105,6 +118,7 @@ def test_what_nobody_chose_does_not_move_the_policy():
             returns=torch.zeros(3),
             mines=torch.zeros(3, 0),
             chosen=torch.tensor([True, True, False]),
+            acted_on=torch.zeros(3, 0),
         )
     )
     assert batch.advantages[:2].tolist() == pytest.approx([-1.0, 1.0])
@@ -162,7 +176,7 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
     ppo(sure_below=0.1).check(planes, plain_ladder())
-    with pytest.raises(LabError, match="asks the network where mines are"):
+    with pytest.raises(LabError, match="need a network that predicts mines"):
         ppo(sure_below=0.1, net=MLP([8])).check(planes, plain_ladder())
     with pytest.raises(LabError, match="after the first click"):
         ppo(sure_below=0.1).check(minesweeper("torch"), plain_ladder())
@@ -193,8 +207,9 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
         values=torch.zeros(2),
         advantages=torch.tensor([1.0, -1.0]),
         returns=torch.tensor([1.0, 0.0]),
-        mines=torch.tensor([[[True, False]], [[False, False]]]),
+        mines=torch.tensor([[[1, 0]], [[-1, -1]]], dtype=torch.int8),
         chosen=torch.tensor([True, True]),
+        acted_on=torch.zeros(2, 0),
     )
 
     def net(_: torch.Tensor) -> Heads:
@@ -320,15 +335,18 @@ def read_column(folder: Path, name: str) -> list[float]:
         return [float(row[name]) for row in csv.DictReader(file) if row.get(name)]
 
 
+@pytest.mark.parametrize("saves", [3, 8, 9, 11, 12, 30])
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str):
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str, saves: int):
+    """Amid a rollout of 8 steps, of which the first 7 are followed by a save, or amid the 4 minibatches after it."""
+
     def figures(folder: Path) -> list[dict[str, str]]:
         with (folder / "metrics.csv").open() as file:
             return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
     with run_in(tmp_path / "whole") as run:
         ppo().fit(minesweeper(backend), plain_ladder(), run)
-    with killed_after(3, tmp_path / "killed") as run:
+    with killed_after(saves, tmp_path / "killed") as run:
         ppo().fit(minesweeper(backend), plain_ladder(), run)
     with run_in(tmp_path / "killed") as run:
         ppo().fit(minesweeper(backend), plain_ladder(), run)
@@ -372,7 +390,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
 
     with run_in(tmp_path / "whole") as run:
         learn(run)
-    with killed_after(8, tmp_path / "killed") as run:
+    with killed_after(50, tmp_path / "killed") as run:
         learn(run)
     saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
     met = saved["opponent"]["weights"]
@@ -396,7 +414,7 @@ def versus(opponent: Agent) -> VersusEnv:
         ({"init_from": "nowhere"}, "no checkpoint at"),
         ({"sure_below": 1.0}, "outside"),
         ({"learned_share": 0.0}, "outside"),
-        ({"sure_below": 0.1}, "only Minesweeper with env.backend=torch"),
+        ({"sure_below": 0.1}, "after the first click"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
@@ -420,8 +438,9 @@ def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about
         values=torch.zeros(1),
         advantages=torch.zeros(1),
         returns=torch.zeros(1),
-        mines=torch.zeros(1, 1, 2, dtype=torch.bool),
+        mines=torch.full((1, 1, 2), -1, dtype=torch.int8),
         chosen=torch.ones(1, dtype=torch.bool),
+        acted_on=torch.zeros(1, 0),
     )
 
     def net(_: torch.Tensor) -> Heads:
@@ -457,3 +476,161 @@ def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
         assert torch.allclose(old, new, atol=1e-3)
     with pytest.raises(LabError, match="holds no network like"), run_in(tmp_path / "third") as run:
         ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
+
+
+def started(algo: PPO, env: Any, run: Run) -> Learning:
+    learning = Learning(algo, env, plain_ladder(), run)
+    learning._begin()
+    return learning
+
+
+@pytest.mark.parametrize(("target_kl", "steps"), [(None, 12), (1e-6, 1)])
+def test_an_update_ends_before_the_minibatch_that_moved_too_far(tmp_path: Path, target_kl: float | None, steps: int):
+    """The first minibatch is played by the policy itself, so its divergence is zero; the second's is not."""
+    algo = ppo(target_kl=target_kl, mini_batches=4, ppo_epochs=3)
+    with run_in(tmp_path / "run") as run:
+        learning = started(algo, minesweeper(), run)
+        learning._update()
+    assert learning.optimizer.done == steps
+    assert learning.sums["losses/gradient_steps"] == steps
+
+
+def test_masks_are_narrowed_to_the_frontier_for_as_many_updates_as_configured(tmp_path: Path):
+    with run_in(tmp_path / "run") as run:
+        learning = started(ppo(frontier_mask_until_updates=1), minesweeper(size=7, first_click="uniform"), run)
+        narrowed = []
+        for _ in range(2):
+            learning._update()
+            buffer = learning.groups[0].buffer
+            hidden = (buffer.observations < 0).flatten(2)
+            assert not (buffer.masks & ~hidden).any()
+            narrowed.append(bool((buffer.masks != hidden).any()))
+    assert narrowed == [True, False]
+
+
+def test_every_minibatch_is_learned_from_with_normalised_advantages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = []
+
+    def spy(net: Any, optimizer: Any, batch: Batch, *rest: Any) -> Any:
+        seen.append(batch)
+        return ppo_update(net, optimizer, batch, *rest)
+
+    monkeypatch.setattr("src.algos.ppo.learning.ppo_update", spy)
+    with run_in(tmp_path / "run") as run:
+        started(ppo(), minesweeper(), run)._update()
+    assert len(seen) == 4
+    for batch in seen:
+        assert batch.advantages.mean().item() == pytest.approx(0, abs=1e-5)
+        assert batch.advantages.std(correction=0).item() == pytest.approx(1, abs=1e-3)
+
+
+def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
+    """Around every number there are as many labelled mines, also where games went on to the next in between."""
+    with run_in(tmp_path / "run") as run:
+        learning = started(ppo(), minesweeper(size=6, mines=5, first_click="uniform"), run)
+        learning._update()
+    buffer = learning.groups[0].buffer
+    boards, labels = buffer.observations.flatten(0, 1), buffer.mines.flatten(0, 1)
+    around = torch.nn.functional.conv2d((labels == 1).float()[:, None], torch.ones(1, 1, 3, 3), padding=1)[:, 0]
+    shown = boards >= 0
+    assert (around[shown] == boards[shown]).all()
+    assert ((labels < 0) == shown).all()
+
+
+def test_the_network_goes_back_to_training_after_an_evaluation(tmp_path: Path):
+    with run_in(tmp_path / "run") as run:
+        learning = started(ppo(), minesweeper(), run)
+        learning._update()
+        learning._evaluate(learning._take_metrics())
+        assert learning.net.training
+
+
+def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: Path):
+    """The policy reads the mine head, but is compared with the one that acted on the mine logits of then."""
+    torch.manual_seed(0)
+    with run_in(tmp_path / "run") as run:
+        learning = started(ppo(net=Residual(8, 1, 0, policy_from_mines=3.0)), minesweeper(first_click="uniform"), run)
+        learning.groups[0].collect(learning.net, learning.net, 1.0, 1.0, learning.random)
+    batch = next(learning.groups[0].buffer.minibatches(1, 1.0, learning.random))
+    assert batch.acted_on.shape[1:] == (4, 4)
+    with torch.no_grad():
+        learning.net.mine_head.weight.add_(1.0)
+    losses = ppo_losses(learning.net, normalised(batch), WEIGHTS, CPU)
+    assert losses["approx_kl"].item() == pytest.approx(0, abs=1e-6)
+    moved = ppo_losses(learning.net, normalised(batch)._replace(acted_on=torch.zeros(64, 0)), WEIGHTS, CPU)
+    assert moved["approx_kl"].item() > 0.01
+
+
+def test_the_weight_of_the_entropy_falls_in_a_straight_line():
+    weights = LossWeights(0.2, None, 0.5, ent_coef=0.1, aux_mine_weight=0.0, ent_coef_end=0.02)
+    assert [weights.at(progress).ent_coef for progress in (0.0, 0.5, 1.0, 1.5)] == pytest.approx(
+        [0.1, 0.06, 0.02, 0.02]
+    )
+    assert WEIGHTS.at(0.7) == WEIGHTS
+
+
+def test_rows_are_logged_at_every_update_and_average_over_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    losses = []
+
+    def spy(*arguments: Any) -> Any:
+        result = ppo_update(*arguments)
+        losses.append(result["loss"].item())  # type: ignore[index]
+        return result
+
+    monkeypatch.setattr("src.algos.ppo.learning.ppo_update", spy)
+    with run_in(tmp_path / "run") as run:
+        ppo(eval_every=4).fit(minesweeper(), plain_ladder(), run)
+    means = [np.mean(losses[first : first + 4]) for first in range(0, len(losses), 4)]
+    assert read_column(tmp_path / "run", "losses/loss") == pytest.approx(means), "8 updates of 4 gradient steps"
+    assert len(read_column(tmp_path / "run", "train/safe_revealed")) == 8
+    assert read_column(tmp_path / "run", "train/truncated_share") == [0.0] * 8
+
+
+def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    env = echo(lambda num_envs: EchoBatch(num_envs, rounds=2, truncates=True))
+    with run_in(tmp_path / "run") as run:
+        ppo(net=MLP([8]), losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0).fit(env, plain_ladder(), run)
+    assert [record.levelname for record in caplog.records if "may be stalling" in record.message] == ["WARNING"]
+    caplog.clear()
+    with run_in(tmp_path / "other") as run:
+        ppo().fit(minesweeper(), plain_ladder(), run)
+    assert "may be stalling" not in caplog.text
+
+
+@pytest.mark.parametrize("changes", [{"frontier_mask_until_updates": 0}, {"losses": "plain"}, {}])
+def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
+    if changes.get("losses") == "plain":
+        changes = {"losses": PLAIN_WEIGHTS}
+    with pytest.raises(LabError, match="this game has no mines: set"):
+        ppo(**changes).check(versus(RandomAgent()), plain_ladder())
+    ppo(losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0).check(versus(RandomAgent()), plain_ladder())
+
+
+class FirstMove(Agent):
+    deterministic = True
+
+    def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
+        return Decision(game.legal_actions(view)[0])
+
+
+def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
+    env = versus(RandomAgent())
+    env.baselines = {"first": FirstMove()}
+    settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "frontier_mask_until_updates": 0}
+    with pytest.raises(LabError, match="always decide alike"):
+        ppo(**settings).check(env, plain_ladder())
+    ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
+
+
+def test_heads_are_computed_in_float32_under_autocast():
+    net = Residual(8, 1, 0, policy_from_mines=3.0).build((4, 4), 16)
+    with torch.autocast("cpu", torch.bfloat16):
+        heads = net(torch.zeros(2, 4, 4, dtype=torch.int8))
+    assert {part.dtype for part in heads} == {torch.float32}
+
+
+def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.MonkeyPatch):
+    for native, expected in ((True, torch.bfloat16), (False, torch.float32)):
+        monkeypatch.setattr("src.algos.network.native_bfloat16", lambda on_gpu, native=native: native)
+        assert Compute("cpu", "auto", compile=False).dtype == expected
+        assert Compute("cpu", "float32", compile=False).dtype == torch.float32

@@ -21,7 +21,7 @@ def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
 def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CNN | Residual):
     rows, cols = 3, 5
     module = net.build((rows, cols), 2 * rows * cols)
-    conv: Any = module.policy_head[0]  # type: ignore[index]
+    conv: Any = module.policy_head[0]
     with torch.no_grad():
         conv.weight.zero_()
         conv.bias.copy_(torch.tensor([1.0, -1.0]))

@@ -176,16 +176,17 @@ class Imitation:
 
 
 def cross_entropy(policy: Tensor, right: Tensor, hidden: Tensor) -> Tensor:
-    """With the uniform distribution over the right actions, and the surprise that any of them is chosen.
+    """The mean of the cross entropy with the uniform distribution over the right actions and of the surprise that any
+    of them is chosen; where one action is right, both are the same.
 
-    The first makes the network tell every right action, the second keeps it away from wrong ones. What is `hidden`
+    The first makes the network name every right action, the second keeps it away from wrong ones. What is `hidden`
     (B, HW) is legal.
     """
     legal = hidden.repeat(1, policy.shape[1] // hidden.shape[1])
     log_probs = MaskedCategorical(policy, legal).log_probs
     each = -(torch.where(right, log_probs, 0.0).sum(dim=1) / right.sum(dim=1))
     any_of_them = -log_probs.masked_fill(~right, NEVER).logsumexp(dim=1)
-    return (each + any_of_them).mean()
+    return ((each + any_of_them) / 2).mean()
 
 
 def value_loss(value: Tensor, chance: Tensor) -> Tensor:

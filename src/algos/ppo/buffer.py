@@ -1,12 +1,17 @@
 """What a rollout leaves to learn from: T steps of N environments, and the advantages computed from them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from src.nets.masked import require_legal
+
+STORED = (
+    *("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones", "chosen", "acted_on"),
+    *("advantages", "returns"),
+)  # (T, N, ...)
 
 
 class Batch(NamedTuple):
@@ -17,43 +22,45 @@ class Batch(NamedTuple):
     values: Tensor  # (B,) as estimated then
     advantages: Tensor  # (B,)
     returns: Tensor  # (B,)
-    mines: Tensor  # (B, H, W) bool, or (B, 0) in games without mines
+    mines: Tensor  # (B, H, W) int8: 1 a mine, 0 none, -1 not to be predicted; (B, 0) in games without mines
     chosen: Tensor  # (B,) bool: the policy chose the action; elsewhere there was nothing to choose
+    acted_on: Tensor  # (B, H, W) mine logits that the policy acted on, or (B, 0) where it does not read them
 
 
 class RolloutBuffer:
-    def __init__(self, steps: int, observations: Tensor, masks: Tensor, mines: Tensor) -> None:
-        """`observations` (N, ...), `masks` (N, A) and `mines` (N, ...) show what a step of N environments holds."""
+    def __init__(self, steps: int, observations: Tensor, masks: Tensor, mines: Tensor, acted_on: Tensor) -> None:
+        """All (N, ...): what a step of N environments holds, for shapes and types."""
 
         def room(like: Tensor) -> Tensor:
             return torch.zeros((steps, *like.shape), dtype=like.dtype, device=like.device)
 
         scalars = torch.zeros(observations.shape[0], device=observations.device)
-        self.observations, self.masks, self.mines = room(observations), room(masks), room(mines)  # (T, N, ...)
+        self.observations, self.masks = room(observations), room(masks)  # (T, N, ...)
+        self.mines, self.acted_on = room(mines), room(acted_on)  # (T, N, ...)
         self.actions = room(scalars.long())  # this and the following (T, N)
         self.log_probs, self.values, self.rewards = room(scalars), room(scalars), room(scalars)
         self.dones, self.chosen = room(scalars.bool()), room(scalars.bool())
         self.advantages, self.returns = room(scalars), room(scalars)
-        self._filled = 0
+        self.filled = 0  # steps
 
-    def add(
-        self,
-        observations: Tensor,
-        masks: Tensor,
-        mines: Tensor,
-        actions: Tensor,
-        log_probs: Tensor,
-        values: Tensor,
-        rewards: Tensor,
-        dones: Tensor,
-        chosen: Tensor | bool,
-    ) -> None:
-        """One step: what was seen, done and paid, which games it ended, and where the policy chose what was done."""
-        names = ("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones", "chosen")
-        given = (observations, masks, mines, actions, log_probs, values, rewards, dones, chosen)
-        for name, value in zip(names, given, strict=True):
-            getattr(self, name)[self._filled] = value
-        self._filled += 1
+    def add(self, **step: Tensor | bool) -> None:
+        """Store one step of all environments: the fields of a `Batch`, with rewards and dones instead of advantages."""
+        for name, value in step.items():
+            getattr(self, name)[self.filled] = value
+        self.filled += 1
+
+    def clear(self) -> None:
+        """Make room for the next rollout."""
+        self.filled = 0
+
+    def state(self) -> dict[str, Any]:
+        """What is stored, for `load_state`."""
+        return {name: getattr(self, name)[: self.filled].clone() for name in STORED} if self.filled else {}
+
+    def load_state(self, saved: dict[str, Any]) -> None:
+        for name, values in saved.items():
+            self.filled = len(values)
+            getattr(self, name)[: self.filled] = values
 
     def compute_gae(self, last_values: Tensor, gamma: float, lam: float) -> None:
         """Generalised advantage estimation (Schulman et al. 2016); `last_values` (N,) follow the last step.
@@ -70,8 +77,7 @@ class RolloutBuffer:
             advantage = delta + gamma * lam * goes_on * advantage
             self.advantages[step] = advantage
             following = self.values[step]
-        self.returns = self.advantages + self.values
-        self._filled = 0
+        self.returns[:] = self.advantages + self.values
 
     def minibatches(self, count: int, share: float, generator: torch.Generator) -> Iterator[Batch]:
         """This share of all steps once, in random order, in `count` parts.

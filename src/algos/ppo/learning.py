@@ -1,10 +1,13 @@
 """PPO: play with the current network, learn from what happened while it is still likely, repeat."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from src.algos.calibration import mine_calibration
 from src.algos.network import (
@@ -13,6 +16,7 @@ from src.algos.network import (
     NetworkAgent,
     Play,
     build_net,
+    first_baseline,
     load_network,
     require_sound,
     selection_score,
@@ -20,15 +24,21 @@ from src.algos.network import (
     weights_of,
 )
 from src.algos.optimizer import Optimizer
+from src.algos.ppo.buffer import Batch
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, normalised, ppo_update
 from src.core import ranks
 from src.core.agent import SelfPlay
 from src.core.algorithm import Environment
+from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
 from src.core.run import Run
+
+log = logging.getLogger(__name__)
+
+LOGGED_ROWS = 400  # of a whole run, about; more would cost more than a curve shows
 
 
 class PPO:
@@ -60,6 +70,7 @@ class PPO:
         frontier_mask_until_updates: int,
         eval_every: int,
         eval_episodes: int,
+        eval_opening_plies: int = 0,
     ) -> None:
         require(0 <= gamma <= 1, f"algo.gamma={gamma} is outside [0, 1]")
         require(0 <= gae_lambda <= 1, f"algo.gae_lambda={gae_lambda} is outside [0, 1]")
@@ -76,14 +87,15 @@ class PPO:
         self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
         self.target_kl, self.frontier_mask_until_updates = target_kl, frontier_mask_until_updates
         self.eval_every, self.eval_episodes = eval_every, eval_episodes
+        self.eval_opening_plies = eval_opening_plies
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
         for stage in curriculum.all(env):
             agent.check(stage.game)
-            if self.sure_below > 0:
-                _check_reveal_all(stage, agent)
+            self._check_mines(stage, agent)
+        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
         require(
             self.num_envs % ranks.world() == 0,
             f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
@@ -95,6 +107,29 @@ class PPO:
             f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} that are learned "
             "from in a rollout (algo.num_envs, steps_per_env, learned_share)",
         )
+
+    def _check_mines(self, env: Environment, agent: NetworkAgent) -> None:
+        """Refuse settings about mines where the game has none or the network does not predict them."""
+        learns_mines = self.losses.aux_mine_weight > 0 or self.sure_below > 0
+        if not learns_mines and self.frontier_mask_until_updates == 0:
+            return
+        envs = env.vectorize(1)
+        require(
+            hasattr(envs, "mine_labels"),
+            "this game has no mines: set algo.losses.aux_mine_weight=0, algo.frontier_mask_until_updates=0 and "
+            "algo.sure_below=0",
+        )
+        if not learns_mines:
+            return
+        observations, info = envs.reset(seed=0)
+        mine = agent.heads(np.asarray(observations)).mine
+        require(
+            mine.shape[1:] == observations.shape[-2:],
+            "algo.losses.aux_mine_weight and algo.sure_below need a network that predicts mines: choose "
+            "net@algo.net=cnn or residual, or set both to 0",
+        )
+        if self.sure_below > 0:
+            envs.reveal_all(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         return Learning(self, env, curriculum, run).fit()
@@ -128,6 +163,13 @@ class Learning:
         self.steps = self.updates = 0
         self.groups: list[Rollouts] = []
         self.opponent: dict[str, Any] | None = None  # the weights of the learner as its own opponent
+        self.sums: dict[str, float] = {}  # over the updates since the last row of the log
+        rollout = algo.num_envs * algo.steps_per_env
+        self.log_every = max(1, round(algo.total_steps / rollout / LOGGED_ROWS))  # updates
+        self.stalling = False
+        self.minibatches = 0  # learned from in the current update
+        self.losses: dict[str, Tensor] = {}  # summed over them
+        self.order_drawn_at = self.random.get_state()  # the generator before it drew the order of the current epoch
 
     def fit(self) -> NetworkAgent:
         algo, run = self.algo, self.run
@@ -136,11 +178,13 @@ class Learning:
             self._evaluate({})  # so that the best is never worse than what it started from
         with run.progress("steps", algo.total_steps, self.steps) as advance:
             while self.steps < algo.total_steps and self.optimizer.progress < 1:
-                figures = self._update()
+                self._update()
                 self.optimizer.progress = ranks.from_first(spent(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
                 if self.updates % algo.eval_every == 0 or finished:
-                    self._evaluate(figures)
+                    self._evaluate(self._take_metrics())
+                elif self.updates % self.log_every == 0:
+                    run.log(self.steps, self._take_metrics())
                 advance(min(self.steps, algo.total_steps))
                 run.save_when_due(self._state)
         run.save(self._state())
@@ -149,29 +193,99 @@ class Learning:
         run.log(self.steps, mine_calibration(self.env, best, int(run.generator("calibration").integers(2**31))))
         return best
 
-    def _update(self) -> dict[str, float]:
+    def _update(self) -> None:
         """One rollout of every group of environments, and some epochs of learning from it."""
         algo = self.algo
-        totals = dict.fromkeys(("games", "return", "length", "won"), 0.0)
         for group in self.groups:
+            if group.buffer.filled == group.steps:
+                continue  # the run was saved after this rollout
             if algo.frontier_mask_until_updates > 0:
                 group.frontier_mask(self.updates < algo.frontier_mask_until_updates)
-            ended = group.collect(self.fast, self.net, algo.gamma, algo.gae_lambda, self.random)
-            totals = {name: totals[name] + float(ended[name]) for name in totals}
+            ended = group.collect(
+                self.fast, self.net, algo.gamma, algo.gae_lambda, self.random, self._save_within_update
+            )
+            self._add(ended)
+            if algo.sure_below > 0:
+                self._add({"chosen": group.buffer.chosen.sum(), "steps": torch.tensor(group.buffer.chosen.numel())})
             self.steps += group.envs.num_envs * group.steps * ranks.world()
-        losses = self._learn()
+        self._learn()
+        for group in self.groups:
+            group.buffer.clear()
         self.updates += 1
-        figures = _mean_of(ranks.gather({f"losses/{name}": float(value.detach()) for name, value in losses.items()}))
         require_sound(self.net, self.steps)
-        totals = _sum_of(ranks.gather(totals))
+
+    def _save_within_update(self) -> None:
+        """An update may take minutes; several ranks would have to agree at every step, so they wait for its end."""
+        if ranks.world() == 1:
+            self.run.save_when_due(self._state)
+
+    def _add(self, values: Mapping[str, Tensor]) -> None:
+        """Add to the sums of the next row of the log; one transfer from the device for all."""
+        numbers = torch.stack([value.detach().to(self.random.device, torch.float64) for value in values.values()])
+        for name, number in zip(values, numbers.tolist(), strict=True):
+            self.sums[name] = self.sums.get(name, 0.0) + number
+
+    def _learn(self) -> None:
+        """Some epochs over the rollouts; they end early where the policy has moved beyond `target_kl`."""
+        for number, batch in enumerate(self._minibatches()):
+            if number < self.minibatches:
+                continue  # learned from before the run was saved
+            weights = self.algo.losses.at(self.optimizer.progress)
+            losses = ppo_update(
+                self.fast, self.optimizer, normalised(batch), weights, self.algo.compute, self.algo.target_kl
+            )
+            if losses is None:
+                break
+            losses["gradient_steps"] = torch.ones(())
+            self.losses = {name: self.losses.get(name, 0.0) + value.detach() for name, value in losses.items()}
+            self.minibatches += 1
+            self._save_within_update()
+        if self.losses:
+            self._add({f"losses/{name}": value for name, value in self.losses.items()})
+        self.losses, self.minibatches = {}, 0
+
+    def _minibatches(self) -> Iterator[Batch]:
+        """Every epoch of every group. Where a run is resumed amid one, its order is drawn again, and so the same."""
+        algo, first = self.algo, 0
+        for _ in range(algo.ppo_epochs):
+            for group in self.groups:
+                if first + algo.mini_batches <= self.minibatches:  # all of it was learned from before
+                    yield from [None] * algo.mini_batches  # type: ignore[misc]
+                else:
+                    self.order_drawn_at = self.random.get_state()
+                    yield from group.buffer.minibatches(algo.mini_batches, algo.learned_share, self.random)
+                first += algo.mini_batches
+
+    def _take_metrics(self) -> dict[str, float]:
+        """The metrics of the updates since the last row of the log, over all ranks."""
+        sums, self.sums = _sum_of(ranks.gather(self.sums)), {}
+        steps = sums.pop("losses/gradient_steps", 1)
+        metrics = {name: value / steps for name, value in sums.items() if name.startswith("losses/")}
+        games = sums["games"]
+        metrics |= {"train/episodes": games, "train/lr": self.optimizer.current_lr}
+        if games > 0:
+            means = {"episode_return": "return", "episode_length": "length", "win_rate": "won"}
+            means |= {"truncated_share": "truncated"} | {name: name for name in self.groups[0].episode_means}
+            metrics |= {f"train/{name}": sums[key] / games for name, key in means.items()}
+        if "chosen" in sums:
+            metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
         if journals := self._journals():
-            figures |= journals[0].figures(_sum_of(ranks.gather(_sum_of([one.recent() for one in journals]))))
-        games = max(totals["games"], 1)
-        means = {f"train/episode_{name}": totals[name] / games for name in ("return", "length")}
-        if algo.sure_below > 0:
-            chosen = [{"train/chosen_share": float(group.buffer.chosen.float().mean())} for group in self.groups]
-            means |= _mean_of(ranks.gather(_mean_of(chosen)))
-        return {**figures, **means, "train/win_rate": totals["won"] / games, "train/episodes": totals["games"]}
+            metrics |= journals[0].figures(_sum_of(ranks.gather(_sum_of([one.recent() for one in journals]))))
+        self._warn_of_stalling(games, sums["truncated"])
+        return metrics
+
+    def _warn_of_stalling(self, games: float, truncated: float) -> None:
+        """Say it once when games begin to last until the step limit: the policy then has nothing to learn from."""
+        stalling = games == 0 or truncated > games / 2
+        if stalling and not self.stalling:
+            what = "no game ended" if games == 0 else f"{truncated / games:.0%} of the games reached the step limit"
+            log.warning(
+                "%s in the latest updates (step %d): the policy may be stalling; give it fewer ways to do nothing, a "
+                "lower step limit, or a reward that makes delay cost more",
+                what,
+                self.steps,
+            )
+        self.stalling = stalling
 
     def _journals(self) -> list[Any]:
         return [group.journal for group in self.groups if group.journal is not None]
@@ -182,32 +296,25 @@ class Learning:
             records = _sum_of(ranks.gather(_sum_of([one.records() for one in journals])))
             self.run.diagnose(*journals[0].of(records).diagnostics())
 
-    def _learn(self) -> dict[str, torch.Tensor]:
-        algo, losses = self.algo, {}
-        for _ in range(algo.ppo_epochs):
-            for group in self.groups:
-                for batch in group.buffer.minibatches(algo.mini_batches, algo.learned_share, self.random):
-                    losses = ppo_update(self.fast, self.optimizer, normalised(batch), algo.losses, algo.compute)
-            if algo.target_kl is not None and float(ranks.mean(losses["approx_kl"])) > algo.target_kl:
-                break
-        return losses
-
-    def _evaluate(self, figures: dict[str, float]) -> None:
+    def _evaluate(self, metrics: dict[str, float]) -> None:
         """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
         algo, run = self.algo, self.run
-        agent = NetworkAgent(self.net, algo.compute, algo.play)
-        score = selection_score(self.env, agent, algo.eval_episodes, run.seed)
+        agent = NetworkAgent(self.net, algo.compute, replace(algo.play, symmetries=False))
+        score = self._score(self.env, agent)
         now = self.curriculum.env(self.env)
-        rung = score if now is self.env else selection_score(now, agent, algo.eval_episodes, run.seed)
+        rung = score if now is self.env else self._score(now, agent)
         self.net.train()
         extra = {"eval/score": score, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
-        run.log(self.steps, {**figures, **extra, "train/lr": self.optimizer.current_lr})
+        run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
         before = self.curriculum.stage
         self.curriculum.record(rung)
         self._meet_self(self._weights())
         if self.curriculum.stage != before:
             self.groups = self._deal_groups()
+
+    def _score(self, env: Environment, agent: NetworkAgent) -> float:
+        return selection_score(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)
 
     def _deal_groups(self) -> list[Rollouts]:
         """A group of environments for each board of the current mixture, of which each rank has its share."""
@@ -216,7 +323,8 @@ class Learning:
             envs = env.vectorize(max(1, round(algo.num_envs // ranks.world() * share)), algo.compute.where)
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
-            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.sure_below))
+            reads_mines = getattr(self.net, "mine_weight", None) is not None
+            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.sure_below, reads_mines))
         return groups
 
     def _meet_self(self, weights: dict[str, Any]) -> None:
@@ -232,7 +340,13 @@ class Learning:
         return weights_of(self.net, self.env.observation_space.shape, self.env.game.num_actions, dtype)
 
     def _state(self) -> dict[str, Any]:
-        own = {"random": self.random.get_state(), "groups": [group.state() for group in self.groups]}
+        require_sound(self.net, self.steps)
+        within_epoch = self.minibatches % self.algo.mini_batches > 0
+        own = {
+            "random": self.order_drawn_at if within_epoch else self.random.get_state(),
+            "groups": [group.state() for group in self.groups],
+            "sums": dict(self.sums),
+        }
         first, *others = ranks.gather(own)
         return {
             **self._weights(),
@@ -243,6 +357,9 @@ class Learning:
             "updates": self.updates,
             "stage": self.curriculum.stage,
             "opponent": self.opponent,
+            "stalling": self.stalling,
+            "minibatches": self.minibatches,
+            "losses": self.losses,
         }
 
     def _begin(self) -> None:
@@ -254,26 +371,12 @@ class Learning:
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
             self.steps, self.updates, self.curriculum.stage = saved["steps"], saved["updates"], saved["stage"]
+            self.sums, self.stalling = dict(saved["sums"]), saved["stalling"]
+            self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
         self._meet_self(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
         self.groups = self._deal_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
-
-
-def _check_reveal_all(env: Environment, agent: NetworkAgent) -> None:
-    """Refuse environments that cannot reveal many cells in one step, and networks that cannot tell which are sure."""
-    envs = env.vectorize(1)
-    require(
-        hasattr(envs, "reveal_all"),
-        "algo.sure_below reveals many cells in a step, which only Minesweeper with env.backend=torch can: set it to 0",
-    )
-    observations, info = envs.reset(seed=0)
-    mine = agent.heads(observations.numpy()).mine
-    require(
-        mine.shape[1:] == observations.shape[-2:],
-        "algo.sure_below asks the network where mines are: choose net@algo.net=cnn or residual, or set it to 0",
-    )
-    envs.reveal_all(info["action_mask"].view_as(mine))
 
 
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
@@ -284,10 +387,6 @@ def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
         f"this run was learned by {len(others) + 1} ranks, and now there are {ranks.world()}: resume it with as many",
     )
     return {**saved, **others[ranks.rank() - 1]} if ranks.rank() > 0 else saved
-
-
-def _mean_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: total / len(rows) for name, total in _sum_of(rows).items()}
 
 
 def _sum_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

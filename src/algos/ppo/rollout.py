@@ -1,5 +1,7 @@
-"""Playing on with the current network, many games at once."""
+"""Collect rollouts: play many games at once with the current network."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +11,8 @@ from torch import Tensor, nn
 from src.algos.network import Compute, as_device
 from src.algos.ppo.buffer import RolloutBuffer
 from src.nets.masked import MaskedCategorical
+
+KEPT = ("_observations", "_masks", "_returns", "_lengths")  # beside the envs, what a checkpoint holds of a rollout
 
 
 class BatchedEnv(Protocol):
@@ -30,24 +34,48 @@ class BatchedEnv(Protocol):
 class Rollouts:
     """One batch of environments amid its games, and the buffer it is played into."""
 
-    def __init__(self, envs: BatchedEnv, steps: int, compute: Compute, seed: int, sure_below: float) -> None:
+    def __init__(
+        self,
+        envs: BatchedEnv,
+        steps: int,
+        compute: Compute,
+        seed: int,
+        sure_below: float,
+        policy_reads_mines: bool = False,
+    ) -> None:
         """Cells of a mine probability below `sure_below` are revealed all at once, a step that nobody chose."""
         self.envs, self.steps, self.device, self.sure_below = envs, steps, compute.where, sure_below
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # takes and gives tensors
+        self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())
         observations, info = envs.reset(seed=seed)
         self._see(observations, info["action_mask"])
-        self.buffer = RolloutBuffer(steps, self._observations, self._masks, self._mines())
+        mines = self._mines()
+        self._nothing = torch.zeros((envs.num_envs, 0), device=self.device)
+        self._policy_reads_mines = policy_reads_mines
+        acted_on = mines.float() if policy_reads_mines else self._nothing
+        self.buffer = RolloutBuffer(steps, self._observations, self._masks, mines, acted_on)
         self._returns = torch.zeros(envs.num_envs, device=self.device)
         self._lengths = torch.zeros(envs.num_envs, device=self.device)
+        self._ended = self._no_games()
+        self._final_value: Callable[[Tensor], Tensor] = torch.zeros_like  # set by `collect`
+        self._cut: list[tuple[int, Tensor, Tensor]] = []  # steps whose cut-off games still lack their final values
+
+    def _no_games(self) -> dict[str, Tensor]:
+        """Sums over the games that ended in this rollout."""
+        names = ("games", "return", "length", "won", "truncated", *self.episode_means)
+        return {name: torch.zeros((), device=self.device) for name in names}
 
     def state(self) -> dict[str, Any]:
-        names = ("_observations", "_masks", "_returns", "_lengths")
-        return {"envs": self.envs.state(), **{name: getattr(self, name) for name in names}}
+        self._settle_cut()
+        kept = {name: getattr(self, name) for name in KEPT}
+        return {"envs": self.envs.state(), "buffer": self.buffer.state(), "ended": self._ended, **kept}
 
     def load_state(self, saved: dict[str, Any]) -> None:
         self.envs.load_state(saved["envs"])
-        for name in ("_observations", "_masks", "_returns", "_lengths"):
+        self.buffer.load_state(saved["buffer"])
+        self._ended = {name: value.to(self.device) for name, value in saved["ended"].items()}
+        for name in KEPT:
             setattr(self, name, saved[name].to(self.device))
 
     @property
@@ -67,26 +95,67 @@ class Rollouts:
 
     @torch.no_grad()
     def collect(
-        self, net: Any, plain: nn.Module, gamma: float, lam: float, generator: torch.Generator
+        self,
+        net: Any,
+        plain: nn.Module,
+        gamma: float,
+        lam: float,
+        generator: torch.Generator,
+        after_step: Callable[[], None] = lambda: None,
     ) -> dict[str, Tensor]:
-        """Fill the buffer; returns sums over the games that ended: their number, returns, lengths and wins.
+        """Fill the buffer; returns sums over the games that ended: their number, returns, lengths, wins and so on.
 
-        `plain` is `net` itself, not compiled, for batches of any size.
+        `plain` is `net` itself, not compiled, for batches of any size. A rollout that was saved amid its steps goes on
+        from there.
         """
-        ended = {name: torch.zeros((), device=self.device) for name in ("games", "return", "length", "won")}
-        for _ in range(self.steps):
-            heads = self._heads(net, self._observations)
-            policy = MaskedCategorical(heads.policy, self._masks)
-            actions = policy.sample(generator)
-            seen = (self._observations, self._masks, self._mines())
-            chosen, (observations, paid, terminated, truncated, info) = self._step(actions, heads.mine)
-            rewards, dones = self._paid(plain, paid, terminated, truncated, info, gamma)
-            values = heads.value.float()
-            self.buffer.add(*seen, actions, policy.log_prob(actions), values, rewards, dones, chosen)
-            self._count(ended, as_device(paid, self.device), dones, info)
-            self._see(observations, info["action_mask"])
+        self._final_value = partial(self._value_after_cut, plain, gamma)
+        if self.buffer.filled == self.steps:
+            self.buffer.clear()
+        while True:
+            self._play_step(net, generator)
+            if self.buffer.filled == self.steps:
+                break
+            after_step()
+        self._settle_cut()
         self.buffer.compute_gae(self._heads(net, self._observations).value.float(), gamma, lam)
+        ended, self._ended = self._ended, self._no_games()
         return ended
+
+    def _play_step(self, net: Any, generator: torch.Generator) -> None:
+        """One step of every environment, stored in the buffer."""
+        heads = self._heads(net, self._observations)
+        policy = MaskedCategorical(heads.policy, self._masks)
+        actions = policy.sample(generator)
+        seen = {"observations": self._observations, "masks": self._masks, "mines": self._mines()}
+        chosen, (observations, paid, terminated, truncated, info) = self._step(actions, heads.mine)
+        rewards = as_device(paid, self.device).float()
+        cut_off = as_device(truncated, self.device)
+        dones = as_device(terminated, self.device) | cut_off
+        self.buffer.add(
+            **seen,
+            actions=actions,
+            log_probs=policy.log_prob(actions),
+            values=heads.value.float(),
+            rewards=rewards,
+            dones=dones,
+            chosen=chosen,
+            acted_on=heads.mine.float() if self._policy_reads_mines else self._nothing,
+        )
+        self._count(rewards, dones, cut_off, info)
+        if self._on_device:
+            if getattr(self.envs, "can_truncate", True):
+                self._cut.append((self.buffer.filled - 1, truncated, info["final_obs"]))
+        elif truncated.any():
+            self._add_final_values(self.buffer.filled - 1, truncated, info["final_obs"])
+        self._see(observations, info["action_mask"])
+
+    def _settle_cut(self) -> None:
+        """Add the final values of all steps at once: a look at each would make the GPU wait for the host every time."""
+        if self._cut:
+            truncated = torch.stack([each for _, each, _ in self._cut]).cpu().numpy()
+            for (step, _, final), rows in zip(self._cut, truncated, strict=True):
+                self._add_final_values(step, rows, final)
+            self._cut = []
 
     def _step(self, actions: Tensor, mine: Tensor) -> tuple[Tensor | bool, tuple[Any, ...]]:
         """Where nothing is sure the chosen action, else all that is; returns where it was chosen, and the step."""
@@ -95,7 +164,8 @@ class Rollouts:
         sure = (mine.float().sigmoid() < self.sure_below) & self._masks.view_as(mine)
         chosen = ~sure.flatten(1).any(1)
         alone = torch.zeros_like(self._masks).scatter_(1, actions[:, None], True).view_as(mine)
-        return chosen, self.envs.reveal_all(torch.where(chosen.view(-1, 1, 1), alone, sure))  # type: ignore[attr-defined]
+        cells = torch.where(chosen.view(-1, 1, 1), alone, sure)
+        return chosen, self.envs.reveal_all(self._hand_over(cells))  # type: ignore[attr-defined]
 
     def _heads(self, net: Any, observations: Tensor) -> Any:
         with self._compute.autocast():
@@ -110,31 +180,31 @@ class Rollouts:
         self._masks = torch.as_tensor(masks).to(self.device, copy=True)
 
     def _mines(self) -> Tensor:
-        labels = getattr(self.envs, "mine_mask", None)
+        labels = getattr(self.envs, "mine_labels", None)
         if labels is None:
-            return torch.zeros((self.envs.num_envs, 0), device=self.device)
+            return torch.zeros((self.envs.num_envs, 0), dtype=torch.int8, device=self.device)
         return as_device(labels(), self.device)
 
-    def _paid(
-        self, net: Any, paid: Any, terminated: Any, truncated: Any, info: dict[str, Any], gamma: float
-    ) -> tuple[Tensor, Tensor]:
-        """Rewards, to which a game that was cut off adds the value of its last position, and which games ended."""
-        rewards = as_device(paid, self.device).float()
-        cut = as_device(truncated, self.device)
-        if bool(cut.any()):
-            final = info["final_obs"]
-            last = final[cut] if isinstance(final, Tensor) else torch.from_numpy(np.stack(final[truncated]))
-            rewards = rewards.clone()
-            rewards[cut] += gamma * self._heads(net, last.to(self.device)).value.float()
-        return rewards, as_device(terminated, self.device) | cut
+    def _add_final_values(self, step: int, truncated: np.ndarray, final: Any) -> None:
+        """Add the value of its last position to the reward of every game that this step cut off."""
+        rows = np.flatnonzero(truncated)
+        if rows.size:
+            last = final[rows] if isinstance(final, Tensor) else torch.from_numpy(np.stack(final[rows]))
+            self.buffer.rewards[step, rows] += self._final_value(last.to(self.device))
 
-    def _count(self, ended: dict[str, Tensor], paid: Tensor, dones: Tensor, info: dict[str, Any]) -> None:
-        self._returns += paid
+    def _value_after_cut(self, net: Any, gamma: float, observations: Tensor) -> Tensor:
+        return gamma * self._heads(net, observations).value.float()
+
+    def _count(self, rewards: Tensor, dones: Tensor, truncated: Tensor, info: dict[str, Any]) -> None:
+        ended = self._ended
+        self._returns += rewards
         self._lengths += 1
         ended["games"] += dones.sum()
         ended["return"] += (self._returns * dones).sum()
         ended["length"] += (self._lengths * dones).sum()
+        ended["truncated"] += truncated.sum()
         if "final_info" in info:
-            ended["won"] += (as_device(info["final_info"]["won"], self.device) & dones).sum()
+            for name in ("won", *self.episode_means):
+                ended[name] += (as_device(info["final_info"][name], self.device) * dones).sum()
         self._returns *= ~dones
         self._lengths *= ~dones

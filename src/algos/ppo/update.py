@@ -1,6 +1,6 @@
-"""One gradient step of PPO."""
+"""The losses of PPO."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,19 +22,34 @@ class LossWeights:
     vf_coef: float
     ent_coef: float
     aux_mine_weight: float
+    ent_coef_end: float | None = None  # what `ent_coef` falls to, in a straight line; None: it stays as it is
+
+    def at(self, progress: float) -> "LossWeights":
+        """The weights once this share of the training is done."""
+        if self.ent_coef_end is None:
+            return self
+        return replace(self, ent_coef=self.ent_coef + (self.ent_coef_end - self.ent_coef) * min(progress, 1.0))
 
 
 def ppo_update(
-    net: Any, optimizer: Optimizer, batch: Batch, weights: LossWeights, compute: Compute
-) -> dict[str, Tensor]:
-    """Learn from a batch; returns the parts of the loss and what tells whether the step was sound."""
+    net: Any,
+    optimizer: Optimizer,
+    batch: Batch,
+    weights: LossWeights,
+    compute: Compute,
+    target_kl: float | None = None,
+) -> dict[str, Tensor] | None:
+    """Take a gradient step; returns the losses, or None for no step where the policy has moved beyond `target_kl`."""
     losses = ppo_losses(net, batch, weights, compute)
+    if target_kl is not None and float(ranks.mean(losses["approx_kl"])) > target_kl:
+        return None
     return {**losses, "grad_norm": optimizer.step(losses["loss"])}
 
 
 def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
+    """The loss of a batch, its parts, and how far the policy has moved from the one that played."""
     with compute.autocast():
-        heads = net(batch.observations)
+        heads = net(batch.observations, batch.acted_on) if batch.acted_on.shape[1] > 0 else net(batch.observations)
     policy = MaskedCategorical(heads.policy, batch.masks)
     log_ratio = policy.log_prob(batch.actions) - batch.log_probs
     each, clipped = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_eps)
@@ -48,9 +63,8 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
     loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * entropy
     if weights.aux_mine_weight > 0 and batch.mines.shape[1] > 0:
         mines = batch.mines.flatten(1)
-        # Before the first reveal no mine is laid, and there is nothing to be learned about them.
-        hidden = batch.masks[:, : mines.shape[1]] & mines.any(dim=1, keepdim=True)
-        losses["mine_loss"] = mine_loss(heads.mine, mines.float(), hidden, ranks.mean(hidden.sum()))
+        unknown = mines >= 0  # every hidden cell, also where masks allow fewer actions
+        losses["mine_loss"] = mine_loss(heads.mine, mines.float(), unknown, ranks.mean(unknown.sum()))
         loss = loss + weights.aux_mine_weight * losses["mine_loss"]
     with torch.no_grad():
         approx_kl = log_ratio.exp() - 1 - log_ratio  # Schulman's estimator: never negative, little variance

@@ -77,6 +77,11 @@ class Batch:
         step = _step_parallel if self._parallel else _step_serial
         step(actions, self.boards, self.buffers, self._setup, self._layout, self._terms)
 
+    def reveal_all(self, cells: np.ndarray) -> None:
+        """Reveal the hidden ones among `cells` (N, HW) bool as one step of each game."""
+        reveal_all = _reveal_all_parallel if self._parallel else _reveal_all_serial
+        reveal_all(cells, self.boards, self.buffers, self._setup, self._layout, self._terms)
+
     def set_frontier_mask(self, on: bool) -> None:
         self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._layout.frontier >= 0)
         _show_all(self.boards, self.buffers, self._setup, self._layout)
@@ -128,24 +133,78 @@ def _restart_all(which: np.ndarray, boards: Boards, buffers: Buffers, setup: Set
 
 
 @kernel
+def _reveal_all_serial(
+    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+) -> None:
+    for i in range(cells.shape[0]):
+        _reveal_all(i, cells[i], boards, buffers, setup, layout, terms)
+
+
+@njit(cache=True, parallel=True)
+def _reveal_all_parallel(
+    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+) -> None:
+    for i in prange(cells.shape[0]):
+        _reveal_all(i, cells[i], boards, buffers, setup, layout, terms)
+
+
+@kernel
 def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms) -> None:
-    game, result, cells = boards.games[i], buffers.results[i], boards.visible.shape[1]
+    cells = boards.visible.shape[1]
     cell = action if action < cells else action - cells
     valid = boards.visible[i, cell] < 0
-    flags_before = flags_worth(game, terms)
+    flags_before = flags_worth(boards.games[i], terms)
     opened = 0
     if valid and action < cells:
         opened = rules.reveal(boards, i, cell)
     elif valid:
         rules.toggle_flag(boards, i, cell)
+    if buffers.planes.shape[1] > 0:
+        buffers.planes[i, FLAGS, cell] = boards.visible[i, cell] == FLAGGED
+    _show(i, opened, boards, buffers, setup, layout)
+    _end_step(i, valid, opened, flags_before, boards, buffers, setup, layout, terms)
+
+
+@kernel
+def _reveal_all(
+    i: int, cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+) -> None:
+    """Reveal the hidden ones among `cells` (HW,) bool in one step; with a mine among them, only that mine."""
+    visible, number = boards.visible[i], boards.number[i]
+    mine, opened = -1, 0
+    for cell in range(cells.size):
+        if cells[cell] and visible[cell] < 0 and number[cell] == rules.MINE:
+            mine = cell
+    if mine >= 0:
+        rules.reveal(boards, i, mine)
+    else:
+        for cell in range(cells.size):
+            if cells[cell] and visible[cell] < 0:
+                count = rules.reveal(boards, i, cell)
+                _show(i, count, boards, buffers, setup, layout)
+                opened += count
+    _end_step(i, True, opened, 0.0, boards, buffers, setup, layout, terms)
+
+
+@kernel
+def _end_step(
+    i: int,
+    valid: bool,
+    opened: int,
+    flags_before: float,
+    boards: Boards,
+    buffers: Buffers,
+    setup: Setup,
+    layout: Layout,
+    terms: Terms,
+) -> None:
+    """Count the step, compute its reward, and start the next game where this one ended."""
+    game, result = boards.games[i], buffers.results[i]
     result.steps += 1
     result.invalid_steps += not valid
     result.terminated = game.status != PLAYING
     result.truncated = not result.terminated and result.steps >= setup.max_steps
     pay(game, result, valid, opened, flags_before, terms)
-    if buffers.planes.shape[1] > 0:
-        buffers.planes[i, FLAGS, cell] = boards.visible[i, cell] == FLAGGED
-    _show(i, opened, boards, buffers, setup, layout)
     if setup.restart and (result.terminated or result.truncated):
         _keep_final(i, boards, buffers)
         _restart(i, boards, buffers, setup, layout)

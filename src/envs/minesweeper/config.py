@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from src.envs.minesweeper.game import Minesweeper
 
 RENDER_MODES = ("ansi",)
+EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of a batch's `final_info` that learners log as means a game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,14 @@ class EnvConfig:
     def __post_init__(self) -> None:
         if self.render_mode not in (None, *RENDER_MODES):
             raise LabError(f"render_mode={self.render_mode!r}: expected null or one of {', '.join(RENDER_MODES)}")
+
+    def require_reveal_all(self) -> None:
+        """Refuse steps that reveal several cells where mines are laid by the first of them, or flags can be set."""
+        if self.first_click == "agent" or self.flag_actions:
+            raise LabError(
+                "several cells can be revealed in one step only after the first click and without flags: set "
+                "env.config.first_click=uniform and env.config.flag_actions=false"
+            )
 
     def encoding(self) -> Encoding:
         return Encoding(
@@ -61,4 +70,6 @@ class EnvConfig:
         # Imported here because it brings the compiled rules, which the torch environment does without.
         from src.envs.minesweeper.game import Minesweeper
 
-        return Minesweeper(**vars(self.variant()), encoding=self.encoding(), reward=self.reward)
+        return Minesweeper(
+            **vars(self.variant()), frontier_mask=self.frontier_mask, encoding=self.encoding(), reward=self.reward
+        )

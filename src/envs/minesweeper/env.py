@@ -22,7 +22,7 @@ from src.envs.splitmix import seed_word
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
 
-BACKENDS = ("numpy", "torch")
+BACKENDS = ("auto", "numpy", "torch")
 
 _ONLY = np.zeros(1, np.int64)  # the index of the one board
 
@@ -38,7 +38,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
     def __init__(
-        self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: str = "numpy"
+        self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: str = "auto"
     ) -> None:
         """`baselines` are the agents a learner's result is shown beside, `backend` what holds batches of games."""
         if backend not in BACKENDS:
@@ -60,9 +60,10 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     def vectorize(self, num_envs: int, device: str = "cpu", *, copy: bool = False) -> VectorEnv[Any, Any, Any]:
         """A batch of games of the same configuration, on `device` if the backend is torch.
 
-        `copy` makes numpy hand out arrays that later steps leave alone, as torch always does.
+        The backend `auto` is torch where `device` is a GPU and compiled NumPy elsewhere. `copy` makes numpy hand out
+        arrays that later steps leave alone, as torch always does.
         """
-        if self.backend == "numpy":
+        if self.backend == "numpy" or (self.backend == "auto" and device == "cpu"):
             return VecMinesweeper(num_envs, self.config, copy=copy)
         from src.envs.minesweeper.torch_env import TorchMinesweeper  # games with arrays do without torch
 

@@ -13,6 +13,7 @@ from src.envs.minesweeper import planes, rules, viewer
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.fixed_boards import read_boards
 from src.envs.minesweeper.payment import RESULT, flags_worth, pay
+from src.envs.minesweeper.planes import frontier_or_hidden
 from src.envs.minesweeper.reward import COMPONENTS, Reward
 from src.envs.minesweeper.variant import FirstClick, Variant
 
@@ -55,6 +56,7 @@ class Minesweeper(Game[Position]):
         mine_density: Sequence[float] | None = None,
         max_steps: int | None = None,
         flag_actions: bool = True,
+        frontier_mask: bool = False,
         encoding: Encoding | None = None,
         reward: Reward | None = None,
     ) -> None:
@@ -78,7 +80,7 @@ class Minesweeper(Game[Position]):
         self.safe_neighborhood = safe_neighborhood
         self.first_click = first_click
         self.max_steps = max_steps
-        self.flag_actions = flag_actions
+        self.flag_actions, self.frontier_mask = flag_actions, frontier_mask
         self.mine_range = self.variant.mine_range
         self.encoding = encoding or Encoding()
         self._terms = (reward or Reward()).terms()
@@ -109,18 +111,20 @@ class Minesweeper(Game[Position]):
             opened = rules.reveal(state.boards, 0, cell)
         elif valid:
             rules.toggle_flag(state.boards, 0, cell)
-        pay(game, state.result[0], valid, opened, flags_before, self._terms)
         state.steps += 1
         state.invalid_steps += not valid
+        playing = int(game["status"]) == rules.PLAYING
+        state.result[0]["truncated"] = playing and self.max_steps is not None and state.steps >= self.max_steps
+        pay(game, state.result[0], valid, opened, flags_before, self._terms)
         for name in COMPONENTS:
             state.paid[name] += float(state.result[0][name])
         return state
 
     def sensible_mask(self, view: View) -> np.ndarray:
-        """Reveals: a player that always does the same in the same position would toggle a flag for ever."""
-        mask = np.zeros(self.num_actions, np.bool_)
-        mask[: self.cells] = view.visible.ravel() < 0
-        return mask
+        """What the environments mask: hidden cells, reveals narrowed to the frontier where that is configured."""
+        hidden = view.visible.ravel() < 0
+        reveals = frontier_or_hidden(view.visible) if self.frontier_mask else hidden
+        return np.concatenate([reveals, hidden]) if self.flag_actions else reveals.copy()
 
     def is_open(self, state: Position, action: int) -> bool:
         return bool(state.boards.visible[0, action % self.cells] < 0)

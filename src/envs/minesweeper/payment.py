@@ -38,10 +38,13 @@ def flags_worth(game: Any, terms: Terms) -> float:
 
 @kernel
 def pay(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
-    """Write what a step was worth to `result`, a record of `RESULT`."""
+    """Write the reward of a step to `result`, a record of `RESULT` that tells whether it was cut off.
+
+    A game that is cut off pays like a lost one, or toggling flags up to the limit would cost less than a risk.
+    """
     goes_on = game.status == PLAYING
     result.progress = opened * terms.progress
-    result.outcome = 0.0 if goes_on else (terms.win if game.status == WON else terms.loss)
+    result.outcome = terms.win if game.status == WON else (0.0 if goes_on and not result.truncated else terms.loss)
     result.step = terms.step if goes_on else 0.0
     result.invalid = 0.0 if valid else terms.invalid
     result.flag = flags_worth(game, terms) - flags_before if goes_on else 0.0

@@ -16,6 +16,15 @@ def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:
     return planes.reshape(encoding.planes, *visible.shape)
 
 
+def frontier_or_hidden(visible: np.ndarray) -> np.ndarray:
+    """(HW,) bool: the unrevealed cells of a board (H, W) next to a revealed one, or all of them where there is none."""
+    near, degree = neighbors(*visible.shape)
+    flat, frontier = visible.ravel(), np.zeros(visible.size, np.bool_)
+    for cell in np.flatnonzero(flat >= 0):
+        spread_frontier(frontier, flat, cell, near, degree)
+    return frontier if frontier.any() else flat < 0
+
+
 @kernel
 def _encode(
     planes: np.ndarray,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from src.core.errors import LabError
 from src.envs.minesweeper import viewer
-from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.torch_rules import (
     Deed,
@@ -39,6 +39,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+    episode_means = EPISODE_MEANS
 
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
         """`pool` is how many games per env are drawn ahead."""
@@ -89,11 +90,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
         if not self._seeded:
             raise LabError("there are no episodes to step: call reset() first")
-        if self.variant.first_click == "agent" or self.config.flag_actions:
-            raise LabError(
-                "cells are revealed together after the first click and where nothing else can be done: configure "
-                "env.config.first_click=uniform and env.config.flag_actions=false"
-            )
+        self.config.require_reveal_all()
         self._stock.refill(self._dealt)
         self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
         return tuple(result)
@@ -115,7 +112,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         terminated = won | deed.lost
         truncated = ~terminated & (after.steps >= self.config.max_steps)
         ended = terminated | truncated
-        rewards = self._rewards(deed, won, after.flags_worth - games.flags_worth)
+        rewards = self._rewards(deed, won, truncated, after.flags_worth - games.flags_worth)
         following, dealt = self._stock.deal(after, dealt, ended)
         info = {
             "action_mask": self._mask(following),
@@ -125,6 +122,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             "final_info": {
                 "steps": after.steps * ended,
                 "invalid_steps": after.invalid_steps * ended,
+                "invalid_rate": after.invalid_steps / after.steps.clamp(min=1) * ended,
                 "safe_revealed": self._progress(after) * ended,
                 "won": won,
             },
@@ -133,12 +131,12 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         reward = sum(rewards[name] for name in COMPONENTS)
         return following, dealt, self._observe(following), reward, terminated, truncated, info
 
-    def _rewards(self, deed: Deed, won: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
+    def _rewards(self, deed: Deed, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
         """What `payment.pay` pays, (N,) float64 each."""
         terms, goes_on = self._terms, (~(won | deed.lost)).double()
         return {
             "progress": deed.opened.double() * terms.progress,
-            "outcome": won.double() * terms.win + deed.lost.double() * terms.loss,
+            "outcome": won.double() * terms.win + (deed.lost | truncated).double() * terms.loss,
             "step": goes_on * terms.step,
             "invalid": (~deed.valid).double() * terms.invalid,
             "flag": goes_on * flags_gain,
@@ -169,8 +167,19 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._frontier_mask = on
 
     def mine_mask(self) -> Tensor:
-        """(N, H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""
+        """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
         return self._games.code == MINE
+
+    def mine_labels(self) -> Tensor:
+        """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
+        unknown = (self._games.visible < 0) & self._games.laid.view(-1, 1, 1)
+        return torch.where(unknown, (self._games.code == MINE).to(torch.int8), -1)
+
+    @property
+    def can_truncate(self) -> bool:
+        """Without flags every step reveals a cell, so a game ends by itself within as many steps as cells are safe."""
+        safe = self.variant.cells - self.variant.mine_range[0]
+        return self.config.flag_actions or self.config.max_steps < safe
 
     def set_boards(self, mines: Tensor, first: Tensor | None = None, which: Tensor | None = None) -> None:
         """Lay given mines (N, H, W) bool on the boards named by `which` (N,) bool, or on all.

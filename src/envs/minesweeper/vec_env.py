@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from src.core.errors import LabError
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
-from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.splitmix import seed_word
 
@@ -27,6 +27,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+    episode_means = EPISODE_MEANS
 
     def __init__(self, num_envs: int, config: EnvConfig, *, copy: bool = False) -> None:
         if num_envs < 1:
@@ -67,6 +68,20 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
         self._batch.step(self._checked(actions))
+        return self._step_result()
+
+    def reveal_all(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step every env by revealing all of its `cells` (N, H, W) bool, at least one of them hidden, at once.
+
+        With a mine among them the game is lost and nothing is opened.
+        """
+        if not self._seeded:
+            raise LabError("there are no episodes to step: call reset() first")
+        self.config.require_reveal_all()
+        self._batch.reveal_all(np.ascontiguousarray(cells).reshape(self.num_envs, -1))
+        return self._step_result()
+
+    def _step_result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         results = self._batch.buffers.results
         terminated, truncated = results["terminated"].copy(), results["truncated"].copy()
         info: dict[str, Any] = {
@@ -104,6 +119,11 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             "final_info": {
                 name: np.where(ended, results[f"final_{name}"], 0).astype(results[f"final_{name}"].dtype)
                 for name in ("steps", "invalid_steps", "safe_revealed", "won")
+            }
+            | {
+                "invalid_rate": np.where(
+                    ended, results["final_invalid_steps"] / np.maximum(results["final_steps"], 1), 0.0
+                )
             },
             "_final_info": ended,
         }
@@ -128,8 +148,15 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._seeded = True
 
     def mine_mask(self) -> np.ndarray:
-        """(N, H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""
+        """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
         return (self._batch.boards.number == rules.MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
+
+    def mine_labels(self) -> np.ndarray:
+        """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
+        boards = self._batch.boards
+        unknown = (boards.visible < 0) & boards.games["laid"][:, None]
+        labels = np.where(unknown, boards.number == rules.MINE, np.int8(-1)).astype(np.int8)
+        return labels.reshape(self.num_envs, self.game.rows, self.game.cols)
 
     def render(self) -> tuple[str, ...] | None:
         if self.render_mode is None:

@@ -142,6 +142,13 @@ def test_endless_flag_toggling_is_truncated() -> None:
         env.step(6)
 
 
+def test_a_game_that_is_cut_off_pays_like_a_lost_one() -> None:
+    """Or toggling flags until the limit would cost less than risking a loss."""
+    env = make("*.. ...", max_steps=3)
+    rewards = [env.step(6)[1] for _ in range(3)]
+    assert rewards == pytest.approx([STEP, STEP, STEP - 1])
+
+
 def test_a_game_that_ends_at_the_limit_is_terminated_not_truncated() -> None:
     env = make("*..", max_steps=1)
     assert env.step(2)[2:4] == (True, False)

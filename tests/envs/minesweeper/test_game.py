@@ -10,11 +10,12 @@ import pytest
 from src.core.errors import LabError
 from src.core.game import Trait
 from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.reward import COMPONENTS, Reward
 from src.envs.minesweeper.rules import MINE
 from src.envs.splitmix import seed_word
-from tests.envs.minesweeper.making import make_env
+from tests.envs.minesweeper.making import make_config, make_env
 
 
 def test_traits() -> None:
@@ -108,6 +109,24 @@ def test_game_and_env_play_alike(first_click: str) -> None:
         assert figures["safe_revealed"] == info["safe_revealed"]
         assert figures["invalid_rate"] == info["invalid_steps"] / info["steps"]
         assert {name: figures[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
+
+
+@pytest.mark.parametrize("flag_actions", [False, True])
+@pytest.mark.parametrize("frontier_mask", [False, True])
+def test_networks_choose_by_the_mask_that_they_learn_with(frontier_mask: bool, flag_actions: bool) -> None:
+    config = make_config(
+        rows=6, cols=7, mines=5, first_click="uniform", frontier_mask=frontier_mask, flag_actions=flag_actions
+    )
+    env, game, rng = MinesweeperEnv(config), config.game(), np.random.default_rng(0)
+    for seed in range(10):
+        env.reset(seed=seed)
+        state, ended = game.initial(_FixedWord(seed)), False
+        while not ended:
+            mask = game.sensible_mask(game.view(state))
+            np.testing.assert_array_equal(mask, env.action_masks())
+            action = int((rng.random(mask.size) * mask).argmax())
+            state = game.play(state, action)
+            ended = any(env.step(action)[2:4])
 
 
 class _FixedWord(np.random.Generator):

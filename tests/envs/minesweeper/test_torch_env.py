@@ -301,6 +301,28 @@ def test_the_first_reveal_of_the_environment_is_uniform() -> None:
     assert excess((visible >= 0).sum(0).numpy(), 1000) < 2.5
 
 
+def test_labels_are_those_of_the_compiled_batch() -> None:
+    config = make_config(rows=5, cols=7, mines=6, compact=True, first_click="uniform", frontier_mask=True)
+    ours, theirs = TorchMinesweeper(8, config, "cpu"), VecMinesweeper(8, config, copy=True)
+    observations, _ = theirs.reset(seed=0)
+    ours.reset(seed=0)
+    first = torch.from_numpy(observations.reshape(8, -1) >= 0).int().argmax(1)
+    ours.set_boards(torch.from_numpy(theirs.mine_mask()), first)
+    same = (ours._games.visible.numpy() == observations).all(axis=(1, 2))
+    assert same.any(), "where the first reveal opened the same cells"
+    np.testing.assert_array_equal(ours.mine_labels().numpy()[same], theirs.mine_labels()[same])
+    undecided = TorchMinesweeper(2, make_config(first_click="agent"), "cpu")
+    undecided.reset(seed=0)
+    assert (undecided.mine_labels() == -1).all()
+
+
+def test_only_flags_or_a_short_limit_let_games_be_cut_off() -> None:
+    settings: dict[str, Any] = {"rows": 4, "cols": 4, "mines": 3}
+    for flags, limit, expected in ((False, 13, False), (False, 12, True), (True, 100, True)):
+        config = make_config(**settings, flag_actions=flags, max_steps=limit)
+        assert TorchMinesweeper(1, config, "cpu").can_truncate is expected
+
+
 def test_regions_are_labelled_by_their_largest_cell() -> None:
     env = TorchMinesweeper(1, make_config(rows=3, cols=5, mines=3, safe_neighborhood=False), "cpu")
     mines = torch.zeros(1, 3, 5, dtype=torch.bool)

@@ -12,7 +12,7 @@ from src.envs.minesweeper.batch import PARALLEL_FROM
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.planes import encode
 from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.rules import FLAGGED
+from src.envs.minesweeper.rules import FLAGGED, MINE, WON, reveal
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import make_config, make_env
 
@@ -212,3 +212,90 @@ def test_policy_masking_no_invalid_actions() -> None:
             ended += int(info["_final_info"].sum())
     assert ended > 100
     assert invalid == 0
+
+
+def reveal_only(count: int, **changes: Any) -> VecMinesweeper:
+    settings = {"rows": 6, "cols": 7, "mines": 7, "flag_actions": False, "first_click": "uniform"}
+    return VecMinesweeper(count, make_config(**settings, **changes), copy=True)
+
+
+@pytest.mark.parametrize("changes", [{}, {"compact": True}, {"frontier_mask": True, "progress": True}], ids=str)
+@pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
+def test_revealing_one_cell_by_either_way_is_the_same_step(count: int, changes: dict[str, Any]) -> None:
+    ours, same, rng = reveal_only(count, **changes), reveal_only(count, **changes), np.random.default_rng(0)
+    _, info = ours.reset(seed=3)
+    same.reset(seed=3)
+    for _ in range(40):
+        actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
+        cells = np.arange(42) == actions[:, None]
+        step, other = ours.step(actions), same.reveal_all(cells.reshape(-1, 6, 7))
+        for one, two in zip(step[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(step[4]["action_mask"], other[4]["action_mask"])
+        info = step[4]
+
+
+@pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
+def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> None:
+    """Compared with the rules called cell by cell on a copy of the boards; with a mine nothing is opened."""
+    env, rng = reveal_only(count, compact=True), np.random.default_rng(0)
+    env.reset(seed=5)
+    ended = lost = 0
+    for _ in range(60):
+        boards = env._batch.boards
+        copy = boards._replace(**{name: getattr(boards, name).copy() for name in ("number", "visible", "games")})
+        hidden, mines = copy.visible < 0, copy.number == MINE
+        cells = hidden & (rng.random(hidden.shape) < np.where(mines, 0.01, 0.2))
+        cells[np.arange(count), (hidden & ~mines).argmax(axis=1)] = True
+        expected, opened = copy.visible.copy(), np.zeros(count)
+        for i in range(count):
+            if not (cells[i] & mines[i]).any():
+                for cell in np.flatnonzero(cells[i]):
+                    opened[i] += reveal(copy, i, cell) if copy.visible[i, cell] < 0 else 0
+                expected[i] = copy.visible[i]
+        observations, rewards, terminated, truncated, info = env.reveal_all(cells.reshape(-1, 6, 7))
+        struck = (cells & mines).any(axis=1)
+        won = copy.games["status"] == WON
+        assert terminated.tolist() == (struck | won).tolist()
+        assert not truncated.any()
+        for i in range(count):
+            shown = info["final_obs"][i] if terminated[i] else observations[i]
+            assert shown.ravel().tolist() == expected[i].tolist()
+        outcome = np.where(struck, -1.0, np.where(won, 1.0, -1e-4))
+        np.testing.assert_allclose(rewards, 0.01 * opened + outcome)
+        ended, lost = ended + int(terminated.sum()), lost + int(struck.sum())
+    assert 0 < lost < ended
+
+
+def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
+    with pytest.raises(LabError, match="call reset"):
+        reveal_only(1).reveal_all(np.ones((1, 6, 7), bool))
+    env = VecMinesweeper(1, make_config(flag_actions=True, first_click="uniform"))
+    env.reset(seed=0)
+    with pytest.raises(LabError, match="after the first click"):
+        env.reveal_all(np.ones((1, 8, 8), bool))
+
+
+@pytest.mark.parametrize("frontier_mask", [False, True])
+@pytest.mark.parametrize("first_click", ["agent", "uniform"])
+def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier_mask: bool) -> None:
+    """Whatever the mask allows: a number is the count of labelled mines around it, a revealed cell has no label."""
+    config = make_config(rows=5, cols=7, mines=6, compact=True, first_click=first_click, frontier_mask=frontier_mask)
+    env, rng = VecMinesweeper(4, config), np.random.default_rng(0)
+    observations, info = env.reset(seed=1)
+    if first_click == "agent":
+        assert (env.mine_labels() == -1).all(), "no mine is laid yet"
+    checked = 0
+    for _ in range(30):
+        actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
+        observations, _, _, _, info = env.step(actions)
+        labels = env.mine_labels()
+        for board, label in zip(observations, labels, strict=True):
+            if (label >= 0).any():
+                assert ((label == -1) == (board >= 0)).all()
+                assert (label == 1).sum() == 6
+                around = np.pad(label == 1, 1)
+                for row, col in zip(*np.nonzero(board >= 0), strict=True):
+                    assert around[row : row + 3, col : col + 3].sum() == board[row, col]
+                    checked += 1
+    assert checked > 100
