@@ -16,10 +16,17 @@ def test_a_run_goes_back_to_what_was_saved_last(tmp_path):
     with Run(tmp_path, CONFIG, None) as again:
         assert again.restore() == {"weights": 2}
         assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
-        again.save_best(0.5, {"weights": 3})
-        assert again.best() == {"weights": 1}, "an equal score is no improvement"
+        again.save_best(0.4, {"weights": 3})
+        assert again.best() == {"weights": 1}, "what was the best before it was resumed still counts"
         again.save_best(0.6, {"weights": 4})
         assert again.best() == {"weights": 4}
+
+
+def test_of_equal_scores_the_later_checkpoint_is_the_best(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        for weights, score in enumerate([0.0, 0.0, 0.5, 0.5, 0.25]):
+            run.save_best(score, {"weights": weights})
+            assert run.best() == {"weights": min(weights, 3)}
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
