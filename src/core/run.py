@@ -18,7 +18,7 @@ from src.core.console import progress_bar
 from src.core.curve import draw_counts, draw_curve
 from src.core.errors import LabError
 from src.core.files import write_atomic
-from src.core.provenance import provenance
+from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
 
@@ -48,6 +48,7 @@ class Run:
             origin = provenance()
             write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
+            self._keep_diff()
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
         except BaseException:
@@ -59,6 +60,14 @@ class Run:
         if self._tracker is not None:
             self._tracker.finish(failed=error_type is not None)
         self._lock.release()
+
+    def _keep_diff(self) -> None:
+        """A commit alone does not say what was run where the tree has changes: keep them beside it."""
+        path, patch = self.directory / DIFF, uncommitted()
+        if patch is None:
+            path.unlink(missing_ok=True)  # of a part of this run that was resumed since
+        else:
+            write_atomic(path, patch)
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
         """Record what the finished agent achieved."""
