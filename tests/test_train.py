@@ -1,15 +1,18 @@
 """The training command as a user meets it: what it leaves behind, and that nothing can make it lose that."""
 
 import csv
+import http.server
 import json
 import os
 import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -79,8 +82,9 @@ def test_the_offline_wandb_file_holds_the_required_metrics(tracked_run: Path):
         last = list(csv.DictReader(file))[-1]
     assert float(logged[-1]["eval/win_rate"]) == float(last["eval/win_rate"])
     record = run_record(offline_file(run))
-    assert record.display_name == "tictactoe-qlearning-seed5"
-    assert list(record.tags) == ["tictactoe", "qlearning", "outcome", "none"]
+    changed = "algo.episodes=600-eval_every=200-evaluation.episodes=40"  # two keys end alike, so these stand whole
+    assert record.display_name == f"tictactoe-qlearning-{changed}-seed5"
+    assert list(record.tags) == ["env:tictactoe", "algo:qlearning", "reward:outcome", "curriculum:none"]
     config = {item.key: json.loads(item.value_json) for item in record.config.update}
     assert config["algo"]["episodes"] == 600
     told = config["provenance"]
@@ -100,8 +104,9 @@ def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     assert summary(path)["eval/score"] == {"max": max(scores), "last": scores[-1]}
     result = read_json(run / "eval.json")["scores"]
     assert summary(path)["eval/win_rate"]["last"] == result["random"]["win_rate"]
-    weights, evaluation = of_kind(path, "artifact")
-    assert weights.type == "model"
+    artifacts = {artifact.type: artifact for artifact in of_kind(path, "artifact")}
+    assert ("code" in artifacts) == (run / "diff.patch").exists()
+    weights, evaluation = artifacts["model"], artifacts["evaluation"]
     stored = {entry.path: Path(entry.local_path) for entry in weights.manifest.contents}
     assert stored == {f"{name}.safetensors": run / f"checkpoints/{name}.safetensors" for name in ("best", "last")}
     stored = {entry.path: Path(entry.local_path) for entry in evaluation.manifest.contents}
@@ -111,6 +116,51 @@ def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     assert rows["columns"] == ["against", "episodes", "wins", "draws", "losses", "win_rate", "low", "high"]
     assert [row[0] for row in rows["data"]] == ["random", "minimax"]
     assert [row[5] for row in rows["data"]] == [result[name]["win_rate"] for name in ("random", "minimax")]
+
+
+class Sink(http.server.BaseHTTPRequestHandler):
+    """Takes note of every request and refuses it."""
+
+    requests: ClassVar[list[str]] = []
+
+    def refuse(self) -> None:
+        self.requests.append(self.requestline)
+        self.send_error(404)
+
+    do_GET = do_POST = do_PUT = do_CONNECT = refuse  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+GUARD = """
+import os, socket
+connect = socket.socket.connect
+
+def guarded(self, address):
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not str(address[0]).startswith(("127.", "::1")):
+        with open(os.environ["CONNECTIONS"], "a") as file:
+            print(address, file=file)
+    return connect(self, address)
+
+socket.socket.connect = guarded
+"""
+
+
+def test_an_offline_run_sends_nothing(lab: Lab):
+    """Neither from Python, where the guard sits, nor from the service of wandb, which asks for its proxy."""
+    (lab.folder / "guard").mkdir()
+    (lab.folder / "guard/sitecustomize.py").write_text(GUARD)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        environment = dict.fromkeys(("WANDB_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY"), address)
+        environment |= {"PYTHONPATH": f"{lab.folder / 'guard'}:{ROOT}", "CONNECTIONS": str(lab.folder / "connections")}
+        run = lab.train(*QUICK, environment=environment)
+        server.shutdown()
+    assert history(offline_file(run))
+    assert Sink.requests == []
+    assert not (lab.folder / "connections").exists()
 
 
 def test_the_same_command_gives_the_same_metrics(lab: Lab):
@@ -284,15 +334,18 @@ def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
 
 
 def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
-    done = lab.run("train", "-m", "seed=1,2,3", *QUICK)
+    done = lab.run("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *QUICK)
     assert done.returncode == 0, done.stderr
     runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
-    assert [run.name for run in runs] == ["0", "1", "2"]
+    assert [run.name for run in runs] == ["0", "1", "2", "3"]
     assert all((run / "eval.json").exists() and (run / "metrics.csv").exists() for run in runs)
     records = [run_record(offline_file(run)) for run in runs]
     assert {record.run_group for record in records} == {runs[0].parent.name}
-    assert [record.display_name[-5:] for record in records] == ["seed1", "seed2", "seed3"]
-    assert len({record.run_id for record in records}) == 3
+    names = [record.display_name for record in records]
+    assert [name[-5:] for name in names] == ["seed1", "seed1", "seed2", "seed2"]
+    assert ["-epsilon=0.25-" in name for name in names] == [True, False] * 2
+    assert ["-epsilon=0.5-" in name for name in names] == [False, True] * 2
+    assert len({record.run_id for record in records}) == len(set(names)) == 4
 
 
 @pytest.mark.parametrize(
