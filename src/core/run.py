@@ -70,18 +70,18 @@ class Run:
             write_atomic(path, patch)
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
-        """Record what the finished agent achieved."""
-        self.log(self._logged_step, metrics)
-        self._draw(metrics)
+        """Record what the finished agent achieved: the last row of the log, and eval.json."""
+        self._log.write(self._logged_step, {**metrics, "time/seconds": self.seconds}, once=True)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
         if self._tracker is not None:
             self._tracker.results(self.directory, result)
+        self._draw(metrics)
 
     def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
         """Record what was chosen how often in training, in numbers and as a picture."""
         if not counts:
             return
-        self.log(self._logged_step, figures)
+        self._log.write(self._logged_step, figures, once=True)
         kept = {name: values.tolist() for name, values in counts.items()}
         write_atomic(self.directory / "diagnostics.json", json.dumps(kept) + "\n")
         path = self.directory / "diagnostics.png"
@@ -90,8 +90,8 @@ class Run:
 
     def _draw(self, metrics: Mapping[str, float]) -> None:
         path = self.directory / "win_rate.png"
-        rates = {name.split("/")[1]: rate for name, rate in metrics.items() if fnmatchcase(name, "eval/*/win_rate")}
-        if draw_curve(path, *self._log.column("eval/score"), rates) and self._tracker is not None:
+        rates = {name.split("/")[1]: rate for name, rate in metrics.items() if fnmatchcase(name, "final/*/win_rate")}
+        if draw_curve(path, *self._log.column(self._log.curve()[0]), rates) and self._tracker is not None:
             self._tracker.picture("eval/win_rate_curve", path)
 
     def generator(self, *names: str | int) -> np.random.Generator:
@@ -107,9 +107,10 @@ class Run:
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         now = time.monotonic()
-        speed = (step - self._logged_step) / max(now - self._logged, 1e-9)
+        times = {"time/seconds": self.seconds}
+        if step > self._logged_step:
+            times["time/steps_per_second"] = (step - self._logged_step) / max(now - self._logged, 1e-9)
         self._logged, self._logged_step = now, step
-        times = {"time/seconds": self.seconds, "time/steps_per_second": speed}
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:

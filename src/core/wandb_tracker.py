@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
 ADDRESS = "wandb_url.txt"  # in the run's directory: where it is to be seen
-BEST_OF = ("eval/score", "eval/win_rate", "train/win_rate")  # whose highest value a summary holds beside the last
+BEST_OF = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")  # the summary holds their maximum beside the last
 NAME_LENGTH, TAG_LENGTH = 128, 64  # the most that wandb takes
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 
@@ -28,6 +28,7 @@ class WandbTracker:
         require(mode in get_args(Mode), f"logger.tracker.mode={mode} is unknown: choose offline or online")
         self.mode, self.project, self.entity, self.init_timeout = mode, project, entity, init_timeout
         self._run: Any = None
+        self._step: float = 0
 
     def start(self, directory: Path, config: dict[str, Any]) -> None:
         self._guard("start", lambda: self._start(self.mode, directory, config))
@@ -37,7 +38,13 @@ class WandbTracker:
 
     def log(self, row: Mapping[str, float]) -> None:
         if self._run is not None:
+            self._step = row["step"]
             self._guard("log", lambda: self._run.log(dict(row)))
+
+    def summarize(self, row: Mapping[str, float]) -> None:
+        if self._run is not None:
+            values = {name: value for name, value in row.items() if name != "step"}
+            self._guard("log", lambda: self._run.summary.update(values))
 
     def picture(self, name: str, path: Path) -> None:
         if self._run is not None:
@@ -86,18 +93,17 @@ class WandbTracker:
     def _picture(self, name: str, path: Path) -> None:
         import wandb
 
-        self._run.log({name: wandb.Image(str(path))})
+        self._run.log({name: wandb.Image(str(path)), "step": self._step})
 
     def _keep(self, directory: Path, result: Mapping[str, Any]) -> None:
-        """The checkpoints, and the evaluation as a table, as artifacts of the run."""
+        """The checkpoints and eval.json as artifacts, and the evaluation as one table."""
         import wandb
 
         self._keep_files("checkpoints", "model", sorted((directory / "checkpoints").glob("*.safetensors")))
-        evaluation = wandb.Artifact(f"evaluation-{self._run.id}", "evaluation")
-        evaluation.add_file(str((directory / "eval.json").resolve()), policy="immutable", skip_cache=True)
+        self._keep_files("evaluation", "evaluation", [directory / "eval.json"])
+        table = wandb.Table(columns=["baseline", *SCORE_COLUMNS], data=_score_rows(result))
         with _staged_in(Path(self._run.dir).parent):
-            evaluation.add(wandb.Table(columns=["against", *SCORE_COLUMNS], data=_score_rows(result)), "scores")
-        self._run.log_artifact(evaluation)
+            self._run.log({"final/baselines": table, "step": self._step})
 
     def _keep_files(self, name: str, kind: str, paths: Sequence[Path]) -> None:
         import wandb

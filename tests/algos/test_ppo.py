@@ -380,7 +380,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
     with run_in(tmp_path / "killed") as run:
         learn(run)
     assert read_column(tmp_path / "whole", "train/stage")[-1] == 1
-    for name in ("losses/loss", "eval/score", "train/episode_return"):
+    for name in ("losses/loss", "eval/win_rate", "train/episode_return"):
         assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
 
 

@@ -84,6 +84,9 @@ def test_the_tracker_is_told_how_a_run_ended(tmp_path):
         def log(self, row):
             pass
 
+        def summarize(self, row):
+            pass
+
         def picture(self, name, path):
             pass
 

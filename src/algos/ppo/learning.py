@@ -15,6 +15,7 @@ from src.algos.network import (
     build_net,
     load_network,
     require_sound,
+    selection_metrics,
     selection_score,
     spent,
     weights_of,
@@ -196,11 +197,12 @@ class Learning:
         """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
         algo, run = self.algo, self.run
         agent = NetworkAgent(self.net, algo.compute, algo.play)
-        score = selection_score(self.env, agent, algo.eval_episodes, run.seed)
+        measured = selection_metrics(self.env, agent, algo.eval_episodes, run.seed)
+        score = measured["eval/win_rate"]
         now = self.curriculum.env(self.env)
         rung = score if now is self.env else selection_score(now, agent, algo.eval_episodes, run.seed)
         self.net.train()
-        extra = {"eval/score": score, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
+        extra = {**measured, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**figures, **extra, "train/lr": self.optimizer.current_lr})
         run.save_best(score, self._weights(torch.float16))
         before = self.curriculum.stage
