@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
 from src.core.console import progress_bar
-from src.core.curve import draw_counts, draw_curve
+from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError
 from src.core.files import write_atomic
 from src.core.provenance import DIFF, provenance, uncommitted
@@ -73,9 +72,11 @@ class Run:
         """Record what the finished agent achieved: the last row of the log, and eval.json."""
         self._log.write(self._logged_step, {**metrics, "time/seconds": self.seconds}, once=True)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
+        drawn = draw_run(self.directory)
         if self._tracker is not None:
             self._tracker.results(self.directory, result)
-        self._draw(metrics)
+            if drawn:
+                self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
 
     def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
         """Record what was chosen how often in training, in numbers and as a picture."""
@@ -87,12 +88,6 @@ class Run:
         path = self.directory / "diagnostics.png"
         if draw_counts(path, counts) and self._tracker is not None:
             self._tracker.picture("train/diagnostics", path)
-
-    def _draw(self, metrics: Mapping[str, float]) -> None:
-        path = self.directory / "win_rate.png"
-        rates = {name.split("/")[1]: rate for name, rate in metrics.items() if fnmatchcase(name, "final/*/win_rate")}
-        if draw_curve(path, *self._log.column(self._log.curve()[0]), rates) and self._tracker is not None:
-            self._tracker.picture("eval/win_rate_curve", path)
 
     def generator(self, *names: str | int) -> np.random.Generator:
         return generator(self.seed, *names)
