@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,13 +14,17 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
-from src.core.console import progress_bar
+from src.core.console import about, progress_bar
 from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError
 from src.core.files import write_atomic
 from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
+
+log = logging.getLogger(__name__)
+
+WATCH = "python -m src.play (page Runs)"
 
 
 class Run:
@@ -34,6 +39,7 @@ class Run:
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
         self._best_score: float | None = None
+        self._win_rate: float | None = None  # of the latest evaluation
         self._began = self._saved = self._logged = time.monotonic()
         self._logged_step = 0
 
@@ -92,8 +98,29 @@ class Run:
     def generator(self, *names: str | int) -> np.random.Generator:
         return generator(self.seed, *names)
 
-    def progress(self, unit: str, total: int, done: int) -> AbstractContextManager[Callable[[int], None]]:
-        return progress_bar(unit, total, done)
+    def progress(
+        self, unit: str, total: int, done: int, seconds: float | None = None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how far training is; yields the function that takes how much is done.
+
+        `seconds` is the limit on the time of the whole run, where it has one.
+        """
+        return progress_bar(
+            unit,
+            total,
+            done,
+            seconds=seconds,
+            clock=lambda: self.seconds,
+            status=self._standing,
+            on_estimate=lambda expected: log.info("%s expected; watch with: %s", about(expected), WATCH),
+        )
+
+    def _standing(self) -> str:
+        """The latest win rate and the best one."""
+        if self._best_score is None:
+            return ""
+        best = f"{self._best_score:.1%}"
+        return f"best score {best}" if self._win_rate is None else f"win rate {self._win_rate:.1%}, best {best}"
 
     @property
     def seconds(self) -> float:
@@ -106,6 +133,7 @@ class Run:
         if step > self._logged_step:
             times["time/steps_per_second"] = (step - self._logged_step) / max(now - self._logged, 1e-9)
         self._logged, self._logged_step = now, step
+        self._win_rate = metrics.get("eval/win_rate", self._win_rate)
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:
@@ -117,6 +145,8 @@ class Run:
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
+        _, rates = self._log.column("eval/win_rate")
+        self._win_rate = rates[-1] if rates else None
         return ranks.from_first(self._restored["learner"])
 
     def _load_last(self) -> dict[str, Any] | None:

@@ -29,6 +29,20 @@ def test_of_equal_scores_the_later_checkpoint_is_the_best(tmp_path):
             assert run.best() == {"weights": min(weights, 3)}
 
 
+def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys):
+    with Run(tmp_path, CONFIG, None) as run:
+        for step, rate in ((1, 0.5), (2, 0.25)):
+            run.log(step, {"eval/win_rate": rate})
+            run.save_best(rate, {})
+        run.save({})
+        run.log(3, {"eval/win_rate": 0.75})
+    with Run(tmp_path, CONFIG, None) as again:
+        again.restore()
+        with again.progress("steps", 10, 2):
+            pass
+    assert capsys.readouterr().err.splitlines()[0] == " 20% 2/10 steps, win rate 25.0%, best 50.0%"
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
     with Run(tmp_path, CONFIG, None) as run:
         run.log(1, {"train/td_error": 1.0})

@@ -116,7 +116,7 @@ class Imitation:
 
         fast, agent = self.compute.fast(net), NetworkAgent(average, self.compute, self.play)
         total, begun = batches * self.batch_size, done * self.batch_size
-        with self._stream(env, run) as stream, run.progress("positions", total, begun) as advance:
+        with self._stream(env, run) as stream, run.progress("positions", total, begun, self.seconds) as advance:
             while done < batches and optimizer.progress < 1:
                 optimizer.progress = spent(done / batches, self.seconds, run)
                 losses = self._losses(fast, stream.batch(done), image=done)
