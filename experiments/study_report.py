@@ -1,6 +1,5 @@
 """What the runs of a study achieved, as a table and as curves."""
 
-import csv
 import json
 import math
 import statistics
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 
 from src.core.arena import Tally
 from src.core.report import as_interval, as_percent
+from src.core.runlog import RunLog
 
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}  # 97.5% points
 
@@ -32,15 +32,14 @@ class Outcome:
 
     @staticmethod
     def read(directory: Path, arm: str, seed: int, steps_before: float) -> "Outcome":
-        with (directory / "metrics.csv").open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row.get("eval/score")]
+        name, rows = RunLog(directory, None).curve()
         scores = json.loads((directory / "eval.json").read_text())["scores"]
         return Outcome(
             arm,
             seed,
             [steps_before + float(row["step"]) for row in rows],
             [float(row["time/seconds"]) for row in rows],
-            [float(row["eval/score"]) for row in rows],
+            [float(row[name]) for row in rows],
             {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in scores.items()},
         )
 

@@ -25,6 +25,10 @@ from src.core.game import Game
 from src.core.run import checkpoint_path
 
 CONF = Path(__file__).parent.parent / "conf"
+UNNAMED = (  # keys that are named elsewhere, or change nothing in the results
+    *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
+    *("checkpoint_seconds", "optimized_metric"),
+)
 
 
 def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
@@ -124,6 +128,13 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
             f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
         ) from error
     return agent
+
+
+def task_overrides() -> list[str]:
+    """The values and options set for this run beyond env, algo and seed, where they matter to what comes out of it."""
+    words = HydraConfig.get().overrides.task
+    keys = (word.lstrip("+~").partition("=")[0] for word in words)
+    return [word for word, key in zip(words, keys, strict=True) if key not in UNNAMED and not key.startswith("logger.")]
 
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:

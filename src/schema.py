@@ -10,7 +10,7 @@ class Command:
 
     env: Any = None
     reward: Any = None
-    composition: dict[str, str | None] = field(default_factory=dict)
+    composition: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass

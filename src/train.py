@@ -37,6 +37,7 @@ def main(cfg: DictConfig) -> float:
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
         cfg = compose.checked(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.sweep or sweep
+        cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
             log.info("%s was finished before", directory)
             return recorded(directory, cfg.optimized_metric)

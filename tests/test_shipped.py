@@ -1,13 +1,21 @@
 """The trained networks under experiments/ are agents at once, on the environments as they are configured."""
 
+import re
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from src.compose import build, load_agent
 from src.core.agent import RandomAgent
 from src.core.arena import evaluate
+from src.core.curve import PICTURE, draw_run
 from tests.test_compositions import composed
 
+ROOT = Path(__file__).parent.parent
+PICTURES = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob(f"experiments/**/{PICTURE}"))
 RUNS = ["minesweeper_8x8", "minesweeper_8x8_imitation", "minesweeper_16x16", "minesweeper_16x30"]
 
 
@@ -47,3 +55,25 @@ def test_networks_of_games_for_two_beat_a_random_player(run: str, env: list[str]
     agent = load_agent(f"experiments/{run}", "best")
     agent.check(game)
     assert evaluate(game, agent, RandomAgent(), 4, 11).total.wins >= 3
+
+
+def said_by(picture: Path) -> list[str]:
+    return Image.open(picture).text["Description"].splitlines()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("run", PICTURES)
+def test_a_shipped_picture_says_what_the_files_and_the_table_beside_it_say(run: str, tmp_path: Path):
+    for name in ("metrics.csv", "eval.json", "config.yaml"):
+        if (ROOT / run / name).exists():
+            shutil.copy(ROOT / run / name, tmp_path)
+    assert draw_run(tmp_path)
+    said = said_by(ROOT / run / PICTURE)
+    assert said == said_by(tmp_path / PICTURE), f"draw it again: python -m src.core.curve {run}"
+    page = next(folder / "README.md" for folder in (ROOT / run, ROOT / run / "..") if (folder / "README.md").exists())
+    table = [float(rate) for rate in re.findall(r"([\d.]+)%", page.read_text())]
+    for rate in re.findall(r"([\d.]+)% \(n=", "\n".join(said)):
+        assert any(abs(float(rate) - known) <= 0.0501 for known in table), f"{rate}% is not in {page}"
+
+
+def test_every_shipped_run_that_was_evaluated_while_learning_has_its_picture():
+    assert {run.removeprefix("experiments/") for run in PICTURES} >= {*RUNS, "quoridor_ppo"}

@@ -81,7 +81,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     assert (lab.folder / "sweep/command.txt").read_text() in done.stdout, "to go on with"
     printed = (lab.folder / "sweep/sweep.txt").read_text()
     assert "episodes" not in printed, "what does not vary is in the CSV file"
-    for word in ("epsilon", "eval/win_rate", "95% range", "finished", "failed: IsADirectoryError"):
+    for word in ("epsilon", "final/win_rate", "95% range", "finished", "failed: IsADirectoryError"):
         assert word in printed
         assert word in done.stdout
     assert "failed: IsADirectoryError" in lab.run("sweep", "sweep").stdout, "it can be asked for again"
@@ -92,11 +92,11 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
 
 
 def test_other_metrics_have_their_own_interval_and_a_sweep_does_not_go_on_with_other_settings(lab: Lab):
-    metric = ("optimized_metric=eval/minimax/draw_rate", *QUICK, SWEEP)
+    metric = ("optimized_metric=final/minimax/draw_rate", *QUICK, SWEEP)
     assert lab.run("train", "-m", "seed=1,2", *metric).returncode == 0
     for row in table(lab):
         draws = read_json(lab.folder / "sweep" / row["job"] / "eval.json")["scores"]["minimax"]["draws"]
-        assert row["metric"] == "eval/minimax/draw_rate"
+        assert row["metric"] == "final/minimax/draw_rate"
         assert float(row["result"]) == draws / 40
         assert (float(row["low"]), float(row["high"])) == wilson_interval(draws, 40)
     before = contents(lab.folder)
@@ -119,6 +119,14 @@ def test_a_job_that_failed_before_it_was_finished_counts_as_finished(tmp_path: P
         finished = (job / "eval.json").stat().st_mtime
         os.utime(job / sweep.FAILED, (finished + later, finished + later))
         assert [one.status for one in sweep.read_jobs(tmp_path)] == [status]
+
+
+def test_the_result_of_an_earlier_job_is_read_by_its_earlier_name(tmp_path: Path):
+    """Its curve was called eval/score, and eval/win_rate was the final evaluation."""
+    (tmp_path / "metrics.csv").write_text("step,eval/score,eval/win_rate,eval/episodes\n10,0.5,,\n10,,0.75,40\n")
+    assert sweep.recorded(tmp_path, "eval/win_rate") == sweep.recorded(tmp_path, "final/win_rate") == 0.75
+    (tmp_path / "metrics.csv").write_text("step,eval/win_rate,final/win_rate,final/episodes\n10,0.5,,\n10,,0.75,40\n")
+    assert sweep.recorded(tmp_path, "final/win_rate") == 0.75
 
 
 def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):

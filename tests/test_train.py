@@ -1,15 +1,18 @@
 """The training command as a user meets it: what it leaves behind, and that nothing can make it lose that."""
 
 import csv
+import http.server
 import json
 import os
 import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -67,50 +70,126 @@ def test_a_run_leaves_everything_in_its_directory(lab: Lab):
     assert yaml.safe_load((run / "config.yaml").read_text())["composition"]["algo"] == "qlearning"
 
 
-def test_the_offline_wandb_file_holds_the_required_metrics(tracked_run: Path):
-    run = tracked_run
-    *logged, picture = history(offline_file(run))
-    assert any(name.startswith("eval/win_rate_curve") for name in picture)
-    assert len(logged) == len(rows_without_times(run))
-    names = {name for row in logged for name in row if not name.startswith("_")}
-    assert {"step", "eval/win_rate", "eval/win_rate_low", "eval/win_rate_high", "eval/random/win_rate"} <= names
-    assert all(is_documented(name) for name in names)
+def numbers(row: dict[str, str]) -> dict[str, float]:
+    """A logged row without what wandb adds by itself."""
+    return {name: json.loads(value) for name, value in row.items() if not name.startswith("_")}
+
+
+def test_a_wandb_dashboard_shows_curves_of_training_and_the_rest_once(tracked_run: Path):
+    run, path = tracked_run, offline_file(tracked_run)
+    *curves, table, picture = history(path)
+    curve = {"step", "time/seconds", "time/steps_per_second", "train/td_error", "train/table_size", "train/stage"}
+    curve |= {"eval/not_lost_share", "eval/lost_lines"}
+    curve |= {f"eval/lost_lines_{part}_{seat}" for part in ("table", "shortcuts") for seat in ("first", "second")}
+    assert [numbers(row).keys() for row in curves] == [curve] * 3, "no final figure is a curve of one point"
+    assert [numbers(row)["step"] for row in curves] == [200, 400, 600]
+    assert {name.split(".")[0] for name in table if name[0] != "_"} == {"final/baselines", "step"}
+    assert {name.split(".")[0] for name in picture if name[0] != "_"} == {"eval/win_rate_curve", "step"}
+    assert table["step"] == picture["step"] == "600"
+
     with (run / "metrics.csv").open(newline="") as file:
-        last = list(csv.DictReader(file))[-1]
-    assert float(logged[-1]["eval/win_rate"]) == float(last["eval/win_rate"])
-    record = run_record(offline_file(run))
-    assert record.display_name == "tictactoe-qlearning-seed5"
-    assert list(record.tags) == ["tictactoe", "qlearning", "outcome", "none"]
+        *rows, last = csv.DictReader(file)
+    assert [float(row["eval/not_lost_share"]) for row in rows] == [
+        numbers(row)["eval/not_lost_share"] for row in curves
+    ]
+    shown = summary(path)
+    final = {name: float(value) for name, value in last.items() if name.startswith("final/")}
+    assert {name: shown[name] for name in final} == final
+    assert {f"final/{name}" for name in ("win_rate", "win_rate_low", "win_rate_high", "episodes")} < final.keys()
+    assert {f"final/minimax/{name}_rate" for name in ("win", "draw", "loss")} < final.keys()
+    assert all(is_documented(name) for name in {*curve, *final, "final/baselines", "eval/win_rate_curve"})
+
+
+def test_a_wandb_run_says_what_was_run(tracked_run: Path):
+    record = run_record(offline_file(tracked_run))
+    changed = "algo.episodes=600-eval_every=200-evaluation.episodes=40"  # two keys end alike, so these stand whole
+    assert record.display_name == f"tictactoe-qlearning-{changed}-seed5"
+    assert list(record.tags) == ["env:tictactoe", "algo:qlearning", "reward:outcome", "curriculum:none"]
+    assert record.run_group == "tictactoe-qlearning"
+    assert record.project == "tactical-board-games"
     config = {item.key: json.loads(item.value_json) for item in record.config.update}
     assert config["algo"]["episodes"] == 600
     told = config["provenance"]
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
-    ).stdout.strip()
-    assert told["commit"] == (commit or None)
+    assert told["commit"] == (git("rev-parse", "HEAD").strip() or None)
+    assert told["dirty"] == (bool(git("status", "--porcelain")) if told["commit"] else None)
     assert told["versions"]["numpy"] == np.__version__
     assert told["hardware"]["cores"] >= 1
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True).stdout
 
 
 def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     run, path = tracked_run, offline_file(tracked_run)
     axes = {record.name or record.glob_name: record.step_metric for record in of_kind(path, "metric")}
-    assert axes == {"step": "", "*": "step", "eval/score": "step", "eval/win_rate": "step", "train/win_rate": "step"}
-    scores = [float(row["eval/score"]) for row in rows_without_times(run) if row["eval/score"]]
-    assert summary(path)["eval/score"] == {"max": max(scores), "last": scores[-1]}
+    curves = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")
+    assert axes == {"step": "", "*": "step"} | dict.fromkeys(curves, "step")
+    scores = [float(row["eval/not_lost_share"]) for row in rows_without_times(run) if row["eval/not_lost_share"]]
+    assert summary(path)["eval/not_lost_share"] == {"max": max(scores), "last": scores[-1]}
+    artifacts = {artifact.type: artifact for artifact in of_kind(path, "artifact")}
+    files = {
+        kind: {entry.path: Path(entry.local_path) for entry in artifact.manifest.contents}
+        for kind, artifact in artifacts.items()
+    }
+    names = ("best", "last")
+    assert files["model"] == {f"{name}.safetensors": run / f"checkpoints/{name}.safetensors" for name in names}
+    assert files["evaluation"] == {"eval.json": run / "eval.json"}
+    assert ("code" in files) == (run / "diff.patch").exists()
+    stored = [path for found in files.values() for path in found.values()]
+    assert all(run in path.parents for path in stored), "to be uploaded later it has to stay with the run"
     result = read_json(run / "eval.json")["scores"]
-    assert summary(path)["eval/win_rate"]["last"] == result["random"]["win_rate"]
-    weights, evaluation = of_kind(path, "artifact")
-    assert weights.type == "model"
-    stored = {entry.path: Path(entry.local_path) for entry in weights.manifest.contents}
-    assert stored == {f"{name}.safetensors": run / f"checkpoints/{name}.safetensors" for name in ("best", "last")}
-    stored = {entry.path: Path(entry.local_path) for entry in evaluation.manifest.contents}
-    assert stored.keys() == {"eval.json", "scores.table.json"}
-    assert all(run in path.parents for path in stored.values()), "to be uploaded later it has to stay with the run"
-    rows = read_json(stored["scores.table.json"])
-    assert rows["columns"] == ["against", "episodes", "wins", "draws", "losses", "win_rate", "low", "high"]
+    (table,) = run.glob("wandb/offline-run-*/files/media/table/final/*.table.json")
+    rows = read_json(table)
+    assert rows["columns"] == ["baseline", "episodes", "wins", "draws", "losses", "win_rate", "low", "high"]
     assert [row[0] for row in rows["data"]] == ["random", "minimax"]
-    assert [row[5] for row in rows["data"]] == [result[name]["win_rate"] for name in ("random", "minimax")]
+    for name, *row in rows["data"]:
+        assert row[4:] == [result[name]["win_rate"], *result[name]["win_rate_ci95"]]
+
+
+class Sink(http.server.BaseHTTPRequestHandler):
+    """Takes note of every request and refuses it."""
+
+    requests: ClassVar[list[str]] = []
+
+    def refuse(self) -> None:
+        self.requests.append(self.requestline)
+        self.send_error(404)
+
+    do_GET = do_POST = do_PUT = do_CONNECT = refuse  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+GUARD = """
+import os, socket
+connect = socket.socket.connect
+
+def guarded(self, address):
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not str(address[0]).startswith(("127.", "::1")):
+        with open(os.environ["CONNECTIONS"], "a") as file:
+            print(address, file=file)
+    return connect(self, address)
+
+socket.socket.connect = guarded
+"""
+
+
+def test_an_offline_run_sends_nothing(lab: Lab):
+    """Neither from Python, where the guard sits, nor from the service of wandb, which asks for its proxy."""
+    (lab.folder / "guard").mkdir()
+    (lab.folder / "guard/sitecustomize.py").write_text(GUARD)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        environment = dict.fromkeys(("WANDB_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY"), address)
+        environment |= {"PYTHONPATH": f"{lab.folder / 'guard'}:{ROOT}", "CONNECTIONS": str(lab.folder / "connections")}
+        run = lab.train(*QUICK, environment=environment)
+        server.shutdown()
+    assert history(offline_file(run))
+    assert Sink.requests == []
+    assert not (lab.folder / "connections").exists()
 
 
 def test_the_same_command_gives_the_same_metrics(lab: Lab):
@@ -284,15 +363,18 @@ def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
 
 
 def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
-    done = lab.run("train", "-m", "seed=1,2,3", *QUICK)
+    done = lab.run("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *QUICK)
     assert done.returncode == 0, done.stderr
     runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
-    assert [run.name for run in runs] == ["0", "1", "2"]
+    assert [run.name for run in runs] == ["0", "1", "2", "3"]
     assert all((run / "eval.json").exists() and (run / "metrics.csv").exists() for run in runs)
     records = [run_record(offline_file(run)) for run in runs]
     assert {record.run_group for record in records} == {runs[0].parent.name}
-    assert [record.display_name[-5:] for record in records] == ["seed1", "seed2", "seed3"]
-    assert len({record.run_id for record in records}) == 3
+    names = [record.display_name for record in records]
+    assert [name[-5:] for name in names] == ["seed1", "seed1", "seed2", "seed2"]
+    assert ["-epsilon=0.25-" in name for name in names] == [True, False] * 2
+    assert ["-epsilon=0.5-" in name for name in names] == [False, True] * 2
+    assert len({record.run_id for record in records}) == len(set(names)) == 4
 
 
 @pytest.mark.parametrize(
@@ -304,7 +386,7 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
         (("algo.episodes=???",), "required and not set: algo.episodes"),
         (("seed=-3",), "seed=-3"),
         (("algo.episodes=0",), "algo.episodes=0"),
-        (("optimized_metric=eval/luck",), "eval/win_rate"),
+        (("optimized_metric=eval/luck",), "final/win_rate"),
         (("evaluation.episodes=0",), "at least one game"),
         (("+algo.surprise=1",), "surprise"),
         (("+surprise=1",), "surprise"),

@@ -20,6 +20,7 @@ from src.core.algorithm import Environment
 from src.core.arena import evaluate
 from src.core.errors import LabError, require
 from src.core.game import Game
+from src.core.report import win_rate_metrics
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
 from src.nets.masked import MaskedCategorical
@@ -247,11 +248,21 @@ def weights_of(
     return {"weights": weights, "observation_shape": list(observation_shape), "num_actions": num_actions}
 
 
-def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
-    """The share of games won, against the first baseline if there are two players, on games of no final figure."""
+def selection_metrics(
+    env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0
+) -> dict[str, float]:
+    """An evaluation during training as it is logged: eval/win_rate, its interval and its number of games.
+
+    Against the first baseline if there are two players, on games that the final evaluation does not use.
+    """
     opponent = first_baseline(env)
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
-    return score.total.win_rate
+    return win_rate_metrics(score.total, "eval")
+
+
+def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
+    """The win rate of such an evaluation alone."""
+    return selection_metrics(env, agent, episodes, seed, opening_plies)["eval/win_rate"]
 
 
 def first_baseline(env: Environment) -> Agent | None:

@@ -9,8 +9,9 @@ from src.core.errors import LabError, require
 class Curriculum:
     """A ladder: training climbs from one environment to the next once an evaluation scores `promote_at` or more.
 
-    Scores lie in [0, 1] for every learner: PPO goes by the score on the current rung (`eval/stage_score`), the others
-    by that on the target (`eval/score`). Learners keep `stage` in their checkpoints and log it as `train/stage`.
+    Scores lie in [0, 1] for every learner: PPO goes by the win rate on the current stage (`eval/stage_score`), the
+    others by the score on the target (`eval/win_rate`, for tables `eval/not_lost_share`). Learners keep `stage` in
+    their checkpoints and log it as `train/stage`.
     """
 
     def __init__(self, warm_up: Mapping[str, Any], promote_at: float | None, keep: float = 0.0) -> None:

@@ -1,29 +1,132 @@
-"""A run in pictures: its score over the steps beside what the baselines reach, and counts of what was done in it."""
+"""A run in pictures: its learning curve beside the final evaluation, and counts of what was done in it.
 
+python -m src.core.curve RUN...     draws win_rate.png of each run directory again, from its files
+"""
+
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
+
+from src.core.arena import wilson_interval
+from src.core.runlog import RunLog
 
 log = logging.getLogger(__name__)
 
+PICTURE = "win_rate.png"
+TABLE_LABEL = "learner, share of lines not lost over every play of the opponent"
 
-def draw_curve(path: Path, steps: Sequence[float], scores: Sequence[float], baselines: Mapping[str, float]) -> bool:
-    """Writes a PNG; False where there is nothing to draw, or nothing to draw with."""
-    figure = _figure(7, 4) if steps else None
+
+@dataclass(frozen=True)
+class Curve:
+    """What was measured during training, and the 95% interval of each point where the number of games is known."""
+
+    label: str
+    steps: list[float]
+    rates: list[float]
+    ends: list[tuple[float, float]]
+
+
+def draw_run(directory: Path) -> bool:
+    """Draw win_rate.png of a run from its files; False where there is nothing to draw, or nothing to draw with."""
+    figure = run_figure(directory)
     if figure is None:
         return False
-    axes = figure.add_subplot()
-    axes.plot(steps, scores, marker="o", markersize=3, color="tab:blue", label="learner, while it learns")
-    for number, (name, rate) in enumerate(baselines.items()):
-        axes.axhline(rate, linestyle="--", linewidth=1, color=f"C{number + 1}", label=f"{name}: {rate:.1%}")
-    axes.set(xlabel="step", ylabel="score", ylim=(0, 1.02))
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
-    figure.savefig(path, dpi=120)
+    told = "\n".join(text.get_text() for text in figure.legends[0].get_texts())
+    figure.savefig(directory / PICTURE, dpi=120, metadata={"Description": told})
     return True
+
+
+def run_figure(directory: Path) -> Any:
+    """The curve of eval/win_rate with its 95% band, and the final evaluation; None where there is no curve."""
+    scores = _read(directory / "eval.json", json.loads).get("scores", {})
+    curve = _read_curve(directory, scores)
+    figure = None if curve is None else _figure(7, 3.8 + 0.2 * (1 + len(scores)))
+    if curve is None or figure is None:
+        return None
+    axes = figure.add_subplot()
+    axes.plot(curve.steps, curve.rates, marker="o", markersize=3, color="C0", label=curve.label)
+    if curve.ends:
+        axes.fill_between(curve.steps, *zip(*curve.ends, strict=True), color="C0", alpha=0.2, linewidth=0)
+    _draw_scores(axes, curve.steps, scores)
+    _set_axes(axes, [*curve.rates, *(end for ends in curve.ends for end in ends)], scores)
+    figure.legend(loc="outside lower center", fontsize="small")
+    return figure
+
+
+def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
+    log, config = RunLog(directory, None), _read(directory / "config.yaml", yaml.safe_load)
+    name, rows = log.curve()
+    if not rows:
+        return None
+    steps, rates = ([float(row[column]) for row in rows] for column in ("step", name))
+    if name != "eval/win_rate":
+        return Curve(TABLE_LABEL, steps, rates, [])
+    earlier = (config.get("algo") or {}).get("eval_episodes") or 0  # files of earlier runs do not say how many
+    games = [round(float(row.get("eval/episodes") or earlier)) for row in rows]
+    pairs = zip(rates, games, strict=True) if all(games) else ()
+    ends = [wilson_interval(round(rate * count), count) for rate, count in pairs]
+    against = f" against {next(iter(scores))}" if _is_two_player(scores) else ""
+    label = f"learner{against} during training" + (f" (n={_counted(games)} a point, 95% band)" if ends else "")
+    return Curve(label, steps, rates, ends)
+
+
+def _draw_scores(axes: Any, steps: Sequence[float], scores: Mapping[str, Any]) -> None:
+    """The final evaluation. A dashed line is the win rate of a baseline by itself; what the learner won is a marker,
+    right of the curve.
+    """
+    gap = 0.03 * (steps[-1] - steps[0] or steps[-1] or 1)
+    for number, (name, score) in enumerate(scores.items(), 1):
+        rate, color, games = score["win_rate"], f"C{number}", f"{score['win_rate']:.1%} (n={score['episodes']:,})"
+        if not _is_two_player(scores) and name != "trained":
+            axes.axhline(rate, linestyle="--", linewidth=1, color=color, label=f"{name}, its own win rate: {games}")
+            continue
+        low, high = score["win_rate_ci95"]
+        who = f"against {name}" if _is_two_player(scores) else "learner"
+        axes.errorbar(
+            steps[-1] + number * gap,
+            rate,
+            yerr=[[rate - low], [high - rate]],
+            fmt="D",
+            markersize=5,
+            capsize=3,
+            color=color,
+            label=f"{who}, final evaluation: {games}",
+        )
+
+
+def _set_axes(axes: Any, drawn: Sequence[float], scores: Mapping[str, Any]) -> None:
+    """As much of the range of win rates as is used, so that small differences can be seen."""
+    from matplotlib.ticker import EngFormatter, PercentFormatter
+
+    ends = [end for score in scores.values() for end in score["win_rate_ci95"]]
+    lowest, highest = min([*drawn, *ends]), max([*drawn, *ends])
+    room = max(0.02, 0.08 * (highest - lowest))
+    axes.set(xlabel="step", ylabel="win rate", ylim=(max(0, lowest) - room, min(1, highest) + room))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(alpha=0.3)
+
+
+def _is_two_player(scores: Mapping[str, Any]) -> bool:
+    """Only there the learner changes seats."""
+    return any("seats" in score for score in scores.values())
+
+
+def _counted(games: Sequence[int]) -> str:
+    fewest, most = min(games), max(games)
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+    """What a file of a run holds; empty where there is none."""
+    return parse(path.read_text()) if path.exists() else {}
 
 
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
@@ -54,3 +157,13 @@ def _figure(width: float, height: float) -> Any:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def main(directories: Sequence[str]) -> None:
+    for name in directories:
+        done = Path(name).is_dir() and draw_run(Path(name))
+        print(f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -4,6 +4,7 @@
 for tabular learning, environment steps for the rest.
 """
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -11,16 +12,22 @@ GROUPS: dict[str, dict[str, str]] = {
         "step": "episodes or environment steps learned from so far; the x axis",
         "time/seconds": "seconds of training so far, over all resumed parts of the run",
         "time/steps_per_second": "learning speed since the previous row",
-        "eval/score": "what best checkpoints and the curriculum go by, from 0 to 1: for tables the share of lines not "
-        "lost, for the others the win rate in games of their own, against the first baseline or alone",
-        "eval/win_rate": "share of games won by the finished agent against the first baseline of the environment",
+        "eval/win_rate": "the learning curve: share of games won by the frozen learner at each evaluation during "
+        "training, against the first baseline of the environment or alone; selects the best checkpoint",
         "eval/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/win_rate_high": "upper end of its 95% Wilson interval",
-        "eval/episodes": "games behind eval/win_rate",
-        "eval/win_rate_curve": "a picture: eval/score over the steps beside the win rates of the final evaluation",
-        "eval/*/win_rate": "share of games won against each baseline by name",
-        "eval/*/draw_rate": "share of games drawn against that baseline",
-        "eval/*/loss_rate": "share of games lost against that baseline",
+        "eval/episodes": "games of that evaluation",
+        "eval/win_rate_curve": "a picture: eval/win_rate over the steps beside the results of the final evaluation",
+        "final/win_rate": "final evaluation: share of games won by the best checkpoint against the first baseline, or "
+        "alone, on games that selected nothing; once a run, in wandb a summary value",
+        "final/win_rate_low": "lower end of its 95% Wilson interval",
+        "final/win_rate_high": "upper end of its 95% Wilson interval",
+        "final/episodes": "games of the final evaluation, against each baseline",
+        "final/baselines": "a table in wandb: the final evaluation, one row for each baseline",
+        "final/*/win_rate": "final evaluation: share of games won against the baseline named; in one-player games the "
+        "baseline's own share, and `trained` is the learner",
+        "final/*/draw_rate": "share of those games drawn",
+        "final/*/loss_rate": "share of those games lost",
         "train/stage": "rung of the curriculum, 0 being the first",
     },
     "Networks": {
@@ -28,11 +35,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/episode_return": "mean sum of rewards of the games finished since the previous row, undiscounted",
         "train/episode_length": "mean steps of the learner in them",
         "train/win_rate": "the share of them that was won, exploration included",
+        "train/win_rate_low": "lower end of its 95% Wilson interval",
+        "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
         "train/chosen_share": "share of the steps in which the policy chose; in the others all that was sure was done",
         "train/diagnostics": "a picture: what was chosen how often in training, since the last rung of a curriculum",
-        "eval/stage_score": "the score on the current rung of the curriculum, by which it is climbed",
+        "eval/stage_score": "win rate on the current stage of the curriculum, which decides about promotion",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "
         "for imitation the cross entropy with what is right",
@@ -45,12 +54,12 @@ GROUPS: dict[str, dict[str, str]] = {
     "Minesweeper": {
         "train/safe_revealed": "Minesweeper: share of the safe cells revealed, a training game",
         "train/invalid_rate": "Minesweeper: share of the steps of training games that were invalid",
-        "eval/*/safe_revealed": "Minesweeper: share of the safe cells revealed, a game",
-        "eval/*/steps": "Minesweeper: steps a game",
-        "eval/*/invalid_rate": "Minesweeper: share of the steps that were invalid",
-        "eval/*/reward_*": "Minesweeper: each component of the reward, summed over a game",
-        "eval/*/guess": "Minesweeper: reveals a game that were not certain, for agents that know",
-        "eval/*/won_without_guess": "Minesweeper: share of games won without such a reveal",
+        "final/*/safe_revealed": "Minesweeper: share of the safe cells revealed, a game",
+        "final/*/steps": "Minesweeper: steps a game",
+        "final/*/invalid_rate": "Minesweeper: share of the steps that were invalid",
+        "final/*/reward_*": "Minesweeper: each component of the reward, summed over a game",
+        "final/*/guess": "Minesweeper: reveals a game that were not certain, for agents that know",
+        "final/*/won_without_guess": "Minesweeper: share of games won without such a reveal",
         "eval/mine_ece": "Minesweeper: expected calibration error of the mine probabilities, on fresh boards",
         "eval/mine_auroc": "Minesweeper: area under the ROC curve of the mine probabilities",
         "losses/mine_loss": "Minesweeper: binary cross entropy of the mine probabilities",
@@ -64,18 +73,38 @@ GROUPS: dict[str, dict[str, str]] = {
         "winrate_with_active_deployment": "wargame: share of training games won, where units are placed by actions",
         "deployment_correlation/*": "wargame: correlation of where the player named put its units in training with "
         "what became of them: survival or damage done, by the distance to an objective or to the enemy's zone",
-        "eval/*/deployment_*": "wargame: the same over the games of an evaluation, as means a game and of both players",
+        "final/*/deployment_*": "wargame: the same over the games of the final evaluation, as means a game and of both "
+        "players",
     },
     "Tabular learning": {
         "train/td_error": "mean absolute correction of the table in the latest game",
         "train/table_size": "entries in the table",
+        "eval/not_lost_share": "share of lines not lost over every play of the opponent, counted like eval/lost_lines; "
+        "not a win rate: draws count in full; selects the best checkpoint",
         "eval/lost_lines": "lines lost over every play of the opponent: both seats, "
         "with shortcuts and without, added up",
         "eval/lost_lines_table_*": "lines lost by the table alone in the seat named (first or second)",
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
+CURVES = ("eval/win_rate", "eval/not_lost_share")  # what selects the best checkpoint: a run logs one of them
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
+
+
+def current_names(columns: Sequence[str]) -> list[str]:
+    """The columns of a metrics.csv by today's names.
+
+    In earlier files the curve is eval/score, and eval/win_rate and eval/<baseline>/... are of the final evaluation.
+    """
+    if "eval/score" not in columns and not any(fnmatchcase(name, "eval/*/win_rate") for name in columns):
+        return list(columns)
+    curve = "eval/not_lost_share" if "eval/lost_lines" in columns else "eval/win_rate"
+    return [curve if name == "eval/score" else _final_name(name) for name in columns]
+
+
+def _final_name(name: str) -> str:
+    final = name.startswith("eval/win_rate") or name == "eval/episodes" or fnmatchcase(name, "eval/*/*")
+    return name.replace("eval/", "final/", 1) if final else name
 
 
 def is_documented(name: str) -> bool:

@@ -110,18 +110,27 @@ def require_measured(metric: str, env: Environment) -> None:
     require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")
 
 
+def win_rate_band(wins: float, games: float, group: str = "train") -> dict[str, float]:
+    """The ends of the 95% Wilson interval of `<group>/win_rate`, by their names."""
+    low, high = wilson_interval(round(wins), round(games))
+    return {f"{group}/win_rate_low": low, f"{group}/win_rate_high": high}
+
+
+def win_rate_metrics(tally: Tally, group: str) -> dict[str, float]:
+    """A win rate with its interval and its number of games: `<group>/win_rate`, ..., `<group>/episodes`."""
+    rate = {f"{group}/win_rate": tally.win_rate, **win_rate_band(tally.wins, tally.games, group)}
+    return rate | {f"{group}/episodes": tally.games}
+
+
 def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
-    """The figures of an evaluation by their documented names."""
-    headline = next(iter(scores.values())).total
-    low, high = wilson_interval(headline.wins, headline.games)
-    metrics = {"eval/win_rate": headline.win_rate, "eval/win_rate_low": low, "eval/win_rate_high": high}
-    metrics["eval/episodes"] = headline.games
+    """The final evaluation by the documented names of its metrics."""
+    metrics = win_rate_metrics(next(iter(scores.values())).total, "final")
     for name, score in scores.items():
         total = score.total
-        metrics[f"eval/{name}/win_rate"] = total.win_rate
-        metrics[f"eval/{name}/draw_rate"] = total.draws / total.games
-        metrics[f"eval/{name}/loss_rate"] = total.losses / total.games
-        metrics |= {f"eval/{name}/{figure}": value for figure, value in score.figures.items()}
+        metrics[f"final/{name}/win_rate"] = total.win_rate
+        metrics[f"final/{name}/draw_rate"] = total.draws / total.games
+        metrics[f"final/{name}/loss_rate"] = total.losses / total.games
+        metrics |= {f"final/{name}/{figure}": value for figure, value in score.figures.items()}
     return metrics
 
 

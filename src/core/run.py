@@ -2,10 +2,10 @@
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,17 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
-from src.core.console import progress_bar
-from src.core.curve import draw_counts, draw_curve
+from src.core.console import about, progress_bar
+from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError
 from src.core.files import write_atomic
-from src.core.provenance import provenance
+from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
+
+log = logging.getLogger(__name__)
+
+WATCH = "python -m src.play (page Runs)"
 
 
 class Run:
@@ -35,6 +39,7 @@ class Run:
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
         self._best_score: float | None = None
+        self._win_rate: float | None = None  # of the latest evaluation
         self._began = self._saved = self._logged = time.monotonic()
         self._logged_step = 0
 
@@ -48,6 +53,7 @@ class Run:
             origin = provenance()
             write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
+            self._keep_diff()
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
         except BaseException:
@@ -60,36 +66,61 @@ class Run:
             self._tracker.finish(failed=error_type is not None)
         self._lock.release()
 
+    def _keep_diff(self) -> None:
+        """A commit alone does not say what was run where the tree has changes: keep them beside it."""
+        path, patch = self.directory / DIFF, uncommitted()
+        if patch is None:
+            path.unlink(missing_ok=True)  # of a part of this run that was resumed since
+        else:
+            write_atomic(path, patch)
+
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
-        """Record what the finished agent achieved."""
-        self.log(self._logged_step, metrics)
-        self._draw(metrics)
+        """Record what the finished agent achieved: the last row of the log, and eval.json."""
+        self._log.write(self._logged_step, {**metrics, "time/seconds": self.seconds}, once=True)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
+        drawn = draw_run(self.directory)
         if self._tracker is not None:
             self._tracker.results(self.directory, result)
+            if drawn:
+                self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
 
     def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
         """Record what was chosen how often in training, in numbers and as a picture."""
         if not counts:
             return
-        self.log(self._logged_step, figures)
+        self._log.write(self._logged_step, figures, once=True)
         kept = {name: values.tolist() for name, values in counts.items()}
         write_atomic(self.directory / "diagnostics.json", json.dumps(kept) + "\n")
         path = self.directory / "diagnostics.png"
         if draw_counts(path, counts) and self._tracker is not None:
             self._tracker.picture("train/diagnostics", path)
 
-    def _draw(self, metrics: Mapping[str, float]) -> None:
-        path = self.directory / "win_rate.png"
-        rates = {name.split("/")[1]: rate for name, rate in metrics.items() if fnmatchcase(name, "eval/*/win_rate")}
-        if draw_curve(path, *self._log.column("eval/score"), rates) and self._tracker is not None:
-            self._tracker.picture("eval/win_rate_curve", path)
-
     def generator(self, *names: str | int) -> np.random.Generator:
         return generator(self.seed, *names)
 
-    def progress(self, unit: str, total: int, done: int) -> AbstractContextManager[Callable[[int], None]]:
-        return progress_bar(unit, total, done)
+    def progress(
+        self, unit: str, total: int, done: int, seconds: float | None = None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how far training is; yields the function that takes how much is done.
+
+        `seconds` is the limit on the time of the whole run, where it has one.
+        """
+        return progress_bar(
+            unit,
+            total,
+            done,
+            seconds=seconds,
+            clock=lambda: self.seconds,
+            status=self._standing,
+            on_estimate=lambda expected: log.info("%s expected; watch with: %s", about(expected), WATCH),
+        )
+
+    def _standing(self) -> str:
+        """The latest win rate and the best one."""
+        if self._best_score is None:
+            return ""
+        best = f"{self._best_score:.1%}"
+        return f"best score {best}" if self._win_rate is None else f"win rate {self._win_rate:.1%}, best {best}"
 
     @property
     def seconds(self) -> float:
@@ -98,9 +129,11 @@ class Run:
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         now = time.monotonic()
-        speed = (step - self._logged_step) / max(now - self._logged, 1e-9)
+        times = {"time/seconds": self.seconds}
+        if step > self._logged_step:
+            times["time/steps_per_second"] = (step - self._logged_step) / max(now - self._logged, 1e-9)
         self._logged, self._logged_step = now, step
-        times = {"time/seconds": self.seconds, "time/steps_per_second": speed}
+        self._win_rate = metrics.get("eval/win_rate", self._win_rate)
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:
@@ -112,6 +145,8 @@ class Run:
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
+        _, rates = self._log.column("eval/win_rate")
+        self._win_rate = rates[-1] if rates else None
         return ranks.from_first(self._restored["learner"])
 
     def _load_last(self) -> dict[str, Any] | None:
@@ -142,8 +177,8 @@ class Run:
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Keep the learner where it scored higher than ever before; a score lies in [0, 1]."""
-        if self._best_score is None or score > self._best_score:
+        """Keep the learner if it scored at least the best so far, in [0, 1]; of equal scores the later one is kept."""
+        if self._best_score is None or score >= self._best_score:
             self._best_score = score
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from src.core.errors import require
 from src.core.files import write_atomic
-from src.core.metrics import is_documented
+from src.core.metrics import CURVES, current_names, is_documented
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +20,7 @@ class Tracker(Protocol):
 
     def start(self, directory: Path, config: dict[str, Any]) -> None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
+    def summarize(self, row: Mapping[str, float]) -> None: ...  # values that a run has once, at its end
     def picture(self, name: str, path: Path) -> None: ...
     def results(self, directory: Path, result: Mapping[str, Any]) -> None: ...
     def finish(self, failed: bool) -> None: ...
@@ -44,7 +45,8 @@ class RunLog:
         self.rows = len(rows)
         self._columns = list(rows[0]) if rows else ["step"]
 
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+    def write(self, step: int, metrics: Mapping[str, float], once: bool = False) -> None:
+        """`once`: values of the whole run, which a tracker shows in its summary and not as curves of one point."""
         undocumented = [name for name in metrics if not is_documented(name)]
         if undocumented:
             raise ValueError(f"describe these in src/core/metrics.py before logging them: {', '.join(undocumented)}")
@@ -58,12 +60,21 @@ class RunLog:
             os.fsync(file.fileno())  # a checkpoint that counts this row must not outlive it
         self.rows += 1
         if self.tracker is not None:
-            self.tracker.log(row)
+            (self.tracker.summarize if once else self.tracker.log)(row)
 
     def column(self, name: str) -> tuple[list[float], list[float]]:
         """The steps at which a metric was logged, and what it was."""
-        rows = [row for row in self._read() if row.get(name)]
+        rows = self.rows_with(name)
         return [float(row["step"]) for row in rows], [float(row[name]) for row in rows]
+
+    def rows_with(self, name: str) -> list[dict[str, str]]:
+        """The rows in which a metric was logged."""
+        return [row for row in self._read() if row.get(name)]
+
+    def curve(self) -> tuple[str, list[dict[str, str]]]:
+        """What selects the best checkpoint of this run, and the rows in which it was logged."""
+        found = ((name, self.rows_with(name)) for name in CURVES)
+        return next(((name, rows) for name, rows in found if rows), (CURVES[0], []))
 
     def keep(self, rows: int) -> None:
         """Forget the rows after the first `rows`: a resumed run writes them again."""
@@ -77,7 +88,9 @@ class RunLog:
         if not self.path.exists():
             return []
         with self.path.open(newline="") as file:
-            return list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            reader.fieldnames = current_names(reader.fieldnames or [])
+            return list(reader)
 
     def _rewrite(self, rows: list[dict[str, str]]) -> None:
         text = io.StringIO(newline="")

@@ -77,8 +77,8 @@ def _failed_last(directory: Path) -> bool:
 
 
 def recorded(directory: Path, metric: str) -> float:
-    """What a finished run logged last under that name."""
-    _, values = RunLog(directory, None).column(metric)
+    """A metric of the final evaluation of a finished run; an earlier configuration calls it eval/..."""
+    _, values = RunLog(directory, None).column(metric.replace("eval/", "final/", 1))
     require(bool(values), f"{directory} has no {metric} in its metrics.csv")
     return values[-1]
 
@@ -86,7 +86,7 @@ def recorded(directory: Path, metric: str) -> float:
 def _interval(directory: Path, metric: str, result: float) -> tuple[float, float] | None:
     if metric.split("/")[-1] not in RATES:
         return None
-    games = round(recorded(directory, "eval/episodes"))
+    games = round(recorded(directory, "final/episodes"))
     return wilson_interval(round(result * games), games)
 
 

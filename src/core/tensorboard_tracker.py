@@ -24,6 +24,9 @@ class TensorboardTracker:
     def log(self, row: Mapping[str, float]) -> None:
         self._guard("log", lambda: self._log(row))
 
+    def summarize(self, row: Mapping[str, float]) -> None:
+        self.log(row)
+
     def picture(self, name: str, path: Path) -> None:
         self._guard("log", lambda: self._picture(name, path))
 

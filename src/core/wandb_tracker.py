@@ -4,19 +4,22 @@ import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from src.core.errors import require
 from src.core.files import write_atomic
+from src.core.provenance import DIFF
 from src.core.runlog import forgiven
 
 log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
 ADDRESS = "wandb_url.txt"  # in the run's directory: where it is to be seen
-BEST_OF = ("eval/score", "eval/win_rate", "train/win_rate")  # whose highest value a summary holds beside the last
+BEST_OF = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")  # the summary holds their maximum beside the last
+NAME_LENGTH, TAG_LENGTH = 128, 64  # the most that wandb takes
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 
 
@@ -25,6 +28,7 @@ class WandbTracker:
         require(mode in get_args(Mode), f"logger.tracker.mode={mode} is unknown: choose offline or online")
         self.mode, self.project, self.entity, self.init_timeout = mode, project, entity, init_timeout
         self._run: Any = None
+        self._step: float = 0
 
     def start(self, directory: Path, config: dict[str, Any]) -> None:
         self._guard("start", lambda: self._start(self.mode, directory, config))
@@ -34,7 +38,13 @@ class WandbTracker:
 
     def log(self, row: Mapping[str, float]) -> None:
         if self._run is not None:
+            self._step = row["step"]
             self._guard("log", lambda: self._run.log(dict(row)))
+
+    def summarize(self, row: Mapping[str, float]) -> None:
+        if self._run is not None:
+            values = {name: value for name, value in row.items() if name != "step"}
+            self._guard("log", lambda: self._run.summary.update(values))
 
     def picture(self, name: str, path: Path) -> None:
         if self._run is not None:
@@ -50,6 +60,8 @@ class WandbTracker:
             self._run = None
 
     def _start(self, mode: Mode, directory: Path, config: dict[str, Any]) -> None:
+        # Otherwise wandb reports its own use and errors to its makers, in offline mode too.
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb
 
         # A resumed run lives in the same directory and so gets the same id: wandb shows both parts as one run.
@@ -63,9 +75,9 @@ class WandbTracker:
             id=run_id,
             resume="allow" if mode == "online" else None,
             config=config,
-            name=f"{names['env']}-{names['algo']}-seed{config['seed']}",
+            name=run_name(config),
             group=names["sweep"] or names["experiment"] or f"{names['env']}-{names['algo']}",
-            tags=[names["env"], names["algo"], names["reward"], names["curriculum"]],
+            tags=[f"{key}:{names[key]}"[:TAG_LENGTH] for key in ("env", "algo", "reward", "curriculum")],
             reinit="finish_previous",  # the jobs of a sweep share a process
             settings=wandb.Settings(silent=True, console="off", init_timeout=self.init_timeout),
         )
@@ -75,27 +87,31 @@ class WandbTracker:
             self._run.define_metric(name, step_metric="step", summary="max,last")
         if mode == "online" and self._run.url:
             write_atomic(directory / ADDRESS, f"{self._run.url}\n")
+        if (directory / DIFF).exists():
+            self._keep_files("code", "code", [directory / DIFF])
 
     def _picture(self, name: str, path: Path) -> None:
         import wandb
 
-        self._run.log({name: wandb.Image(str(path))})
+        self._run.log({name: wandb.Image(str(path)), "step": self._step})
 
     def _keep(self, directory: Path, result: Mapping[str, Any]) -> None:
-        """The checkpoints, and the evaluation as a table, as artifacts of the run."""
+        """The checkpoints and eval.json as artifacts, and the evaluation as one table."""
         import wandb
 
-        weights = wandb.Artifact(f"checkpoints-{self._run.id}", "model")
-        for path in sorted((directory / "checkpoints").glob("*.safetensors")):
-            weights.add_file(
-                str(path.resolve()), policy="immutable", skip_cache=True
-            )  # read from where it is, not from a copy
-        evaluation = wandb.Artifact(f"evaluation-{self._run.id}", "evaluation")
-        evaluation.add_file(str((directory / "eval.json").resolve()), policy="immutable", skip_cache=True)
+        self._keep_files("checkpoints", "model", sorted((directory / "checkpoints").glob("*.safetensors")))
+        self._keep_files("evaluation", "evaluation", [directory / "eval.json"])
+        table = wandb.Table(columns=["baseline", *SCORE_COLUMNS], data=_score_rows(result))
         with _staged_in(Path(self._run.dir).parent):
-            evaluation.add(wandb.Table(columns=["against", *SCORE_COLUMNS], data=_score_rows(result)), "scores")
-        for artifact in (weights, evaluation):
-            self._run.log_artifact(artifact)
+            self._run.log({"final/baselines": table, "step": self._step})
+
+    def _keep_files(self, name: str, kind: str, paths: Sequence[Path]) -> None:
+        import wandb
+
+        artifact = wandb.Artifact(f"{name}-{self._run.id}", kind)
+        for path in paths:  # read from where they are, not from copies
+            artifact.add_file(str(path.resolve()), policy="immutable", skip_cache=True)
+        self._run.log_artifact(artifact)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
         if not forgiven("wandb", what, call):
@@ -104,6 +120,23 @@ class WandbTracker:
                 import wandb
 
                 wandb.teardown()
+
+
+def run_name(config: Mapping[str, Any]) -> str:
+    """What was run and what differs from the defaults, such as minesweeper_8x8-ppo-lr=0.0003-seed2."""
+    names = config["composition"]
+    words = [word.lstrip("+") for word in names.get("overrides") or ()]
+    keys = [word.partition("=")[0] for word in words]
+    ends = [re.split(r"[.@/]", key)[-1] for key in keys]
+    unique = [end if ends.count(end) == 1 else key for key, end in zip(keys, ends, strict=True)]  # lr of algo.lr
+    short = [end + word[len(key) :] for word, key, end in zip(words, keys, unique, strict=True)]
+    first, last = f"{names['env']}-{names['algo']}", f"-seed{config['seed']}"
+    middle = "".join(f"-{word}" for word in short)
+    room = NAME_LENGTH - len(first) - len(last)
+    if len(middle) > room:
+        digest = hashlib.sha256(middle.encode()).hexdigest()[:6]
+        middle = f"{middle[: room - len(digest) - 1]}~{digest}"  # cut names stay distinct
+    return first + middle + last
 
 
 def _score_rows(result: Mapping[str, Any]) -> list[list[Any]]:

@@ -15,6 +15,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core.errors import LabError, require
+from src.core.metrics import current_names
 from src.core.wandb_tracker import ADDRESS
 
 MOST_TEXT = 1 << 20  # bytes of a configuration or a result
@@ -124,6 +125,7 @@ def read_metrics(run: RunPath) -> Metrics:
     whole = text[: text.rfind("\n") + 1]
     try:
         header, *rows = list(csv.reader(whole.splitlines())) or [[]]
+        header = current_names(header)
     except csv.Error as error:
         raise LabError(f"{run.name}/metrics.csv is not readable as CSV: {error}") from error
     rows = [row for row in rows if len(row) == len(header)]

@@ -14,7 +14,7 @@ from src.algos.maskable_ppo import MaskablePolicyAgent, MaskablePPO, MaskedVecEn
 from src.algos.maskable_ppo.policy import BoardFeatures, Network, SampledPolicyAgent
 from src.core import checkpoint
 from src.core.agent import RandomAgent, SelfPlay
-from src.core.arena import evaluate
+from src.core.arena import evaluate, wilson_interval
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError
 from src.core.run import Run
@@ -177,7 +177,17 @@ def test_the_same_seed_gives_the_same_run(tmp_path):
 
 def test_the_last_rollout_is_played_to_its_end(tmp_path):
     fit(tmp_path, echo(), total_steps=200, eval_every=1000)
-    assert [(row["step"], row["eval/score"] != "") for row in rows(tmp_path)] == [("128", False), ("256", True)]
+    assert [(row["step"], row["eval/win_rate"] != "") for row in rows(tmp_path)] == [("128", False), ("256", True)]
+
+
+def test_an_evaluation_is_logged_with_its_interval_and_its_games(tmp_path):
+    fit(tmp_path, tictactoe(), total_steps=256, eval_every=128, eval_episodes=30)
+    evaluated = [row for row in rows(tmp_path) if row["eval/win_rate"]]
+    assert len(evaluated) == 2
+    for row in evaluated:
+        rate, low, high = (float(row[f"eval/win_rate{end}"]) for end in ("", "_low", "_high"))
+        assert (low, high) == wilson_interval(round(30 * rate), 30)
+        assert row["eval/episodes"] == "30"
 
 
 def diverging(rewards=0.0, **changes):

@@ -398,7 +398,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
     with run_in(tmp_path / "killed") as run:
         learn(run)
     assert read_column(tmp_path / "whole", "train/stage")[-1] == 1
-    for name in ("losses/loss", "eval/score", "train/episode_return"):
+    for name in ("losses/loss", "eval/win_rate", "train/episode_return"):
         assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
 
 
@@ -554,7 +554,7 @@ def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: 
     batch = next(learning.groups[0].buffer.minibatches(1, 1.0, learning.random))
     assert batch.acted_on.shape[1:] == (4, 4)
     with torch.no_grad():
-        learning.net.mine_head.weight.add_(1.0)
+        learning.net.get_parameter("mine_head.weight").add_(1.0)
     losses = ppo_losses(learning.net, normalised(batch), WEIGHTS, CPU)
     assert losses["approx_kl"].item() == pytest.approx(0, abs=1e-6)
     moved = ppo_losses(learning.net, normalised(batch)._replace(acted_on=torch.zeros(64, 0)), WEIGHTS, CPU)

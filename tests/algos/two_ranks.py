@@ -39,8 +39,9 @@ def joined_batch() -> Batch:
         values=torch.randn(SIZE, generator=random),
         advantages=torch.randn(SIZE, generator=random) * torch.where(second_half, 5.0, 1.0) + 3 * second_half,
         returns=torch.randn(SIZE, generator=random),
-        mines=torch.rand(SIZE, 4, 4, generator=random) < 0.2,
+        mines=torch.where(masks.view(-1, 4, 4), (torch.rand(SIZE, 4, 4, generator=random) < 0.2).to(torch.int8), -1),
         chosen=torch.rand(SIZE, generator=random) < torch.where(second_half, 0.9, 0.3),
+        acted_on=torch.zeros(SIZE, 0),
     )
 
 

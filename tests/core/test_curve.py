@@ -1,11 +1,94 @@
+"""The picture of a run, drawn from its files."""
+
+import json
 from pathlib import Path
+from typing import Any
 
-from src.core.curve import draw_curve
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from src.core.arena import Tally
+from src.core.curve import PICTURE, draw_run, main, run_figure
+from src.core.run import Run
+
+CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
+EARLIER = "step,eval/score,eval/win_rate,eval/episodes,eval/random/win_rate\n10,0.5,,,\n20,0.75,,,\n20,,0.7,50,0.7\n"
 
 
-def test_a_picture_is_drawn_where_there_is_something_to_draw(tmp_path: Path):
-    path = tmp_path / "curve.png"
-    assert not draw_curve(path, [], [], {"random": 0.1})
-    assert not path.exists()
-    assert draw_curve(path, [1, 2], [0.1, 0.5], {"random": 0.1})
-    assert path.read_bytes().startswith(b"\x89PNG")
+def finished_run(folder: Path, scores: dict[str, Any], curve: tuple[float, ...] = (0.25, 0.5)) -> Path:
+    with Run(folder, CONFIG, None) as run:
+        for number, rate in enumerate(curve, 1):
+            run.log(10 * number, {"eval/win_rate": rate, "eval/episodes": 100})
+        run.finish({"final/win_rate": 0.5}, {"scores": scores})
+    return folder
+
+
+def score(wins: int, games: int, seats: bool = False) -> dict[str, Any]:
+    return Tally(wins, 0, games - wins).as_dict() | ({"seats": {}} if seats else {})
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def dashed(figure: Figure) -> list[float]:
+    """The heights of the dashed lines."""
+    return [np.unique(line.get_ydata()).item() for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+
+
+def test_in_a_one_player_game_a_dashed_line_is_the_baselines_own_win_rate(tmp_path: Path):
+    run = finished_run(tmp_path, {"trained": score(60, 100), "exact": score(450, 500)})
+    figure = run_figure(run)
+    assert sorted(labels(figure)) == [
+        "exact, its own win rate: 90.0% (n=500)",
+        "learner during training (n=100 a point, 95% band)",
+        "learner, final evaluation: 60.0% (n=100)",
+    ]
+    assert dashed(figure) == [0.9]
+    assert Image.open(run / PICTURE).text["Description"].splitlines() == labels(figure)  # type: ignore[attr-defined]
+
+
+def test_in_a_two_player_game_what_was_won_against_each_is_a_marker_after_the_curve(tmp_path: Path):
+    figure = run_figure(
+        finished_run(tmp_path, {"random": score(9, 10, seats=True), "runner": score(1, 10, seats=True)})
+    )
+    assert sorted(labels(figure)) == [
+        "against random, final evaluation: 90.0% (n=10)",
+        "against runner, final evaluation: 10.0% (n=10)",
+        "learner against random during training (n=100 a point, 95% band)",
+    ]
+    assert dashed(figure) == []
+    markers = [bar.lines[0].get_xydata()[0] for bar in figure.axes[0].containers]
+    assert [rate for _, rate in markers] == [0.9, 0.1]
+    assert all(step > 20 for step, _ in markers)
+
+
+def test_the_band_is_the_wilson_interval_of_each_point(tmp_path: Path):
+    figure = run_figure(finished_run(tmp_path, {}, curve=(0.25, 0.5)))
+    (band,) = figure.axes[0].collections
+    corners = {(step, round(end, 4)) for step, end in band.get_paths()[0].vertices}
+    assert {(20, round(end, 4)) for end in Tally(50, 0, 50).as_dict()["win_rate_ci95"]} <= corners
+
+
+def test_a_table_says_what_its_share_is(tmp_path: Path):
+    with Run(tmp_path, CONFIG, None) as run:
+        run.log(10, {"eval/not_lost_share": 0.5})
+        run.finish({}, {"scores": {"random": score(9, 10, seats=True)}})
+    assert "share of lines not lost over every play" in labels(run_figure(tmp_path))[0]
+
+
+def test_earlier_files_have_other_names_and_their_number_of_games_in_the_configuration(tmp_path: Path):
+    (tmp_path / "metrics.csv").write_text(EARLIER)
+    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
+    figure = run_figure(tmp_path)
+    assert labels(figure) == ["learner during training (n=400 a point, 95% band)"]
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [0.5, 0.75]
+
+
+def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert not draw_run(tmp_path)
+    main([str(tmp_path), str(tmp_path / "missing")])
+    assert capsys.readouterr().out.count("nothing to draw") == 2
+    assert list(tmp_path.iterdir()) == []

@@ -16,10 +16,31 @@ def test_a_run_goes_back_to_what_was_saved_last(tmp_path):
     with Run(tmp_path, CONFIG, None) as again:
         assert again.restore() == {"weights": 2}
         assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
-        again.save_best(0.5, {"weights": 3})
-        assert again.best() == {"weights": 1}, "an equal score is no improvement"
+        again.save_best(0.4, {"weights": 3})
+        assert again.best() == {"weights": 1}, "what was the best before it was resumed still counts"
         again.save_best(0.6, {"weights": 4})
         assert again.best() == {"weights": 4}
+
+
+def test_of_equal_scores_the_later_checkpoint_is_the_best(tmp_path):
+    with Run(tmp_path, CONFIG, None) as run:
+        for weights, score in enumerate([0.0, 0.0, 0.5, 0.5, 0.25]):
+            run.save_best(score, {"weights": weights})
+            assert run.best() == {"weights": min(weights, 3)}
+
+
+def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys):
+    with Run(tmp_path, CONFIG, None) as run:
+        for step, rate in ((1, 0.5), (2, 0.25)):
+            run.log(step, {"eval/win_rate": rate})
+            run.save_best(rate, {})
+        run.save({})
+        run.log(3, {"eval/win_rate": 0.75})
+    with Run(tmp_path, CONFIG, None) as again:
+        again.restore()
+        with again.progress("steps", 10, 2):
+            pass
+    assert capsys.readouterr().err.splitlines()[0] == " 20% 2/10 steps, win rate 25.0%, best 50.0%"
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
@@ -75,6 +96,9 @@ def test_the_tracker_is_told_how_a_run_ended(tmp_path):
             pass
 
         def log(self, row):
+            pass
+
+        def summarize(self, row):
             pass
 
         def picture(self, name, path):

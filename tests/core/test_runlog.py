@@ -2,19 +2,22 @@ import csv
 
 import pytest
 
-from src.core.metrics import METRICS, is_documented
+from src.core.metrics import METRICS, current_names, is_documented
 from src.core.runlog import RunLog
 
 
 class Recorder:
     def __init__(self):
-        self.rows = []
+        self.rows, self.summary = [], {}
 
     def start(self, directory, config):
         pass
 
     def log(self, row):
         self.rows.append(dict(row))
+
+    def summarize(self, row):
+        self.summary |= row
 
     def picture(self, name, path):
         pass
@@ -41,6 +44,41 @@ def test_a_new_metric_widens_the_file(tmp_path):
         {"step": "2", "train/td_error": "", "eval/win_rate": "0.25"},
     ]
     assert tracker.rows == [{"step": 1, "train/td_error": 0.5}, {"step": 2, "eval/win_rate": 0.25}]
+
+
+def test_values_of_the_whole_run_go_into_the_summary_and_no_curve(tmp_path):
+    tracker = Recorder()
+    log = RunLog(tmp_path, tracker)
+    log.write(1, {"eval/win_rate": 0.25})
+    log.write(1, {"final/win_rate": 0.5}, once=True)
+    assert tracker.rows == [{"step": 1, "eval/win_rate": 0.25}]
+    assert tracker.summary == {"step": 1, "final/win_rate": 0.5}
+    assert read(log.path)[-1] == {"step": "1", "eval/win_rate": "", "final/win_rate": "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (["step", "eval/score", "eval/win_rate"], ["step", "eval/win_rate", "final/win_rate"]),
+        (
+            ["eval/score", "eval/lost_lines", "eval/mine_ece"],
+            ["eval/not_lost_share", "eval/lost_lines", "eval/mine_ece"],
+        ),
+        (["eval/win_rate", "eval/a/win_rate", "eval/a/steps"], ["final/win_rate", "final/a/win_rate", "final/a/steps"]),
+        (
+            ["eval/score", "eval/win_rate_low", "eval/episodes"],
+            ["eval/win_rate", "final/win_rate_low", "final/episodes"],
+        ),
+        (["step", "eval/win_rate", "eval/episodes"], ["step", "eval/win_rate", "eval/episodes"]),
+    ],
+)
+def test_files_of_earlier_runs_are_read_by_todays_names(tmp_path, columns, names):
+    assert current_names(columns) == names
+    assert all(is_documented(name) for name in names)
+    (tmp_path / "metrics.csv").write_text(",".join(columns) + "\n" + ",".join("12345"[: len(columns)]) + "\n")
+    log = RunLog(tmp_path, None)
+    log.keep(1)
+    assert list(read(log.path)[0]) == names
 
 
 def test_going_back_forgets_rows_and_the_columns_they_brought(tmp_path):
@@ -73,6 +111,6 @@ def test_an_undocumented_metric_is_refused_and_nothing_is_written(tmp_path):
 
 
 def test_patterns_document_names_that_depend_on_the_composition():
-    assert is_documented("eval/random/win_rate")
-    assert not is_documented("eval/random/charm")
+    assert is_documented("final/random/win_rate")
+    assert not is_documented("final/random/charm")
     assert all(METRICS.values())

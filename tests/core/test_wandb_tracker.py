@@ -1,4 +1,4 @@
-"""Where a tracked run says that it is to be seen."""
+"""What a tracked run is called, and where it says that it is to be seen."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import wandb
 
-from src.core.wandb_tracker import ADDRESS, WandbTracker
+from src.core.wandb_tracker import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "composition": {"env": "e", "algo": "a", "reward": "r", "curriculum": "c", "sweep": None, "experiment": None},
     "seed": 0,
 }
@@ -38,3 +38,34 @@ def test_an_online_run_notes_its_address_and_no_other_does(
     assert modes == ["offline", "online"] + ["offline"] * (not reachable)
     notes = {path.parent.name: path.read_text() for path in tmp_path.glob(f"*/{ADDRESS}")}
     assert notes == ({"online": f"{URL}\n"} if reachable else {})
+
+
+def named(*overrides: str, seed: int = 2) -> str:
+    composition = {"env": "minesweeper_8x8", "algo": "ppo", "overrides": list(overrides)}
+    return run_name({"composition": composition, "seed": seed})
+
+
+def test_a_name_says_what_differs_from_the_defaults():
+    assert named("algo.lr=0.0003") == "minesweeper_8x8-ppo-lr=0.0003-seed2"
+    assert named() == "minesweeper_8x8-ppo-seed2"
+    assert named("net@algo.net=cnn", "+env.x=1") == "minesweeper_8x8-ppo-net=cnn-x=1-seed2"
+    assert named("algo.lr=1", "env.lr=2") == "minesweeper_8x8-ppo-algo.lr=1-env.lr=2-seed2"
+    earlier = {"composition": {"env": "e", "algo": "a"}, "seed": 0}
+    assert run_name(earlier) == "e-a-seed0"
+
+
+def test_long_names_are_cut_and_stay_distinct():
+    names = [named(*(f"algo.setting_{number}=0.123456" for number in range(9)), f"algo.last={last}") for last in "ab"]
+    assert [len(name) for name in names] == [NAME_LENGTH] * 2
+    assert names[0] != names[1]
+    assert all(name.startswith("minesweeper_8x8-ppo-setting_0=0.123456-") and name.endswith("-seed2") for name in names)
+
+
+def test_tags_are_no_longer_than_wandb_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(
+        wandb, "init", lambda **settings: given.update(settings) or SimpleNamespace(define_metric=print)
+    )
+    config = CONFIG | {"composition": CONFIG["composition"] | {"reward": "r" * 100}}
+    WandbTracker("offline", "lab", entity=None, init_timeout=1).start(tmp_path, config)
+    assert given["tags"] == ["env:e", "algo:a", f"reward:{'r' * 100}"[:TAG_LENGTH], "curriculum:c"]

@@ -20,7 +20,7 @@ CONFIG = (
 )
 
 
-def make_run(folder: Path, name: str, metrics: str = "step,eval/score\n10,0.5\n20,0.75\n") -> Path:
+def make_run(folder: Path, name: str, metrics: str = "step,eval/win_rate\n10,0.5\n20,0.75\n") -> Path:
     path = folder / name
     path.mkdir(parents=True)
     (path / "config.yaml").write_text(CONFIG)
@@ -124,6 +124,17 @@ def test_a_row_says_what_a_run_is_and_what_became_of_it(outputs: Path):
     assert {"win_rate": 0.9, "low": 0.6, "high": 0.98, "state": "finished"}.items() <= row.items()
 
 
+def test_a_run_of_earlier_names_reads_like_one_of_today(outputs: Path):
+    path = make_run(outputs, "run", "step,eval/score,eval/win_rate\n10,0.5,\n20,0.75,\n20,,0.7\n")
+    (row,) = Index([outputs]).rows()
+    assert {"score": 0.75, "win_rate": 0.7, "state": "finished"}.items() <= row.items()
+    (path / "metrics.csv").write_text("step,eval/win_rate,final/win_rate\n10,0.5,\n20,0.75,\n")
+    (row,) = Index([outputs]).rows()
+    assert {"score": 0.75, "win_rate": None, "state": "unfinished"}.items() <= row.items()
+    (path / "metrics.csv").write_text("step,eval/not_lost_share\n10,0.5\n")
+    assert Index([outputs]).rows()[0]["score"] == 0.5
+
+
 def test_a_run_is_training_as_long_as_its_lock_is_held(outputs: Path):
     path = make_run(outputs, "run")
     index = Index([outputs])
@@ -202,7 +213,7 @@ def test_long_curves_are_thinned_and_keep_their_end():
 
 
 def test_the_metric_shown_first():
-    assert curves.default_metric({"a": Metrics({"step": [], "z": [], "eval/score": []})}) == "eval/score"
+    assert curves.default_metric({"a": Metrics({"step": [], "a/z": [], "eval/win_rate": []})}) == "eval/win_rate"
     assert curves.default_metric({"a": Metrics()}) is None
     assert "95% Wilson" in curves.meaning("eval/win_rate_low")
 

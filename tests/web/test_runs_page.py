@@ -36,13 +36,13 @@ def wait_drawn(browser: Browser, values: list[list[float]]) -> None:
 @pytest.fixture(scope="module")
 def two_runs(scratch: Path) -> list[Path]:
     made = [make_run(scratch / "outputs", f"compared/{name}") for name in ("one", "two")]
-    (made[1] / "metrics.csv").write_text("step,eval/score,train/lr\n10,0.25,0.5\n20,0.5,0.25\n")
+    (made[1] / "metrics.csv").write_text("step,eval/win_rate,train/lr\n10,0.25,0.5\n20,0.5,0.25\n")
     (made[0] / "heat.png").write_bytes(a_png())
     return made
 
 
 def test_two_runs_are_compared_and_followed_while_they_train(browser: Browser, two_runs: list[Path]):
-    browser.open("/runs?compare=outputs/compared/one,outputs/compared/two&metric=eval/score")
+    browser.open("/runs?compare=outputs/compared/one,outputs/compared/two&metric=eval/win_rate")
     wait_drawn(browser, [[0.5, 0.75], [0.25, 0.5]])
     with (two_runs[1] / "metrics.csv").open("a") as file:
         file.write("30,0.875,0.125\n40,0.9")
@@ -78,7 +78,7 @@ def test_the_table_is_filtered_and_selected_from(browser: Browser, two_runs: lis
     browser.until(lambda: len(browser.all(".r-table tbody tr")) == 1, "one row")
     browser.click(".r-table tbody tr td:nth-child(2)")
     wait_drawn(browser, [[0.5, 0.75]])
-    assert browser.driver.current_url.endswith("/runs?compare=outputs/compared/one&metric=eval/score")
+    assert browser.driver.current_url.endswith("/runs?compare=outputs/compared/one&metric=eval/win_rate")
     browser.wait_text(".r-detail", "no eval.json in this run")
 
 
@@ -90,7 +90,7 @@ def test_a_way_out_is_refused_everywhere(browser: Browser, two_runs: list[Path],
     link = scratch / "outputs" / "compared" / "way-out"
     if not link.is_symlink():
         link.symlink_to(scratch / "secret")
-    browser.open(f"/runs?compare={name},outputs/compared/one&metric=eval/score")
+    browser.open(f"/runs?compare={name},outputs/compared/one&metric=eval/win_rate")
     browser.wait_told(name)
     wait_drawn(browser, [[0.5, 0.75]])
     for run, file in ((name, "plan.png"), ("outputs/compared/one", "../../../secret/plan.png")):

@@ -19,7 +19,7 @@ from src.algos.network import (
     build_net,
     load_network,
     require_sound,
-    selection_score,
+    selection_metrics,
     spent,
     weights_of,
 )
@@ -115,7 +115,8 @@ class Imitation:
             return {**weights_of(average, shape, actions), **learner}
 
         fast, agent = self.compute.fast(net), NetworkAgent(average, self.compute, self.play)
-        with self._stream(env, run) as stream, run.progress("positions", batches * self.batch_size, 0) as advance:
+        total, begun = batches * self.batch_size, done * self.batch_size
+        with self._stream(env, run) as stream, run.progress("positions", total, begun, self.seconds) as advance:
             while done < batches and optimizer.progress < 1:
                 optimizer.progress = spent(done / batches, self.seconds, run)
                 losses = self._losses(fast, stream.batch(done), image=done)
@@ -125,10 +126,10 @@ class Imitation:
                 if done % self.eval_every == 0 or done == batches or optimizer.progress >= 1:
                     figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
                     require_sound(net, done * self.batch_size)
-                    score = selection_score(env, agent, self.eval_episodes, run.seed)
-                    run.log(done * self.batch_size, figures | {"eval/score": score, "train/lr": optimizer.current_lr})
-                    run.save_best(score, weights_of(average, shape, actions, torch.float16))
-                    advance(done * self.batch_size)
+                    figures |= selection_metrics(env, agent, self.eval_episodes, run.seed)
+                    run.log(done * self.batch_size, figures | {"train/lr": optimizer.current_lr})
+                    run.save_best(figures["eval/win_rate"], weights_of(average, shape, actions, torch.float16))
+                advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())
         best = self.load_agent(run.best())

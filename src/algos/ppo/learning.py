@@ -19,7 +19,7 @@ from src.algos.network import (
     first_baseline,
     load_network,
     require_sound,
-    selection_score,
+    selection_metrics,
     spent,
     weights_of,
 )
@@ -34,6 +34,7 @@ from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
+from src.core.report import win_rate_band
 from src.core.run import Run
 
 log = logging.getLogger(__name__)
@@ -267,6 +268,7 @@ class Learning:
             means = {"episode_return": "return", "episode_length": "length", "win_rate": "won"}
             means |= {"truncated_share": "truncated"} | {name: name for name in self.groups[0].episode_means}
             metrics |= {f"train/{name}": sums[key] / games for name, key in means.items()}
+            metrics |= win_rate_band(sums["won"], games)
         if "chosen" in sums:
             metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
         if journals := self._journals():
@@ -300,11 +302,12 @@ class Learning:
         """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
         algo, run = self.algo, self.run
         agent = NetworkAgent(self.net, algo.compute, replace(algo.play, symmetries=False))
-        score = self._score(self.env, agent)
+        measured = self._measure(self.env, agent)
+        score = measured["eval/win_rate"]
         now = self.curriculum.env(self.env)
-        rung = score if now is self.env else self._score(now, agent)
+        rung = score if now is self.env else self._measure(now, agent)["eval/win_rate"]
         self.net.train()
-        extra = {"eval/score": score, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
+        extra = {**measured, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
         before = self.curriculum.stage
@@ -313,8 +316,8 @@ class Learning:
         if self.curriculum.stage != before:
             self.groups = self._deal_groups()
 
-    def _score(self, env: Environment, agent: NetworkAgent) -> float:
-        return selection_score(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)
+    def _measure(self, env: Environment, agent: NetworkAgent) -> dict[str, float]:
+        return selection_metrics(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)
 
     def _deal_groups(self) -> list[Rollouts]:
         """A group of environments for each board of the current mixture, of which each rank has its share."""

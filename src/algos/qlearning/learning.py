@@ -100,8 +100,8 @@ class QLearning:
                     figures = lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
                     run.log(episode, figures | {f"train/{name}": value for name, value in train.items()})
-                    curriculum.record(figures["eval/score"])
-                    run.save_best(figures["eval/score"], state())
+                    curriculum.record(figures["eval/not_lost_share"])
+                    run.save_best(figures["eval/not_lost_share"], state())
                 run.save_when_due(state)
         run.save(state())
         agent = self.load_agent(run.best())
@@ -166,7 +166,7 @@ def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
     }
     lost = {name: tally.losses for name, tally in walks.items()}
     lines = sum(tally.games for tally in walks.values())
-    return {"eval/score": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
+    return {"eval/not_lost_share": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
 
 
 def require_zero_sum(env: TableEnv) -> None:

@@ -1,4 +1,4 @@
-"""The address of a comparison: /runs?compare=a,b&metric=eval/score&axis=step"""
+"""The address of a comparison: /runs?compare=a,b&metric=eval/win_rate&axis=step"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from src.core.metrics import METRICS
+from src.core.metrics import CURVES, METRICS
 from src.web import style
 from src.web.files import Metrics
 
@@ -13,7 +13,7 @@ COLORS = (style.SKY, style.VERMILLION, style.GREEN, style.ORANGE, style.PURPLE, 
 STROKES = ("solid", "dashed", "dotted")  # once the colours are used up
 MOST_POINTS = 4000  # of a curve; more are thinned out evenly
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
-PREFERRED = ("eval/score", "eval/win_rate", "losses/loss")
+PREFERRED = (*CURVES, "losses/loss")
 HIDDEN = ("step", "")
 SHORT = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([u]) => Math.abs(v) >= u) ?? [1, ''];
   return +(v / unit).toPrecision(6) + sign }"""  # 200k for 200000

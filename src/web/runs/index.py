@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from src.core.errors import LabError
+from src.core.metrics import CURVES
 from src.web import files
 from src.web.files import RunPath, Stamp
 
@@ -67,8 +68,9 @@ def _composition(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
 
 def _progress(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
     metrics = files.read_metrics(run)
-    ends = {"low": "eval/win_rate_low", "high": "eval/win_rate_high", "win_rate": "eval/win_rate"}
-    found = {"step": metrics.last("step"), "score": metrics.last("eval/score")}
+    ends = {"low": "final/win_rate_low", "high": "final/win_rate_high", "win_rate": "final/win_rate"}
+    scores = (metrics.last(name) for name in CURVES)
+    found = {"step": metrics.last("step"), "score": next((score for score in scores if score is not None), None)}
     return found | {key: metrics.last(name) for key, name in ends.items()}
 
 
