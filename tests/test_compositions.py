@@ -32,8 +32,8 @@ def composed(*overrides: str, config: str = "train"):
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 SMALL = {  # whatever an algorithm calls its budget and what it learns from at once
     "episodes": 20,
-    "total_steps": 20,
-    "num_envs": 2,
+    "total_steps": 40,
+    "num_envs": 4,
     "steps_per_env": 10,
     "batch_size": 20,
     "eval_episodes": 2,
