@@ -77,7 +77,7 @@ def _check_arguments(node: Any, path: str) -> None:
 def _check_built(node: DictConfig, hint: Any, path: str) -> None:
     """A class named where another is wanted, such as the reward of another game."""
     target = get_object(node._target_)
-    if inspect.isclass(target) and inspect.isclass(hint):
+    if inspect.isclass(target) and inspect.isclass(hint) and hint is not Any:  # which is a class since Python 3.11
         wanted = f"{hint.__module__}.{hint.__name__}"
         require(issubclass(target, hint), f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
 

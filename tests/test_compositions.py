@@ -14,6 +14,8 @@ from src.core.errors import LabError
 from src.core.game import Trait
 from src.core.run import Run
 from src.envs.tictactoe.rules import TicTacToe
+from src.nets.flat import MLP
+from src.nets.units import Units
 from tests.lab import Lab
 
 
@@ -32,8 +34,8 @@ def composed(*overrides: str, config: str = "train"):
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 SMALL = {  # whatever an algorithm calls its budget and what it learns from at once
     "episodes": 20,
-    "total_steps": 20,
-    "num_envs": 2,
+    "total_steps": 40,
+    "num_envs": 4,
     "steps_per_env": 10,
     "batch_size": 20,
     "eval_episodes": 2,
@@ -134,6 +136,13 @@ def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
 def test_an_experiment_overrides_what_stands_in_the_main_config():
     assert composed("experiment=tictactoe_no_symmetry").env.game.symmetric is False
     assert composed().env.game.symmetric is True
+
+
+def test_the_automatic_network_uses_a_custom_one_and_others_ignore_it():
+    custom = ("env=deployment", "algo=ppo", "tuned=none", "+net@net_defaults.custom=units")
+    assert isinstance(build(composed(*custom).algo.net, "algo.net").custom, Units)
+    assert isinstance(build(composed(*custom, "net@algo.net=mlp").algo.net, "algo.net"), MLP)
+    assert build(composed(*custom[:3]).algo.net, "algo.net").custom is None
 
 
 def test_every_value_carries_a_comment():

@@ -4,6 +4,8 @@ ALIKE = ("algo.total_steps=81920", "evaluation.episodes=500")
 PEER = (
     "env=deployment_mirror",
     "algo=maskable_ppo",
+    "agent@env.opponent=greedy",
+    "tuned=none",
     "algo.channels=[]",
     "algo.eval_every=16384",
 )  # the rest is its default

@@ -88,6 +88,38 @@ class SelfPlay(Agent):
         return self._current
 
 
+class OpponentPool(Agent):
+    """Several opponents to train against; each game is played against one of them.
+
+    Which one is the environment's choice: it asks `opponents_in` for the members. The pool itself decides nothing,
+    because a decision is made from one view and a game must not change its opponent half way.
+    """
+
+    def __init__(self, members: Mapping[str, Agent]) -> None:
+        require(bool(members), "an opponent pool needs at least one member, such as members.random")
+        for name, member in members.items():
+            require(
+                not isinstance(member, SelfPlay | OpponentPool),
+                f"members.{name}: an opponent pool holds agents that are fixed, neither agent=self nor another pool",
+            )
+        self.members = dict(members)
+
+    def check(self, game: Game) -> None:
+        for member in self.members.values():
+            member.check(game)
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        raise LabError(
+            "an opponent pool is for training (agent@env.opponent) and plays no single game: "
+            f"choose one of its members, {', '.join(self.members)}"
+        )
+
+
+def opponents_in(agent: Agent) -> list[Agent]:
+    """Return who a game may be played against: the members of a pool, or the agent alone."""
+    return list(agent.members.values()) if isinstance(agent, OpponentPool) else [agent]
+
+
 def check_baselines(baselines: Mapping[str, Agent], game: Game) -> None:
     """Refuse agents that a result in `game` cannot be measured against."""
     for agent in baselines.values():
@@ -95,4 +127,8 @@ def check_baselines(baselines: Mapping[str, Agent], game: Game) -> None:
         require(
             not isinstance(agent, SelfPlay),
             "env.baselines: self is whoever is being measured, and so nobody to be measured against",
+        )
+        require(
+            not isinstance(agent, OpponentPool),
+            "env.baselines: an opponent pool is for training; list its members to be measured against each",
         )

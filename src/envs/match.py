@@ -5,18 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent
+from src.core.agent import Agent, opponents_in
 from src.core.game import TwoPlayerGame, seen_from
 from src.core.seeding import draw
 
 
 class Match:
-    """Chance, the learner's seat and the opponent all draw from `rng`, so a match is its seed and its actions."""
+    """Chance, the learner's seat and the opponent all draw from `rng`, so a match is its seed and its actions.
+
+    Of a pool of opponents, one member is drawn for each game.
+    """
 
     def __init__(
         self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], rng: np.random.Generator | None = None
     ) -> None:
-        self.game, self.opponent, self.seats = game, opponent, seats
+        self.game, self.seats, self._opponents = game, seats, opponents_in(opponent)
+        self.opponent = self._opponents[0]
         self.rng = rng or np.random.default_rng()
         self.state: Any = None
         self.own_seat = 0
@@ -26,6 +30,8 @@ class Match:
     def begin(self) -> None:
         """A new game, in which nobody has moved yet."""
         self._start, self._actions = dict(self.rng.bit_generator.state), []
+        if len(self._opponents) > 1:
+            self.opponent = draw(self.rng, self._opponents)
         self.own_seat = draw(self.rng, self.seats)
         self.state = self.game.initial(self.rng)
 

@@ -10,6 +10,7 @@ import numpy as np
 from src.core.agent import Agent, check_baselines
 from src.core.errors import require
 from src.core.game import TwoPlayerGame
+from src.envs.concat import vectorize_against
 from src.envs.match import Match, let_opponents_move
 from src.envs.sync import SyncVersus
 
@@ -50,9 +51,13 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
         self._match = Match(game, opponent, self.seats)
 
-    def vectorize(self, num_envs: int, device: str = "cpu") -> SyncVersus:
-        """A batch of games of the same configuration, against the same opponent."""
-        return SyncVersus(num_envs, self.game, self.opponent, self.reward, self.seats, self.observation_space)
+    def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
+        """A batch of games of the same configuration, against the same opponent, or a pool in equal shares."""
+
+        def make(opponent: Agent, count: int) -> SyncVersus:
+            return SyncVersus(count, self.game, opponent, self.reward, self.seats, self.observation_space)
+
+        return vectorize_against(self.opponent, num_envs, make)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)

@@ -74,7 +74,7 @@ class MaskablePPO:
         missing = self.device.startswith("cuda") and not torch.cuda.is_available()
         self._require("device", not missing, "is not to be had here: use algo.device=cpu")
         if not isinstance(getattr(env, "opponent", None), SelfPlay):  # who is nobody yet
-            games = MaskedVecEnv(env.vectorize(1))
+            games = MaskedVecEnv(env.vectorize(self.num_envs))
             games.seed(0)
             games.reset()  # says what is wrong with it
         require(

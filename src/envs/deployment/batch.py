@@ -47,7 +47,7 @@ class Batch:
         *,
         restart: bool,
     ) -> None:
-        self.game, self.opponent, self.count = game, opponent, count
+        self.game, self.count = game, count
         self.games = game.games(count)
         self.states = [game.state(self.games, i) for i in range(count)]
         self.buffers = Buffers(
@@ -63,7 +63,12 @@ class Batch:
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
         self._terms = pays.terms()
         self._compiled = (game.world, game.lasting, self.games, self.buffers, self._terms, self._setup)
-        self._policy = opponent.policy(game) if isinstance(opponent, Bot) else None
+        self.set_opponent(opponent)
+
+    def set_opponent(self, opponent: Agent) -> None:
+        """Play against this agent from now on."""
+        self.opponent = opponent
+        self._policy = opponent.policy(self.game) if isinstance(opponent, Bot) else None
 
     def seed(self, i: int, seed: int) -> None:
         self.buffers.luck[i]["random"] = seed_word(seed)

@@ -7,9 +7,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from src.core.agent import Agent, check_baselines
+from src.core.agent import Agent, check_baselines, opponents_in
 from src.core.errors import LabError, require
 from src.core.game import seen_from
+from src.core.seeding import draw
+from src.envs.concat import vectorize_against
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import Journal, episode_figures
@@ -40,12 +42,17 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self.action_space = spaces.Discrete(game.num_actions)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
         self.journal = Journal(game)
-        self._batch = Batch(game, opponent, reward, SEATS[seat], 1, restart=False)
+        self._opponents = opponents_in(opponent)
+        self._batch = Batch(game, self._opponents[0], reward, SEATS[seat], 1, restart=False)
         self._seeded = self._playing = False
 
-    def vectorize(self, num_envs: int, device: str = "cpu") -> VecDeployment:
-        """A batch of games of the same configuration, against the same opponent."""
-        return VecDeployment(num_envs, self.game, self.opponent, self.reward, SEATS[self.seat])
+    def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
+        """A batch of games of the same configuration, against the same opponent, or a pool in equal shares."""
+
+        def make(opponent: Agent, count: int) -> VecDeployment:
+            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat])
+
+        return vectorize_against(self.opponent, num_envs, make)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -53,6 +60,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
             self._batch.seed(0, int(self.np_random.integers(2**63)) if seed is None else seed)
+        if len(self._opponents) > 1:
+            self._batch.set_opponent(draw(self._batch.rngs[0], self._opponents))
         self._playing = False  # where there is no game to be had
         self._batch.restart()
         self._seeded = self._playing = True

@@ -1,0 +1,171 @@
+"""Batches of games that differ in their opponent, stepped as one batch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from src.core.agent import Agent, opponents_in
+from src.core.errors import LabError, require
+
+Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
+
+
+def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int], Part]) -> "Part | ConcatVectorEnv":
+    """Return a batch of `num_envs` games against an agent, or in equal shares against each member of a pool.
+
+    `make` builds a batch of so many games against one agent. Shares differ by one env where they cannot be equal.
+    """
+    members = opponents_in(opponent)
+    if len(members) == 1:
+        return make(members[0], num_envs)
+    require(
+        num_envs >= len(members),
+        f"num_envs={num_envs} is too few for a pool of {len(members)} opponents: use at least one env for each, "
+        "or choose one opponent (agent@env.opponent=...)",
+    )
+    share, more = divmod(num_envs, len(members))
+    return ConcatVectorEnv([make(member, share + (k < more)) for k, member in enumerate(members)])
+
+
+class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Several batches of one game as one: the envs of the first part, then those of the second, and so on.
+
+    An int seeds env i with `seed + i`, as in the parts. Statistics are those of all parts together.
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        first = parts[0]
+        self.parts, self.num_envs = list(parts), sum(part.num_envs for part in parts)
+        self.metadata, self.render_mode = first.metadata, first.render_mode
+        self.single_observation_space, self.single_action_space = (
+            first.single_observation_space,
+            first.single_action_space,
+        )
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        edges = np.cumsum([0, *(part.num_envs for part in parts)]).tolist()
+        self._slices = [slice(*pair) for pair in pairwise(edges)]
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin new games in all parts; None lets their generators go on."""
+        if isinstance(seed, int | np.integer):
+            seed = range(int(seed), int(seed) + self.num_envs)
+        require(
+            seed is None or len(seed) == self.num_envs,
+            f"{0 if seed is None else len(seed)} seeds for {self.num_envs} envs: one each, or a number",
+        )
+        seeds = [None if seed is None else seed[rows] for rows in self._slices]
+        results = [part.reset(seed=one) for part, one in zip(self.parts, seeds, strict=True)]
+        return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Play one legal action (N,) an env; where one is illegal, none is played."""
+        actions = np.asarray(actions)
+        require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
+        shares = [actions[rows] for rows in self._slices]
+        self._refuse_illegal(shares)
+        results = [part.step(share) for part, share in zip(self.parts, shares, strict=True)]
+        observations, rewards, terminated, truncated = (
+            np.concatenate([result[k] for result in results]) for k in range(4)
+        )
+        return observations, rewards, terminated, truncated, self._joined([result[4] for result in results])
+
+    def action_masks(self) -> np.ndarray:
+        """(N, A) bool: the legal actions of every env."""
+        return np.concatenate([part.action_masks() for part in self.parts])
+
+    def render(self) -> tuple[Any, ...]:
+        return tuple(frame for part in self.parts for frame in part.render())
+
+    def state(self) -> list[Any]:
+        """Return everything the batch goes on from, for a checkpoint."""
+        return [part.state() for part in self.parts]
+
+    def load_state(self, saved: Sequence[Any]) -> None:
+        count = len(self.parts)
+        require(len(saved) == count, f"the state of {len(saved)} parts does not fit a batch of {count}")
+        for part, one in zip(self.parts, saved, strict=True):
+            part.load_state(one)
+
+    @property
+    def journal(self) -> "SummedJournal":
+        """The statistics of the finished games of all parts; parts without any have no such attribute."""
+        return SummedJournal([part.journal for part in self.parts])
+
+    def figures(self) -> dict[str, float]:
+        """Return the metrics of the games since they were last asked for; none where parts keep none."""
+        return self.journal.figures() if hasattr(self, "journal") else {}
+
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        return self.journal.diagnostics() if hasattr(self, "journal") else ({}, {})
+
+    def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
+        """Let the first part that has an illegal action refuse it, before any part has played."""
+        for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
+            if not _all_legal(part.action_masks(), share):
+                try:
+                    part.step(share)
+                except LabError as error:
+                    raise LabError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
+                raise AssertionError("a batch has played an action that its mask does not allow")
+
+    def _joined(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return join_infos(infos, [part.num_envs for part in self.parts])
+
+
+class SummedJournal:
+    """The journals of several batches as one: counts and records are added up, and read by the first."""
+
+    def __init__(self, journals: Sequence[Any]) -> None:
+        self._journals = list(journals)
+
+    def recent(self) -> dict[str, Any]:
+        """Return what was counted since this was last asked for."""
+        return _sum([journal.recent() for journal in self._journals])
+
+    def records(self) -> dict[str, Any]:
+        return _sum([journal.records() for journal in self._journals])
+
+    def figures(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
+        return self._journals[0].figures(self.recent() if recent is None else recent)
+
+    def of(self, records: Mapping[str, Any]) -> Any:
+        """Return a journal that holds these records instead."""
+        return self._journals[0].of(records)
+
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        return self.of(self.records()).diagnostics()
+
+
+def join_infos(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
+    """Concatenate infos of arrays (n, ...), also nested; a key that a part lacks is zero there, None for objects."""
+    joined: dict[str, Any] = {}
+    for key in dict.fromkeys(key for info in infos for key in info):
+        like = next(info[key] for info in infos if key in info)
+        if isinstance(like, Mapping):
+            joined[key] = join_infos([info.get(key, {}) for info in infos], sizes)
+        else:
+            rows = [info[key] if key in info else _blank(like, n) for info, n in zip(infos, sizes, strict=True)]
+            joined[key] = np.concatenate(rows)
+    return joined
+
+
+def _blank(like: np.ndarray, count: int) -> np.ndarray:
+    return np.full((count, *like.shape[1:]), None if like.dtype == object else 0, like.dtype)
+
+
+def _all_legal(masks: np.ndarray, actions: np.ndarray) -> bool:
+    """Whether masks (N, A) allow actions (N,), which may be anything."""
+    if not np.issubdtype(actions.dtype, np.integer) or ((actions < 0) | (actions >= masks.shape[1])).any():
+        return False
+    return bool(masks[np.arange(len(masks)), actions].all())
+
+
+def _sum(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: sum(row[name] for row in rows) for name in rows[0]}

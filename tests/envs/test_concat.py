@@ -1,0 +1,252 @@
+"""A batch against a pool is the batches against its members, no more and no less."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from src.algos.minimax import MinimaxAgent
+from src.core import checkpoint
+from src.core.agent import Agent, OpponentPool, RandomAgent, SelfPlay
+from src.core.errors import LabError
+from src.envs.concat import ConcatVectorEnv, join_infos
+from src.envs.match import Match
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from tests.envs.deployment.making import bot, make_env
+
+REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
+
+
+def versus(opponent: Agent, seat: str = "random") -> VersusEnv:
+    return VersusEnv(TicTacToe(symmetric=True), opponent, REWARD, seat, {})
+
+
+def wargame(opponent: Agent, seat: str = "random") -> Any:
+    return make_env(opponent=opponent, seat=seat)
+
+
+CASES: dict[str, tuple[Any, list[Agent]]] = {
+    "tictactoe": (versus, [RandomAgent(), MinimaxAgent()]),
+    "wargame": (wargame, [bot(0.2), RandomAgent(), bot(1.0)]),
+}
+
+
+def pool(*members: Agent) -> OpponentPool:
+    return OpponentPool({f"member{k}": member for k, member in enumerate(members)})
+
+
+def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    return np.where(masks, rng.random(masks.shape), -1).argmax(axis=1)
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """Compare arrays, of objects too, and mappings of them."""
+    if isinstance(left, dict):
+        assert left.keys() == right.keys()
+        for key in left:
+            assert_same(left[key], right[key])
+    elif isinstance(left, np.ndarray) and left.dtype.hasobject:
+        for one, other in zip(left, right, strict=True):
+            np.testing.assert_array_equal(one, other)
+    else:
+        np.testing.assert_array_equal(left, right)
+        assert np.asarray(left).dtype == np.asarray(right).dtype
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str):
+    make, members = CASES[case]
+    count = 2 * len(members) + 1
+    whole = make(pool(*members)).vectorize(count)
+    sizes = [3, *[2] * (len(members) - 1)]  # shares differ by one at most
+    parts = [make(member).vectorize(size) for member, size in zip(members, sizes, strict=True)]
+    edges = np.cumsum([0, *sizes])
+    rng, ends = np.random.default_rng(0), 0
+    observations, info = whole.reset(seed=5)
+    for part, first, last in zip(parts, edges[:-1], edges[1:], strict=True):
+        own, own_info = part.reset(seed=5 + int(first))
+        np.testing.assert_array_equal(observations[first:last], own)
+        np.testing.assert_array_equal(info["action_mask"][first:last], own_info["action_mask"])
+    for _ in range(150):
+        actions = drawn(rng, whole.action_masks())
+        *results, info = whole.step(actions)
+        theirs = [part.step(actions[a:b]) for part, a, b in zip(parts, edges[:-1], edges[1:], strict=True)]
+        for k, result in enumerate(results):
+            np.testing.assert_array_equal(result, np.concatenate([one[k] for one in theirs]))
+        for part, (*_, own_info), a, b in zip(parts, theirs, edges[:-1], edges[1:], strict=True):
+            for key, value in own_info.items():
+                rows = (
+                    {name: one[a:b] for name, one in info[key].items()} if isinstance(value, dict) else info[key][a:b]
+                )
+                assert_same(rows, value)
+            if "final_obs" in info and "final_obs" not in own_info:
+                assert [row is None for row in info["final_obs"][a:b]] == [True] * part.num_envs
+                assert not info["_final_obs"][a:b].any()
+                assert not info["final_info"]["won"][a:b].any()
+        np.testing.assert_array_equal(info["action_mask"], whole.action_masks())
+        ends += int((results[2] | results[3]).sum())
+    assert ends > count
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
+    make, members = CASES[case]
+    batch, other = (make(pool(*members)).vectorize(len(members)) for _ in range(2))
+    rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
+    batch.reset(seed=3)
+    for _ in range(25):
+        batch.step(drawn(rng, batch.action_masks()))
+    checkpoint.save(path, {"env": batch.state()})
+    other.load_state(checkpoint.load(path)["env"])
+    for _ in range(60):
+        actions = drawn(rng, batch.action_masks())
+        for mine, theirs in zip(batch.step(actions), other.step(actions), strict=True):
+            assert_same(mine, theirs)
+    assert batch.figures() == other.figures()
+    with pytest.raises(LabError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
+        batch.load_state(batch.state()[:1])
+
+
+def test_statistics_are_the_sum_over_the_members():
+    members = [bot(0.2), bot(1.0)]
+    whole = wargame(pool(*members)).vectorize(8)
+    parts = [wargame(member).vectorize(4) for member in members]
+    rng = np.random.default_rng(0)
+    whole.reset(seed=1)
+    for k, part in enumerate(parts):
+        part.reset(seed=1 + 4 * k)
+    for half in range(2):  # figures are of the games since they were last asked for
+        for _ in range(120):
+            actions = drawn(rng, whole.action_masks())
+            whole.step(actions)
+            for k, part in enumerate(parts):
+                part.step(actions[4 * k : 4 * k + 4])
+        recent = [part.journal.recent() for part in parts]
+        summed = {name: recent[0][name] + recent[1][name] for name in recent[0]}
+        assert min(one["episodes"] for one in recent) > 0
+        if half == 0:
+            assert whole.figures() == parts[0].journal.figures(summed)
+        else:
+            assert whole.journal.recent() == summed
+    assert whole.figures() == {}
+    for name, records in whole.journal.records().items():
+        np.testing.assert_array_equal(records, sum(part.journal.records()[name] for part in parts))
+    figures, counts = whole.diagnostics()
+    assert figures
+    hexes = "units placed on each hex, first player"
+    np.testing.assert_array_equal(counts[hexes], sum(part.diagnostics()[1][hexes] for part in parts))
+
+
+def test_games_without_statistics_have_none():
+    batch = versus(pool(RandomAgent(), MinimaxAgent())).vectorize(2)
+    assert not hasattr(batch, "journal")
+    assert batch.figures() == {}
+    assert batch.diagnostics() == ({}, {})
+
+
+def test_it_is_a_vector_env_that_resets_in_the_same_step():
+    batch = wargame(pool(bot(), bot(1.0))).vectorize(4)
+    assert issubclass(type(batch), VectorEnv)
+    assert batch.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    observations, info = batch.reset(seed=5)
+    assert batch.observation_space.contains(observations)
+    assert info["action_mask"].shape == (4, batch.single_action_space.n)
+    np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7, 8])[0], observations)
+    assert not np.array_equal(batch.reset()[0], observations)
+    assert len(batch.render()) == 4
+    with pytest.raises(LabError, match="2 seeds for 4 envs"):
+        batch.reset(seed=[1, 2])
+
+
+def test_one_illegal_action_stops_all_parts_and_is_counted():
+    batch = wargame(pool(bot(), bot(1.0)), seat="first").vectorize(4)
+    batch.reset(seed=0)
+    before = [part._batch.games.mask.copy() for part in batch.parts]
+    actions = batch.action_masks().argmax(axis=1)
+    actions[3] = batch.parts[0].game.actions.waiting
+    with pytest.raises(LabError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
+        batch.step(actions)
+    assert_same(before, [part._batch.games.mask for part in batch.parts])
+    assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
+    for wrong, message in (
+        (np.array([0, 0]), r"shape \(4,\)"),
+        (np.full(4, 0.5), "whole numbers"),
+        (np.full(4, 10**6), "does not exist"),
+    ):
+        with pytest.raises(LabError, match=message):
+            batch.step(wrong)
+
+
+def test_a_pool_needs_an_env_for_each_member():
+    with pytest.raises(LabError, match="num_envs=2 is too few for a pool of 3 opponents"):
+        wargame(pool(bot(), bot(0.5), bot(1.0))).vectorize(2)
+    assert not isinstance(wargame(pool(bot())).vectorize(1), ConcatVectorEnv)  # a pool of one is that one
+
+
+class Lowest(RandomAgent):
+    """Plays the lowest legal action, and notes that it did."""
+
+    def __init__(self) -> None:
+        self.games = 0
+
+    def decide(self, game, view, rng):
+        self.games += 1
+        return super().decide(game, view, rng)._replace(action=game.legal_actions(view)[0])
+
+
+@pytest.mark.parametrize("make", [versus, wargame])
+def test_a_single_env_draws_a_member_for_each_game_from_its_seed(make):
+    def faced(seed: int) -> list[int]:
+        members = [Lowest(), Lowest()]
+        env = make(pool(*members), "second")
+        env.reset(seed=seed)
+        counts = []
+        for _ in range(12):
+            before = members[0].games, members[1].games
+            env.reset()
+            moved = [member.games - count for member, count in zip(members, before, strict=True)]
+            assert min(moved) == 0 < max(moved)
+            counts.append(moved.index(0))
+        return counts
+
+    assert set(faced(0)) == {0, 1}
+    assert faced(0) == faced(0)
+    assert faced(0) != faced(1)
+
+
+def test_a_saved_match_keeps_its_member():
+    game, faced = TicTacToe(symmetric=True), set()
+    opponents = pool(Lowest(), MinimaxAgent())
+    for seed in range(8):
+        match, other = (Match(game, opponents, (0, 1), np.random.default_rng(start)) for start in (seed, 99))
+        match.begin()
+        other.restore(match.saved())
+        assert other.opponent is match.opponent
+        faced.add(type(match.opponent))
+    assert faced == {Lowest, MinimaxAgent}
+
+
+def test_pools_are_for_training_only():
+    member = bot()
+    with pytest.raises(LabError, match="needs at least one member"):
+        OpponentPool({})
+    for wrong in (SelfPlay(), pool(member)):
+        with pytest.raises(LabError, match=r"members\.other: an opponent pool holds agents that are fixed"):
+            OpponentPool({"one": member, "other": wrong})
+    with pytest.raises(LabError, match="plays no single game: choose one of its members, member0"):
+        pool(member).decide(TicTacToe(symmetric=True), None, np.random.default_rng(0))
+    with pytest.raises(LabError, match="plays the deployment wargame and nothing else"):
+        pool(RandomAgent(), member).check(TicTacToe(symmetric=True))
+    with pytest.raises(LabError, match=r"env\.baselines: an opponent pool is for training"):
+        VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {"pool": pool(RandomAgent())})
+
+
+def test_keys_that_a_part_lacks_are_zero_there():
+    objects = np.array([None, np.ones(2)], object)
+    joined = join_infos([{}, {"a": np.ones((2, 3)), "b": {"c": np.array([True, True])}, "d": objects}], [1, 2])
+    assert joined["a"].tolist() == [[0, 0, 0], [1, 1, 1], [1, 1, 1]]
+    assert joined["b"]["c"].tolist() == [False, True, True]
+    assert joined["b"]["c"].dtype == bool
+    assert [one is None for one in joined["d"]] == [True, True, False]

@@ -1,0 +1,90 @@
+"""The wargame with its tuned settings, as `python -m src.train env=deployment algo=ppo` composes it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src import schema
+from src.compose import build, checked, resolved
+from src.core.agent import OpponentPool, RandomAgent
+from src.core.arena import evaluate, wilson_interval
+from src.core.run import Run
+from src.envs.deployment.bots import Bot
+from src.envs.deployment.vec_env import VecDeployment
+from src.nets.flat import FlatNet
+from src.nets.units import UnitsNet
+from tests.test_compositions import composed
+
+ENVS = ("deployment", "deployment_mirror", "deployment_siege", "deployment_alternated")
+NETS = {"cpu": FlatNet, "cuda": UnitsNet}
+
+
+def network(cfg):
+    env = build(cfg.env, "env")
+    return build(cfg.algo.net, "algo.net").build(env.observation_space.shape, env.game.num_actions)
+
+
+@pytest.mark.parametrize("device", NETS)
+@pytest.mark.parametrize("env", ENVS)
+def test_ppo_is_tuned_for_every_scenario_and_device(env: str, device: str):
+    first = composed("env=deployment", "algo=ppo", f"device={device}")
+    cfg = checked(composed(f"env={env}", "algo=ppo", f"device={device}"), schema.Train)
+    assert cfg.composition.tuned == f"{env}_ppo"
+    assert cfg.algo.total_steps == first.algo.total_steps != 10_000_000
+    assert cfg.algo.num_envs == first.algo.num_envs
+    assert (cfg.algo.losses.aux_mine_weight, cfg.algo.frontier_mask_until_updates) == (0, 0)
+    assert cfg.algo.num_envs % 4 == 0  # equal shares of the pool
+    assert isinstance(network(cfg), NETS[device])
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_maskable_ppo_is_tuned_for_every_scenario(env: str):
+    first = composed("env=deployment", "algo=maskable_ppo")
+    cfg = checked(composed(f"env={env}", "algo=maskable_ppo"), schema.Train)
+    assert cfg.algo == first.algo
+    assert cfg.composition.tuned == f"{env}_maskable_ppo"
+    assert cfg.algo.num_envs % 4 == 0
+    build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))
+
+
+@pytest.mark.parametrize("device", NETS)
+def test_what_is_chosen_on_the_command_line_stays_chosen(device: str):
+    plain = ("env=deployment", "algo=ppo", f"device={device}")
+    assert isinstance(network(composed(*plain, "net@algo.net=mlp")), FlatNet)
+    assert isinstance(network(composed(*plain, "net@algo.net=units")), UnitsNet)
+    assert isinstance(build(composed(*plain, "agent@env.opponent=greedy").env, "env").opponent, Bot)
+    assert composed(*plain, "reward=deployment_outcome").env.reward.survival == 0
+    assert composed(*plain, "curriculum=random_first").curriculum.promote_at == 0.9
+    assert composed(*plain, "algo.lr=0.5").algo.lr == 0.5
+    assert composed(*plain, "tuned=none").algo.total_steps == 10_000_000
+
+
+def test_learners_train_against_every_bot_and_are_selected_by_greedy():
+    env = build(composed("env=deployment").env, "env")
+    assert isinstance(env.opponent, OpponentPool)
+    assert list(env.opponent.members) == ["greedy", "defensive", "tactical", "erratic"]
+    assert next(iter(env.baselines)) == "greedy"
+    assert [part.num_envs for part in env.vectorize(64).parts] == [16] * 4
+
+
+@pytest.mark.slow
+def test_it_beats_random_soon_and_no_game_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    cut = []
+    step = VecDeployment.step
+
+    def watched(self: VecDeployment, actions: np.ndarray):
+        result = step(self, actions)
+        cut.append(bool(result[3].any()))
+        return result
+
+    monkeypatch.setattr(VecDeployment, "step", watched)
+    budget = ("algo.total_steps=24576", "algo.eval_every=100", "algo.eval_episodes=2")
+    cfg = checked(composed("env=deployment", "algo=ppo", "device=cpu", *budget), schema.Train)
+    env, learner, curriculum = build(cfg.env, "env"), build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
+    with Run(tmp_path, resolved(cfg), None) as run:
+        agent = learner.fit(env, curriculum, run)
+    won = evaluate(env.game, agent, RandomAgent(), 200, seed=1).total.wins
+    assert wilson_interval(won, 200)[0] > 0.5
+    assert not any(cut)
+    assert len(cut) >= 4 * 24576 // cfg.algo.num_envs
