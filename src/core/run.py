@@ -142,8 +142,8 @@ class Run:
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Keep the learner where it scored higher than ever before; a score lies in [0, 1]."""
-        if self._best_score is None or score > self._best_score:
+        """Keep the learner where it never scored higher before, of equal ones the newest; a score lies in [0, 1]."""
+        if self._best_score is None or score >= self._best_score:
             self._best_score = score
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
 

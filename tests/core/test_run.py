@@ -16,10 +16,12 @@ def test_a_run_goes_back_to_what_was_saved_last(tmp_path):
     with Run(tmp_path, CONFIG, None) as again:
         assert again.restore() == {"weights": 2}
         assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
-        again.save_best(0.5, {"weights": 3})
-        assert again.best() == {"weights": 1}, "an equal score is no improvement"
-        again.save_best(0.6, {"weights": 4})
-        assert again.best() == {"weights": 4}
+        again.save_best(0.4, {"weights": 3})
+        assert again.best() == {"weights": 1}
+        again.save_best(0.5, {"weights": 4})
+        assert again.best() == {"weights": 4}, "of equal scores the newest has learned for longest"
+        again.save_best(0.6, {"weights": 5})
+        assert again.best() == {"weights": 5}
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
