@@ -19,7 +19,8 @@ from src.core.agent import Agent, Decision, RandomAgent
 from src.core.algorithm import Environment
 from src.core.arena import evaluate
 from src.core.errors import LabError, require
-from src.core.game import Game
+from src.core.exhaustive import walk_replies
+from src.core.game import Game, Trait
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
 from src.nets.masked import MaskedCategorical
@@ -245,7 +246,13 @@ def weights_of(
 
 
 def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
-    """The share of games won, against the first baseline if there are two players, on games of no final figure."""
+    """The share of games won, against the first baseline if there are two players, on games of no final figure.
+
+    Where every play of the opponent can be walked, the share of lines that are not lost.
+    """
+    if Trait.ENUMERABLE in env.game.traits and agent.deterministic:
+        lines = [walk_replies(env.game, agent, seat) for seat in range(env.game.players)]
+        return 1 - sum(tally.losses for tally in lines) / sum(tally.games for tally in lines)
     opponent = None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
     return score.total.win_rate

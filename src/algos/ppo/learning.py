@@ -60,6 +60,7 @@ class PPO:
         frontier_mask_until_updates: int,
         eval_every: int,
         eval_episodes: int,
+        eval_opening_plies: int = 0,
     ) -> None:
         require(0 <= gamma <= 1, f"algo.gamma={gamma} is outside [0, 1]")
         require(0 <= gae_lambda <= 1, f"algo.gae_lambda={gae_lambda} is outside [0, 1]")
@@ -75,7 +76,7 @@ class PPO:
         self.gamma, self.gae_lambda = gamma, gae_lambda
         self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
         self.target_kl, self.frontier_mask_until_updates = target_kl, frontier_mask_until_updates
-        self.eval_every, self.eval_episodes = eval_every, eval_episodes
+        self.eval_every, self.eval_episodes, self.eval_opening_plies = eval_every, eval_episodes, eval_opening_plies
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
@@ -196,9 +197,10 @@ class Learning:
         """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
         algo, run = self.algo, self.run
         agent = NetworkAgent(self.net, algo.compute, algo.play)
-        score = selection_score(self.env, agent, algo.eval_episodes, run.seed)
+        games = (algo.eval_episodes, run.seed, algo.eval_opening_plies)
+        score = selection_score(self.env, agent, *games)
         now = self.curriculum.env(self.env)
-        rung = score if now is self.env else selection_score(now, agent, algo.eval_episodes, run.seed)
+        rung = score if now is self.env else selection_score(now, agent, *games)
         self.net.train()
         extra = {"eval/score": score, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**figures, **extra, "train/lr": self.optimizer.current_lr})
