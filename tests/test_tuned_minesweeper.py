@@ -8,7 +8,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 import src.resolvers
-from src.algos.network import selection_score
+from src.algos.network import selection_metrics
 from src.compose import CONF, build
 from src.core.agent import RandomAgent
 from src.core.run import Run
@@ -94,7 +94,7 @@ def test_the_default_composition_learns_to_win_a_tiny_board(tmp_path: Path):
     algo.check(env, curriculum)
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 1e9}, None) as run:
         agent = algo.fit(env, curriculum, run)
-    trained, random = selection_score(env, agent, 300, 1), selection_score(env, RandomAgent(), 300, 1)
+    trained, random = (selection_metrics(env, player, 300, 1)["eval/win_rate"] for player in (agent, RandomAgent()))
     assert trained > 0.6 > random + 0.3
     with (tmp_path / "metrics.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["train/truncated_share"]]

@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +19,8 @@ from src.core.agent import Agent, Decision, RandomAgent
 from src.core.algorithm import Environment
 from src.core.arena import evaluate
 from src.core.errors import LabError, require
-from src.core.game import Game
+from src.core.exhaustive import walk_replies
+from src.core.game import Game, Trait
 from src.core.report import win_rate_metrics
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
@@ -253,16 +254,22 @@ def selection_metrics(
 ) -> dict[str, float]:
     """An evaluation during training as it is logged: eval/win_rate, its interval and its number of games.
 
-    Against the first baseline if there are two players, on games that the final evaluation does not use.
+    Against the first baseline if there are two players, on games that the final evaluation does not use. Where every
+    play of the opponent can be walked, eval/not_lost_share as well.
     """
     opponent = first_baseline(env)
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
-    return win_rate_metrics(score.total, "eval")
+    metrics = win_rate_metrics(score.total, "eval")
+    if Trait.ENUMERABLE in env.game.traits and agent.deterministic:
+        lines = [walk_replies(env.game, agent, seat) for seat in range(env.game.players)]
+        lost, games = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)
+        metrics["eval/not_lost_share"] = 1 - lost / games
+    return metrics
 
 
-def selection_score(env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> float:
-    """The win rate of such an evaluation alone."""
-    return selection_metrics(env, agent, episodes, seed, opening_plies)["eval/win_rate"]
+def selection_score(metrics: Mapping[str, float]) -> float:
+    """What the best checkpoint is chosen by, in [0, 1]: exact where it can be, else the win rate."""
+    return metrics.get("eval/not_lost_share", metrics["eval/win_rate"])
 
 
 def first_baseline(env: Environment) -> Agent | None:

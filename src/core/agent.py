@@ -68,19 +68,30 @@ class RandomAgent(Agent):
 
 
 class SelfPlay(Agent):
-    """The learner on the other side of the board: it plays like the agent it was last handed."""
+    """The learner on the other side of the board: it plays like the agent it was last handed.
 
-    def __init__(self) -> None:
+    A share `explore` of its moves is drawn from all legal ones, so that the learner also meets what it would not play.
+    """
+
+    def __init__(self, explore: float = 0.0) -> None:
+        require(0 <= explore <= 1, f"explore={explore} is a share of the moves: expected 0 to 1")
+        self.explore = float(explore)
         self._current: Agent | None = None
 
     def become(self, agent: Agent) -> None:
         self._current = agent
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        return self._learner().decide(game, view, rng)
+        return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        return self._learner().decide_batch(game, views, rngs)
+        decisions = self._learner().decide_batch(game, views, rngs)
+        if self.explore == 0:
+            return decisions
+        return [
+            Decision(draw(rng, game.random_actions(view))) if rng.random() < self.explore else decision
+            for decision, view, rng in zip(decisions, views, rngs, strict=True)
+        ]
 
     def _learner(self) -> Agent:
         if self._current is None:

@@ -1,7 +1,7 @@
 """One game between a learner and its opponent, as the single and the batched environment play it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,20 +10,25 @@ from src.core.game import TwoPlayerGame, seen_from
 from src.core.seeding import draw
 
 
+class Reward(Protocol):
+    def __call__(self, outcome: int) -> float: ...
+
+    def potential(self, game: Any, state: Any, seat: int) -> float: ...
+
+
 class Match:
     """Chance, the learner's seat and the opponent all draw from `rng`, so a match is its seed and its actions.
 
     Of a pool of opponents, one member is drawn for each game.
     """
 
-    def __init__(
-        self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], rng: np.random.Generator | None = None
-    ) -> None:
-        self.game, self.seats, self._opponents = game, seats, opponents_in(opponent)
+    def __init__(self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], reward: Reward) -> None:
+        self.game, self.seats, self.reward, self._opponents = game, seats, reward, opponents_in(opponent)
         self.opponent = self._opponents[0]
-        self.rng = rng or np.random.default_rng()
+        self.rng = np.random.default_rng()
         self.state: Any = None
         self.own_seat = 0
+        self._potential = 0.0  # when the learner was last to move
         self._start: dict[str, Any] = {}  # of the generator, when the game began
         self._actions: list[int] = []  # of both players since then
 
@@ -49,6 +54,19 @@ class Match:
         outcome = self.game.outcome(self.state)
         return None if outcome is None else seen_from(self.own_seat, outcome)
 
+    def settle(self) -> float:
+        """Return the reward since the last call, once the opponent has moved.
+
+        The potential of a finished game is 0, so that the changes of the potential over a game add up to a constant
+        (Ng, Harada & Russell 1999): a policy cannot collect reward by going back and forth.
+        """
+        outcome, before = self.own_outcome, self._potential
+        if outcome is None:
+            self._potential = self.reward.potential(self.game, self.state, self.own_seat)
+            return self._potential - before
+        self._potential = 0.0
+        return self.reward(outcome) - before
+
     def observation(self) -> np.ndarray:
         return self.game.observe(self.game.view(self.state))
 
@@ -69,6 +87,7 @@ class Match:
         for action in saved["actions"]:
             self.play(action)
         self.rng.bit_generator.state = saved["rng"]
+        self.settle()
 
 
 def let_opponents_move(matches: Sequence[Match]) -> None:

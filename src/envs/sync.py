@@ -1,6 +1,6 @@
 """Two-player games for learners in numbers: N matches against one opponent, stepped together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from src.core.agent import Agent
 from src.core.errors import LabError, require
 from src.core.game import TwoPlayerGame
-from src.envs.match import Match, let_opponents_move
+from src.envs.match import Match, Reward, let_opponents_move
 
 
 class SyncVersus(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -29,17 +29,17 @@ class SyncVersus(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: int,
         game: TwoPlayerGame,
         opponent: Agent,
-        reward: Callable[[int], float],
+        reward: Reward,
         seats: Sequence[int],
         observation_space: spaces.Box,
     ) -> None:
         require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
-        self.num_envs, self.game, self.reward = num_envs, game, reward
+        self.num_envs, self.game = num_envs, game
         self.single_observation_space = observation_space
         self.single_action_space = spaces.Discrete(game.num_actions)
         self.observation_space = batch_space(observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._matches = [Match(game, opponent, seats) for _ in range(num_envs)]
+        self._matches = [Match(game, opponent, seats, reward) for _ in range(num_envs)]
         self._masks = np.zeros((num_envs, game.num_actions), bool)
         self._seeded = False
 
@@ -66,7 +66,7 @@ class SyncVersus(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         let_opponents_move(self._matches)
         outcomes = [match.own_outcome for match in self._matches]
         ended = np.array([outcome is not None for outcome in outcomes])
-        rewards = np.array([0.0 if outcome is None else self.reward(outcome) for outcome in outcomes])
+        rewards = np.array([match.settle() for match in self._matches])
         info: dict[str, Any] = {}
         if ended.any():
             info = self._final(ended, np.array([outcome or 0 for outcome in outcomes]))
@@ -129,3 +129,5 @@ def _begin(matches: Sequence[Match]) -> None:
     for match in matches:
         match.begin()
     let_opponents_move(matches)
+    for match in matches:
+        match.settle()

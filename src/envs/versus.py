@@ -19,7 +19,7 @@ SEATS: dict[str, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0
 
 @dataclass(frozen=True)
 class OutcomeReward:
-    """Reward for how the game ended, told from the learner's side."""
+    """Reward for how the game ended, from the learner's side. Subclasses add a potential for unfinished positions."""
 
     win: float
     draw: float
@@ -27,6 +27,13 @@ class OutcomeReward:
 
     def __call__(self, outcome: int) -> float:
         return {1: self.win, 0: self.draw, -1: self.loss}[outcome]
+
+    def check(self, game: TwoPlayerGame) -> None:
+        """Raise `LabError` where positions of `game` have no such potential."""
+
+    def potential(self, game: Any, state: Any, seat: int) -> float:
+        """Value of an unfinished position for the player in `seat`; a step is rewarded with its change."""
+        return 0.0
 
 
 class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
@@ -42,6 +49,7 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
     ) -> None:
         require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
         opponent.check(game)
+        reward.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward = game, opponent, reward
         self.seats = SEATS[seat]
@@ -49,7 +57,7 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(game.num_actions)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
         self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
-        self._match = Match(game, opponent, self.seats)
+        self._match = Match(game, opponent, self.seats, reward)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """A batch of games of the same configuration, against the same opponent, or a pool in equal shares."""
@@ -64,16 +72,17 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._match.rng = self.np_random
         self._match.begin()
         let_opponents_move([self._match])
+        self._match.settle()
         return self._match.observation(), {"seat": self._match.own_seat}
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
         self._match.play(int(action))
         let_opponents_move([self._match])
+        reward, outcome = self._match.settle(), self._match.own_outcome
         info: dict[str, Any] = {"seat": self._match.own_seat}
-        outcome = self._match.own_outcome
         if outcome is None:
-            return self._match.observation(), 0.0, False, False, info
-        return self._match.observation(), self.reward(outcome), True, False, info | {"outcome": outcome}
+            return self._match.observation(), reward, False, False, info
+        return self._match.observation(), reward, True, False, info | {"outcome": outcome}
 
     def action_masks(self) -> np.ndarray:
         return self._match.mask()

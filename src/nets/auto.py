@@ -11,10 +11,11 @@ from src.nets.flat import MLP
 
 @dataclass(frozen=True)
 class AutoNet:
-    board: CNN | Residual  # for observations (H, W) and (C, H, W)
+    board: CNN | Residual  # for observations (H, W) and (C, H, W) of boards that a 3x3 convolution does not cover
     flat: MLP  # for all others
     custom: Any = None  # an architecture used instead of both
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> nn.Module:
-        by_shape = self.board if len(observation_shape) in (2, 3) else self.flat
+        is_board = len(observation_shape) in (2, 3) and max(observation_shape[-2:]) > 3
+        by_shape = self.board if is_board else self.flat
         return (self.custom or by_shape).build(observation_shape, num_actions)

@@ -2,12 +2,12 @@
 
     board (B, H, W) int8, or planes (B, C, H, W)
       -> trunk (B, F, H, W)
-           policy: 1x1 conv, one plane a kind of action -> (B, kinds * H * W), all of the first kind first
+           policy: 1x1 conv, one plane a kind of action -> (B, A), all actions of the first kind first
            value:  pooled -> MLP                        -> (B,)
            mine:   1x1 conv                             -> (B, H, W)
 
-Nothing depends on H and W, so one set of weights plays boards of every size, as long as actions belong to cells. Where
-they do not, the policy is a dense layer for one size of board.
+Nothing depends on H and W, so one set of weights plays boards of every size, as long as actions belong to cells or to
+the corners between four cells. Where they do not, the policy is a dense layer for one size of board.
 """
 
 from dataclasses import dataclass
@@ -34,6 +34,7 @@ class CNN:
 
     hidden: int  # channels of the last two
     policy_from_mines: float | None = None  # see `BoardNet`
+    corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
         inputs = input_planes(observation_shape)
@@ -47,7 +48,7 @@ class CNN:
             nn.Conv2d(self.hidden, self.hidden, 3, padding=1),
             nn.ReLU(),
         )
-        return BoardNet(trunk, self.hidden, observation_shape, num_actions, self.policy_from_mines)
+        return BoardNet(trunk, self.hidden, observation_shape, num_actions, self.policy_from_mines, self.corner_planes)
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,15 @@ class Residual:
     blocks: int
     pool_every: int  # blocks; 0 for never
     policy_from_mines: float | None = None  # see `BoardNet`
+    corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
         stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
-        return BoardNet(trunk, self.channels, observation_shape, num_actions, self.policy_from_mines)
+        return BoardNet(
+            trunk, self.channels, observation_shape, num_actions, self.policy_from_mines, self.corner_planes
+        )
 
 
 class ResidualBlock(nn.Module):
@@ -109,11 +113,12 @@ class BoardNet(nn.Module):
         observation_shape: tuple[int, ...],
         num_actions: int,
         policy_from_mines: float | None = None,
+        corner_planes: bool = False,
     ) -> None:
         super().__init__()
         self.trunk = trunk
         self.cells = observation_shape[-2] * observation_shape[-1]
-        self.policy_head = policy_head(channels, self.cells, num_actions)
+        self.policy_head = policy_head(channels, observation_shape[-2:], num_actions, corner_planes)
         self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
         self.mine_head = nn.Conv2d(channels, 1, 1)
         self.mine_weight: nn.Parameter | None = None
@@ -142,12 +147,33 @@ class BoardNet(nn.Module):
             return Heads(policy, self.value_head(pooled(features)).squeeze(-1), mine)
 
 
-def policy_head(channels: int, cells: int, num_actions: int) -> nn.Sequential:
-    """One plane a kind of action where actions belong to cells, a dense layer for one size of board elsewhere."""
+def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_planes: bool) -> nn.Sequential:
+    """One plane a kind of action where actions belong to cells, a dense layer for one size of board elsewhere.
+
+    With `corner_planes`, actions may also belong to the corners between four cells, after all those on cells.
+    """
+    rows, cols = board
+    cells, corners = rows * cols, (rows - 1) * (cols - 1)
     if num_actions % cells == 0:
         return nn.Sequential(nn.Conv2d(channels, num_actions // cells, 1), nn.Flatten())
+    for on_cells in range(num_actions // cells, -1, -1) if corner_planes else ():
+        on_corners, rest = divmod(num_actions - on_cells * cells, corners)
+        if rest == 0:
+            return nn.Sequential(nn.Conv2d(channels, on_cells + on_corners, 1), CellsThenCorners(on_cells))
     thin = nn.Conv2d(channels, 8, 1)
     return nn.Sequential(thin, nn.ReLU(), nn.Flatten(), nn.Linear(8 * cells, num_actions))
+
+
+class CellsThenCorners(nn.Module):
+    """Planes (B, K, H, W) as (B, A): whole ones for actions on cells, the others without their last row and column."""
+
+    def __init__(self, on_cells: int) -> None:
+        super().__init__()
+        self.on_cells = on_cells
+
+    def forward(self, planes: Tensor) -> Tensor:
+        cells, corners = planes[:, : self.on_cells], planes[:, self.on_cells :, :-1, :-1]
+        return torch.cat([cells.flatten(1), corners.flatten(1)], dim=1)
 
 
 def pooled(features: Tensor) -> Tensor:

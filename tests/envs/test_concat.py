@@ -220,7 +220,8 @@ def test_a_saved_match_keeps_its_member():
     game, faced = TicTacToe(symmetric=True), set()
     opponents = pool(Lowest(), MinimaxAgent())
     for seed in range(8):
-        match, other = (Match(game, opponents, (0, 1), np.random.default_rng(start)) for start in (seed, 99))
+        match, other = (Match(game, opponents, (0, 1), OutcomeReward(1.0, 0.0, -1.0)) for _ in range(2))
+        match.rng, other.rng = np.random.default_rng(seed), np.random.default_rng(99)
         match.begin()
         other.restore(match.saved())
         assert other.opponent is match.opponent

@@ -93,3 +93,20 @@ def test_whoever_cannot_play_the_game_is_refused_at_once():
             VersusEnv(game, opponent, REWARD, "first", baselines)
     with pytest.raises(LabError, match="nobody to be measured against"):
         VersusEnv(game, RandomAgent(), REWARD, "first", {"self": SelfPlay()})
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.5, 1.0])
+def test_self_play_draws_a_share_of_its_moves(explore):
+    class Lowest(RandomAgent):
+        def decide(self, game, view, rng):
+            return super().decide(game, view, rng)._replace(action=0)
+
+    game, opponent, rng = TicTacToe(symmetric=True), SelfPlay(explore), np.random.default_rng(0)
+    opponent.become(Lowest())
+    state = game.initial(rng)
+    actions = [decision.action for decision in opponent.decide_batch(game, [state] * 900, [rng] * 900)]
+    assert abs(np.mean(np.array(actions) == 0) - (1 - explore * 8 / 9)) < 0.05
+    assert opponent.decide(game, state, rng).action in range(9)
+    assert (set(actions) == set(range(9))) == (explore > 0)
+    with pytest.raises(LabError, match=r"explore=2 is a share"):
+        SelfPlay(2)

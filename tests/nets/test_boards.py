@@ -55,7 +55,35 @@ def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
     assert heads.mine.shape == (2, 16, 30)
 
 
+@pytest.mark.parametrize("net", [CNN(16, None, True), Residual(8, 1, 0, None, True)], ids=str)
+def test_actions_on_corners_come_after_those_on_cells(net: CNN | Residual):
+    """One kind on the 9 x 9 cells and two on the 8 x 8 corners between them, as in Quoridor."""
+    module = net.build((2, 9, 9), 81 + 2 * 64)
+    conv: Any = module.policy_head[0]
+    with torch.no_grad():
+        conv.weight.zero_()
+        conv.bias.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    policy = module(torch.zeros(1, 2, 9, 9)).policy[0]
+    assert policy.tolist() == [1.0] * 81 + [2.0] * 64 + [3.0] * 64
+    assert module(torch.zeros(1, 2, 5, 5)).policy.shape == (1, 25 + 2 * 16)
+
+
+def test_a_logit_of_a_corner_belongs_to_the_cell_below_and_left_of_it():
+    module = Residual(8, 1, 0, None, True).build((1, 9, 9), 81 + 2 * 64)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(generator=torch.Generator().manual_seed(1))
+    before = torch.zeros(1, 1, 9, 9)
+    after = before.clone()
+    after[0, 0, 7, 1] = 1.0
+    changed = (module(before).policy != module(after).policy)[0, 81:].view(2, 8, 8)
+    assert changed[:, 7, 1].all()
+    assert not changed[:, :, 5:].any()
+    assert not changed[:, :4].any()
+
+
 def test_actions_that_belong_to_no_cell_get_a_dense_layer():
+    assert CNN(16, None, True).build((4, 3, 3), 19)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 19)
     assert CNN(16).build((4, 3, 3), 20)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 20)
 
 

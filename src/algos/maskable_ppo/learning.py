@@ -11,7 +11,7 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import selection_metrics
+from src.algos.network import selection_metrics, selection_score
 from src.core.agent import Agent, SelfPlay
 from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
@@ -108,8 +108,9 @@ class MaskablePPO:
                     metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed, self.eval_opening_plies)
                 run.log(step, metrics)
                 if "eval/win_rate" in metrics:
-                    run.save_best(metrics["eval/win_rate"], model.agent_state())
-                    self._climb(metrics["eval/win_rate"], model, env, curriculum, run)
+                    score = selection_score(metrics)
+                    run.save_best(score, model.agent_state())
+                    self._climb(score, model, env, curriculum, run)
                 run.save_when_due(state)
                 advance(min(step, self.total_steps))
         run.save(state())

@@ -20,6 +20,7 @@ from src.algos.network import (
     load_network,
     require_sound,
     selection_metrics,
+    selection_score,
     spent,
     weights_of,
 )
@@ -303,9 +304,9 @@ class Learning:
         algo, run = self.algo, self.run
         agent = NetworkAgent(self.net, algo.compute, replace(algo.play, symmetries=False))
         measured = self._measure(self.env, agent)
-        score = measured["eval/win_rate"]
+        score = selection_score(measured)
         now = self.curriculum.env(self.env)
-        rung = score if now is self.env else self._measure(now, agent)["eval/win_rate"]
+        rung = score if now is self.env else selection_score(self._measure(now, agent))
         self.net.train()
         extra = {**measured, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**metrics, **extra})

@@ -70,9 +70,7 @@ class TicTacToe(TabularGame[str]):
 
     def observe(self, view: str) -> np.ndarray:
         """(2, 3, 3): the stones of the player to move, then the other's."""
-        mine = STONES[self.to_move(view)]
-        cells = np.array(list(view)).reshape(3, 3)
-        return np.stack([cells == mine, (cells != mine) & (cells != EMPTY)]).astype(np.float32)
+        return _planes(view).copy()
 
     def render(self, state: str) -> str:
         return "\n".join(" ".join(state[row : row + 3]) for row in (0, 3, 6))
@@ -104,3 +102,10 @@ def _outcome(state: str) -> int | None:
 @cache
 def _legal(state: str) -> tuple[int, ...]:
     return () if _outcome(state) is not None else tuple(cell for cell in range(9) if state[cell] == EMPTY)
+
+
+@cache
+def _planes(state: str) -> np.ndarray:
+    mine = STONES[(9 - state.count(EMPTY)) % 2]
+    cells = np.array(list(state)).reshape(3, 3)
+    return np.stack([cells == mine, (cells != mine) & (cells != EMPTY)]).astype(np.float32)

@@ -1,0 +1,19 @@
+"""Quoridor as one player meets it, with a compiled batch for the opponents that learners meet most."""
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from src.envs.quoridor.rules import Quoridor
+from src.envs.quoridor.vec_env import VecQuoridor, compiled_explore
+from src.envs.versus import VersusEnv
+
+
+class QuoridorEnv(VersusEnv):
+    """`VersusEnv` for Quoridor."""
+
+    def vectorize(self, num_envs: int, device: str = "cpu") -> VectorEnv[np.ndarray, np.ndarray, np.ndarray]:
+        """A batch of games: one compiled call a step against runners and random players, else `SyncVersus`."""
+        explore = compiled_explore(self.opponent)
+        if explore is None or not isinstance(self.game, Quoridor):
+            return super().vectorize(num_envs, device)
+        return VecQuoridor(num_envs, self.game, explore, self.reward, self.seats)

@@ -1,0 +1,183 @@
+"""A step of many games at once, compiled: the learner's move, the opponent's answer, the reward, what is observed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from src.envs.quoridor.board import ZERO, bit, inlined, kernel, make, on_goal, set_up
+from src.envs.quoridor.moves import is_over, list_legal
+from src.envs.quoridor.paths import NO_PATH, distance, distance_map
+from src.envs.quoridor.playout import shortest_step
+from src.envs.splitmix import below, next_word
+
+NO_ACTION = -1
+_11, _53_BITS = np.uint64(11), 1.0 / (1 << 53)
+
+GAME = np.dtype(
+    [
+        ("random", np.uint64),  # seats and exploring opponents descend from it
+        ("seat", np.int64),  # the learner's
+        ("potential", np.float64),  # when the learner was last to move
+        ("reward", np.float64),  # of the last step, and so the four that follow
+        ("ended", np.bool_),
+        ("outcome", np.int64),  # for the learner, 0 unless a game ended
+        ("answer", np.int64),  # action of the opponent in the game that was stepped, NO_ACTION if it was over before
+        ("opening", np.int64),  # action of the opponent before the learner's first of a new game, or NO_ACTION
+    ],
+    align=True,
+)
+
+
+class Buffers(NamedTuple):
+    boards: np.ndarray  # (N,) BOARD
+    games: np.ndarray  # (N,) GAME
+    observations: np.ndarray  # (N, C, H, W) float32
+    final_observations: np.ndarray  # (N, C, H, W) float32: of games that ended in this step
+    masks: np.ndarray  # (N, A) bool
+    moves: np.ndarray  # (N, MOST_MOVES) int64, scratch
+    steps: np.ndarray  # (N, H * W) int64, scratch
+
+
+class Setup(NamedTuple):
+    walls: int  # in the hand of each player at the start
+    first_seat: int
+    seats: int  # 1, or 2 to draw one for each game
+    explore: float  # share of the opponent's moves drawn from all legal ones; the others follow its shortest path
+    win: float
+    draw: float
+    loss: float
+    path: float  # reward for each step of lead, see `PathReward`
+
+
+@kernel
+def step_some(buffers: Buffers, setup: Setup, actions: np.ndarray, first: int, end: int) -> None:
+    """Play an action in each game from `first` to before `end`; a game that ends is followed by a new one."""
+    for i in range(first, end):
+        board, game = buffers.boards[i], buffers.games[i]
+        make(board, _turned(board, actions[i]))
+        game.answer = game.opening = NO_ACTION
+        if not is_over(board):
+            game.answer = _opponent_moves(board, game, setup, buffers.moves[i])
+        _settle(board, game, setup)
+        if game.ended:
+            _observe(board, setup, buffers.steps[i], buffers.final_observations[i])
+            _begin(board, game, setup, buffers.moves[i])
+        _show(buffers, setup, i)
+
+
+@kernel
+def restart_some(buffers: Buffers, setup: Setup, first: int, end: int) -> None:
+    for i in range(first, end):
+        _begin(buffers.boards[i], buffers.games[i], setup, buffers.moves[i])
+        _show(buffers, setup, i)
+
+
+@kernel
+def show_some(buffers: Buffers, setup: Setup, first: int, end: int) -> None:
+    for i in range(first, end):
+        _show(buffers, setup, i)
+
+
+@inlined
+def _turned(board: Any, action: int) -> int:
+    """`Quoridor.turned`, compiled."""
+    if board.ply & 1 == 0:
+        return action
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    if action < cells:
+        return cells - 1 - action
+    kind = (action - cells) // walls
+    return cells + (2 * kind + 1) * walls - 1 - (action - cells)
+
+
+@inlined
+def _opponent_moves(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> int:
+    """Make a move of the opponent and return it as an action of the player who made it."""
+    explores = setup.explore >= 1
+    if 0 < setup.explore < 1:
+        explores = (next_word(game) >> _11) * _53_BITS < setup.explore
+    move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
+    action = _turned(board, move)
+    make(board, move)
+    return action
+
+
+@inlined
+def _settle(board: Any, game: Any, setup: Setup) -> None:
+    """`Match.settle`, compiled."""
+    before = game.potential
+    game.ended = is_over(board)
+    game.outcome = 0
+    if not game.ended:
+        game.potential = _potential(board, game.seat, setup)
+        game.reward = game.potential - before
+        return
+    game.potential = 0.0
+    if on_goal(board, game.seat):
+        game.outcome = 1
+    elif on_goal(board, 1 - game.seat):
+        game.outcome = -1
+    paid = setup.win if game.outcome == 1 else (setup.loss if game.outcome == -1 else setup.draw)
+    game.reward = paid - before
+
+
+@inlined
+def _potential(board: Any, seat: int, setup: Setup) -> float:
+    if setup.path == 0:
+        return 0.0
+    return setup.path * (distance(board, 1 - seat) - distance(board, seat))
+
+
+@inlined
+def _begin(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> None:
+    """Set up a new game; where the learner sits second the opponent has moved."""
+    start = board.size // 2
+    pawns, left = (start, board.size * board.size - 1 - start), (setup.walls, setup.walls)
+    set_up(board, ZERO, ZERO, pawns, left, 0)
+    game.seat = setup.first_seat + (below(game, 2) if setup.seats == 2 else 0)
+    game.opening = _opponent_moves(board, game, setup, moves) if game.seat == 1 else NO_ACTION
+    game.potential = _potential(board, game.seat, setup)
+
+
+@inlined
+def _show(buffers: Buffers, setup: Setup, i: int) -> None:
+    """Write what the player to move observes, and its legal actions."""
+    board, moves, mask = buffers.boards[i], buffers.moves[i], buffers.masks[i]
+    _observe(board, setup, buffers.steps[i], buffers.observations[i])
+    mask[:] = False
+    for k in range(list_legal(board, moves)):
+        mask[_turned(board, moves[k])] = True
+
+
+@kernel
+def _observe(board: Any, setup: Setup, steps: np.ndarray, out: np.ndarray) -> None:
+    """`Quoridor.observe` into (C, H, W); the distance maps are left out where there are six planes only."""
+    size, me = board.size, board.ply & 1
+    side, last = size - 1, size - 1
+    out[:4] = 0.0
+    for plane in range(2):
+        cell = board.pawn[me if plane == 0 else 1 - me]
+        row, col = cell // size, cell % size
+        if me == 1:
+            row, col = last - row, last - col
+        out[plane, row, col] = 1.0
+    for wall in range(side * side):
+        row, col = wall // side, wall % side
+        if me == 1:
+            row, col = side - 1 - row, side - 1 - col
+        if board.horizontal & bit(wall):
+            out[2, row, col] = 1.0
+        if board.vertical & bit(wall):
+            out[3, row, col] = 1.0
+    out[4] = board.left[me] / max(setup.walls, 1)
+    out[5] = board.left[1 - me] / max(setup.walls, 1)
+    if out.shape[0] == 6:
+        return
+    for plane in range(2):
+        distance_map(board, me if plane == 0 else 1 - me, steps)
+        for cell in range(size * size):
+            row, col = cell // size, cell % size
+            if me == 1:
+                row, col = last - row, last - col
+            far = steps[cell] == NO_PATH or steps[cell] > 2 * size
+            out[6 + plane, row, col] = (2 * size if far else steps[cell]) / (2 * size)

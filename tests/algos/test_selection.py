@@ -1,0 +1,53 @@
+"""By what a learner of networks chooses its best weights."""
+
+import pytest
+
+from src.algos.network import selection_metrics, selection_score
+from src.core.agent import Agent, Decision, RandomAgent
+from src.core.exhaustive import walk_replies
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from tests.algos.test_ppo import PLAIN_WEIGHTS, ppo
+
+REWARD = OutcomeReward(1.0, 0.0, -1.0)
+
+
+class Lowest(Agent):
+    deterministic = True
+
+    def decide(self, game, view, rng):
+        return Decision(game.legal_actions(view)[0])
+
+
+def test_where_every_line_can_be_walked_the_share_not_lost_counts():
+    game = TicTacToe(symmetric=True)
+    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"random": RandomAgent()})
+    lines = [walk_replies(game, Lowest(), seat) for seat in (0, 1)]
+    lost, total = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)
+    assert 0 < lost < total
+    metrics = selection_metrics(env, Lowest(), 2, seed=0)
+    assert selection_score(metrics) == metrics["eval/not_lost_share"] == 1 - lost / total
+    assert metrics["eval/episodes"] == 2, "the win rate is logged as well"
+    drawn = selection_metrics(env, RandomAgent(), 4, seed=0)
+    assert selection_score(drawn) == drawn["eval/win_rate"], "a player that draws its moves has no lines to walk"
+
+
+@pytest.mark.parametrize("plies", [0, 3])
+def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_path):
+    from src.algos.ppo import learning
+    from src.core.curriculum import Curriculum
+    from src.core.run import Run
+
+    asked = []
+
+    def spy(env, agent, episodes, seed, opening_plies):
+        asked.append(opening_plies)
+        return selection_metrics(env, agent, episodes, seed, opening_plies)
+
+    monkeypatch.setattr(learning, "selection_metrics", spy)
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"random": RandomAgent()})
+    with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 1e9, "composition": {}}, None) as run:
+        ppo(total_steps=64, losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0, eval_opening_plies=plies).fit(
+            env, Curriculum({}, None), run
+        )
+    assert set(asked) == {plies}

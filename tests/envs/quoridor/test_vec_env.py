@@ -1,0 +1,188 @@
+"""The compiled batch plays by the same rules as `SyncVersus`, whatever the opponent draws."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from src.core import checkpoint
+from src.core.agent import Agent, Decision, RandomAgent
+from src.core.errors import LabError
+from src.envs.quoridor.agents import RunnerAgent
+from src.envs.quoridor.env import QuoridorEnv
+from src.envs.quoridor.reward import PathReward
+from src.envs.quoridor.vec_env import VecQuoridor
+from src.envs.sync import SyncVersus
+from src.envs.versus import OutcomeReward, VersusEnv
+from tests.envs.quoridor.making import GAME, make_game
+
+OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
+PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
+
+
+class Scripted(Agent):
+    """Plays what it is given, in the order in which games ask."""
+
+    def __init__(self) -> None:
+        self.script: list[int] = []
+
+    def decide(self, game, view, rng):
+        return Decision(self.script.pop(0))
+
+
+def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    """Pawn moves and walls alike, so that games end."""
+    weights = np.where(np.arange(masks.shape[1]) < 25, 5.0, 1.0)
+    return (rng.random(masks.shape) * weights * masks).argmax(axis=1)
+
+
+def make(opponent, reward=PATHS, seat="random", count=7, **game) -> VecQuoridor:
+    game = {"size": 5, "walls": 3, "ply_limit": 40, "distance_maps": True} | game
+    batch = QuoridorEnv(make_game(**game), opponent, reward, seat, {}).vectorize(count)
+    assert isinstance(batch, VecQuoridor)
+    return batch
+
+
+def assert_same(one: Sequence, other: Sequence) -> None:
+    for mine, theirs in zip(one[:4], other[:4], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
+    assert set(one[4]) == set(other[4])
+    if "final_info" in one[4]:
+        for name in ("won", "outcome"):
+            np.testing.assert_array_equal(one[4]["final_info"][name], other[4]["final_info"][name])
+        for mine, theirs in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
+            assert (mine is None) == (theirs is None)
+            if mine is not None:
+                np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("seat", ["first", "second"])
+@pytest.mark.parametrize("reward", [OUTCOME, PATHS])
+@pytest.mark.parametrize("distance_maps", [False, True])
+def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
+    batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
+    generic = VersusEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
+    assert isinstance(generic, SyncVersus)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
+    ended = 0
+    for _ in range(60):
+        actions = drawn(rng, batch.action_masks())
+        step = batch.step(actions)
+        assert_same(step, generic.step(actions))
+        ended += step[2].sum()
+    assert ended > 10
+
+
+@pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4)])
+def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
+    """The generic batch is given the moves that the compiled opponent made."""
+    batch, script = make(opponent, count=1), Scripted()
+    rng, outcomes, seats = np.random.default_rng(1), set(), set()
+    for seed in range(12):
+        batch.reset(seed=seed)
+        opening = int(batch.opponent_actions()[1][0])
+        seat = "second" if opening >= 0 else "first"
+        seats.add(seat)
+        generic = VersusEnv(batch.game, script, PATHS, seat, {})
+        script.script = [opening] if opening >= 0 else []
+        observation, _ = generic.reset(seed=0)
+        over = False
+        while not over:
+            np.testing.assert_array_equal(batch.action_masks()[0], generic.action_masks())
+            actions = drawn(rng, batch.action_masks())
+            observations, rewards, ended, _, info = batch.step(actions)
+            answer = int(batch.opponent_actions()[0][0])
+            script.script = [answer] if answer >= 0 else []
+            observation, reward, over, _, single = generic.step(actions[0])
+            assert (rewards[0], ended[0]) == (reward, over)
+            np.testing.assert_array_equal(info["final_obs"][0] if over else observations[0], observation)
+        assert info["final_info"]["outcome"][0] == single["outcome"]
+        outcomes.add(single["outcome"])
+    assert len(outcomes) >= 2
+    assert seats == {"first", "second"}
+
+
+@pytest.mark.parametrize(("explore", "opponent"), [(0.0, RunnerAgent()), (0.4, RunnerAgent(0.4)), (1.0, RandomAgent())])
+def test_the_opponent_explores_as_often_as_configured(explore, opponent):
+    """On an empty board 3 of 131 moves are pawn moves, and the runner makes the one forward."""
+    batch = make(opponent, seat="second", count=2000, size=9, walls=10)
+    batch.reset(seed=0)
+    forward = (batch.opponent_actions()[1] == GAME.parse_move(GAME.initial(np.random.default_rng()), "e2")).mean()
+    expected = 1 - explore + explore / 131
+    assert abs(forward - expected) < 0.04
+    rng, agent = np.random.default_rng(0), opponent
+    start = batch.game.initial(rng)
+    asked = np.mean([agent.decide(batch.game, start, rng).action == 13 for _ in range(500)])
+    assert abs(asked - expected) < 0.07
+
+
+def test_seats_are_drawn_alike():
+    batch = make(RandomAgent(), count=1000)
+    batch.reset(seed=0)
+    assert 430 < (batch.opponent_actions()[1] >= 0).sum() < 570
+
+
+def test_a_saved_batch_goes_on_exactly(tmp_path):
+    rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
+    batch, other = make(RunnerAgent(0.5)), make(RunnerAgent(0.5))
+    batch.reset(seed=3)
+    for _ in range(9):
+        batch.step(drawn(rng, batch.action_masks()))
+    checkpoint.save(path, {"env": batch.state()})
+    other.load_state(checkpoint.load(path)["env"])
+    assert batch.positions() == other.positions()
+    for _ in range(40):
+        actions = drawn(rng, batch.action_masks())
+        assert_same(batch.step(actions), other.step(actions))
+    with pytest.raises(LabError, match="of another size"):
+        make(RandomAgent(), count=3).load_state(batch.state())
+
+
+def test_games_do_not_depend_on_how_many_share_a_batch():
+    few, many = make(RunnerAgent(0.5), count=3), make(RunnerAgent(0.5), count=200)
+    few.reset(seed=5)
+    many.reset(seed=5)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = drawn(rng, many.action_masks())
+        many.step(actions)
+        few.step(actions[:3])
+        assert many.positions()[:3] == few.positions()
+
+
+def test_seeds():
+    batch = make(RandomAgent(), count=3)
+    first = batch.reset(seed=5)[0].copy()
+    np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7])[0], first)
+    with pytest.raises(LabError, match="2 seeds for 3 envs"):
+        batch.reset(seed=[1, 2])
+    make(RandomAgent()).reset()
+
+
+def test_illegal_actions_are_refused_and_change_nothing():
+    batch = make(RunnerAgent(), seat="first", count=2)
+    with pytest.raises(LabError, match="call reset"):
+        batch.step(np.array([7, 7]))
+    batch.reset(seed=0)
+    before = batch.positions()
+    for actions, message in (
+        (np.array([7, 8]), "action 8 of env 1 is illegal: legal are"),
+        (np.array([7, -1]), "action -1 of env 1 is illegal"),
+        (np.array([7, 57]), "action 57 of env 1 is illegal"),
+        (np.array([7.0, 7.0]), "whole numbers"),
+        (np.array([7]), "of shape"),
+    ):
+        with pytest.raises(LabError, match=message):
+            batch.step(actions)
+        assert batch.positions() == before
+
+
+def test_other_opponents_take_the_generic_batch():
+    class Cautious(RunnerAgent):
+        def decide(self, game, view, rng):
+            return Decision(game.legal_actions(view)[0])
+
+    env = QuoridorEnv(make_game(size=5, walls=3), Cautious(), PATHS, "random", {})
+    assert isinstance(env.vectorize(2), SyncVersus)

@@ -1,0 +1,53 @@
+"""What a plain command trains: the default composition of a game, on a small board and for a short time."""
+
+from pathlib import Path
+
+from src import schema
+from src.compose import build, checked, resolved
+from src.core.arena import evaluate
+from src.core.run import Run
+from src.envs.quoridor.agents import RunnerAgent
+from tests.test_compositions import composed
+
+
+def trained(directory: Path, *overrides: str):
+    """The environment and the agent that `python -m src.train` with these overrides ends with."""
+    cfg = checked(composed(*overrides, "device=cpu", "logger=csv"), schema.Train)
+    env, algo, curriculum = (build(cfg[name], name) for name in ("env", "algo", "curriculum"))
+    algo.check(env, curriculum)
+    with Run(directory, resolved(cfg), None) as run:
+        return env, algo.fit(env, curriculum, run)
+
+
+def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
+    small = ("env.game.size=5", "env.game.walls=2", "algo.total_steps=20480", "algo.steps_per_env=32")
+    quick = ("algo.mini_batches=4", "algo.eval_every=3", "algo.eval_episodes=20")
+    env, agent = trained(tmp_path, "env=quoridor", "algo=ppo", *small, *quick)
+    score = evaluate(env.game, agent, env.baselines["random"], 60, seed=1, opening_plies=2).total
+    assert score.wins >= 45
+    assert score.draws <= 3, "a drawn game has reached the ply limit"
+
+
+def test_tuned_tictactoe_hardly_ever_loses(tmp_path: Path):
+    env, agent = trained(tmp_path, "env=tictactoe", "algo=ppo", "algo.total_steps=40960", "algo.eval_every=10")
+    score = evaluate(env.game, agent, env.baselines["random"], 200, seed=1).total
+    assert score.losses <= 30
+    assert score.wins >= 150
+
+
+def test_tuned_values_leave_what_a_user_chooses_alone():
+    chosen = ("env=quoridor", "algo=ppo", "reward=outcome", "agent@env.opponent=runner", "net@algo.net=mlp")
+    for device in ("cpu", "cuda"):
+        cfg = composed(*chosen, f"device={device}", "algo.lr=0.25")
+        assert cfg.reward._target_ == "src.envs.versus.OutcomeReward"
+        assert isinstance(build(cfg.env.opponent, "env.opponent"), RunnerAgent)
+        assert cfg.env.opponent.explore == 0
+        assert cfg.algo.net._target_ == "src.nets.flat.MLP"
+        assert cfg.algo.lr == 0.25
+
+
+def test_tuned_quoridor_is_larger_on_a_gpu():
+    cpu, gpu = (composed("env=quoridor", "algo=ppo", f"device={device}") for device in ("cpu", "cuda"))
+    for key in ("total_steps", "num_envs"):
+        assert gpu.algo[key] > 4 * cpu.algo[key]
+    assert gpu.net_defaults.channels > cpu.net_defaults.channels
