@@ -40,6 +40,7 @@ from src.core.run import Run
 
 log = logging.getLogger(__name__)
 
+LONG_GAME = 1000  # steps; where none has ended for so long, something is wrong
 LOGGED_ROWS = 400  # of a whole run, about; more would cost more than a curve shows
 
 
@@ -168,7 +169,7 @@ class Learning:
         self.sums: dict[str, float] = {}  # over the updates since the last row of the log
         rollout = algo.num_envs * algo.steps_per_env
         self.log_every = max(1, round(algo.total_steps / rollout / LOGGED_ROWS))  # updates
-        self.stalling = False
+        self.stalling, self.steps_without_end, self.last_logged = False, 0, 0
         self.minibatches = 0  # learned from in the current update
         self.losses: dict[str, Tensor] = {}  # summed over them
         self.order_drawn_at = self.random.get_state()  # the generator before it drew the order of the current epoch
@@ -279,9 +280,12 @@ class Learning:
 
     def _warn_of_stalling(self, games: float, truncated: float) -> None:
         """Say it once when games begin to last until the step limit: the policy then has nothing to learn from."""
-        stalling = games == 0 or truncated > games / 2
+        since = (self.updates - self.last_logged) * self.algo.steps_per_env
+        self.steps_without_end = 0 if games > 0 else self.steps_without_end + since
+        self.last_logged = self.updates
+        stalling = self.steps_without_end >= LONG_GAME or truncated > games / 2
         if stalling and not self.stalling:
-            what = "no game ended" if games == 0 else f"{truncated / games:.0%} of the games reached the step limit"
+            what = f"{truncated / games:.0%} of the games reached the step limit" if games > 0 else "no game ended"
             log.warning(
                 "%s in the latest updates (step %d): the policy may be stalling; give it fewer ways to do nothing, a "
                 "lower step limit, or a reward that makes delay cost more",
@@ -361,7 +365,7 @@ class Learning:
             "updates": self.updates,
             "stage": self.curriculum.stage,
             "opponent": self.opponent,
-            "stalling": self.stalling,
+            "stalling": [self.stalling, self.steps_without_end, self.last_logged],
             "minibatches": self.minibatches,
             "losses": self.losses,
         }
@@ -375,7 +379,8 @@ class Learning:
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
             self.steps, self.updates, self.curriculum.stage = saved["steps"], saved["updates"], saved["stage"]
-            self.sums, self.stalling = dict(saved["sums"]), saved["stalling"]
+            self.sums = dict(saved["sums"])
+            self.stalling, self.steps_without_end, self.last_logged = saved["stalling"]
             self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
         self._meet_self(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
         self.groups = self._deal_groups()
