@@ -28,6 +28,7 @@ class Curve:
     """What was measured during training, and the 95% interval of each point where the number of games is known."""
 
     label: str
+    quantity: str  # what the vertical axis shows
     steps: list[float]
     rates: list[float]
     ends: list[tuple[float, float]]
@@ -55,6 +56,7 @@ def run_figure(directory: Path) -> Any:
     if curve.ends:
         axes.fill_between(curve.steps, *zip(*curve.ends, strict=True), color="C0", alpha=0.2, linewidth=0)
     _draw_scores(axes, curve.steps, scores)
+    axes.set(xlabel="step", ylabel=curve.quantity)
     _set_axes(axes, [*curve.rates, *(end for ends in curve.ends for end in ends)], scores)
     figure.legend(loc="outside lower center", fontsize="small")
     return figure
@@ -67,14 +69,14 @@ def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
         return None
     steps, rates = ([float(row[column]) for row in rows] for column in ("step", name))
     if name != "eval/win_rate":
-        return Curve(TABLE_LABEL, steps, rates, [])
+        return Curve(TABLE_LABEL, "share of lines not lost, of games won", steps, rates, [])
     earlier = (config.get("algo") or {}).get("eval_episodes") or 0  # files of earlier runs do not say how many
     games = [round(float(row.get("eval/episodes") or earlier)) for row in rows]
     pairs = zip(rates, games, strict=True) if all(games) else ()
     ends = [wilson_interval(round(rate * count), count) for rate, count in pairs]
     against = f" against {next(iter(scores))}" if _is_two_player(scores) else ""
     label = f"learner{against} during training" + (f" (n={_counted(games)} a point, 95% band)" if ends else "")
-    return Curve(label, steps, rates, ends)
+    return Curve(label, "win rate", steps, rates, ends)
 
 
 def _draw_scores(axes: Any, steps: Sequence[float], scores: Mapping[str, Any]) -> None:
@@ -108,7 +110,7 @@ def _set_axes(axes: Any, drawn: Sequence[float], scores: Mapping[str, Any]) -> N
     ends = [end for score in scores.values() for end in score["win_rate_ci95"]]
     lowest, highest = min([*drawn, *ends]), max([*drawn, *ends])
     room = max(0.02, 0.08 * (highest - lowest))
-    axes.set(xlabel="step", ylabel="win rate", ylim=(max(0, lowest) - room, min(1, highest) + room))
+    axes.set(ylim=(max(0, lowest) - room, min(1, highest) + room))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(alpha=0.3)

@@ -76,7 +76,9 @@ def test_a_table_says_what_its_share_is(tmp_path: Path):
     with Run(tmp_path, CONFIG, None) as run:
         run.log(10, {"eval/not_lost_share": 0.5})
         run.finish({}, {"scores": {"random": score(9, 10, seats=True)}})
-    assert "share of lines not lost over every play" in labels(run_figure(tmp_path))[0]
+    figure = run_figure(tmp_path)
+    assert "share of lines not lost over every play" in labels(figure)[0]
+    assert figure.axes[0].get_ylabel() != "win rate"
 
 
 def test_earlier_files_have_other_names_and_their_number_of_games_in_the_configuration(tmp_path: Path):
