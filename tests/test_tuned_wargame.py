@@ -68,7 +68,7 @@ def test_learners_train_against_every_bot_and_are_selected_by_greedy():
     assert [part.num_envs for part in env.vectorize(64).parts] == [16] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # a minute of one core
 def test_it_beats_random_soon_and_no_game_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     cut = []
     step = VecDeployment.step
@@ -79,12 +79,12 @@ def test_it_beats_random_soon_and_no_game_is_cut_off(tmp_path: Path, monkeypatch
         return result
 
     monkeypatch.setattr(VecDeployment, "step", watched)
-    budget = ("algo.total_steps=24576", "algo.eval_every=100", "algo.eval_episodes=2")
+    budget = ("algo.total_steps=65536", "algo.eval_every=100", "algo.eval_episodes=2")
     cfg = checked(composed("env=deployment", "algo=ppo", "device=cpu", *budget), schema.Train)
     env, learner, curriculum = build(cfg.env, "env"), build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
     with Run(tmp_path, resolved(cfg), None) as run:
         agent = learner.fit(env, curriculum, run)
     won = evaluate(env.game, agent, RandomAgent(), 200, seed=1).total.wins
-    assert wilson_interval(won, 200)[0] > 0.5
+    assert wilson_interval(won, 200)[0] > 0.75  # 186 were won when it was written
     assert not any(cut)
-    assert len(cut) >= 4 * 24576 // cfg.algo.num_envs
+    assert len(cut) >= 4 * 65536 // cfg.algo.num_envs
