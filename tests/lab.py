@@ -29,9 +29,14 @@ class Lab:
             **options,
         )
 
-    def run(self, module: str, *arguments: str, stdin: str = "", **options: Any) -> subprocess.CompletedProcess:
+    def run(
+        self, module: str, *arguments: str, stdin: str = "", seconds: float | None = None, **options: Any
+    ) -> subprocess.CompletedProcess:
         process = self.start(module, *arguments, **options)
-        out, err = process.communicate(stdin)
+        try:
+            out, err = process.communicate(stdin, timeout=seconds)
+        finally:
+            process.kill()  # where it is still there
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def train(self, *arguments: str, **options: Any) -> Path:
