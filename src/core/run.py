@@ -14,6 +14,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
+from src.core.config_file import CONFIG, read_config
 from src.core.console import progress_bar
 from src.core.curve import draw_counts, draw_curve
 from src.core.errors import LabError
@@ -46,7 +47,7 @@ class Run:
         try:
             self._restored = self._load_last()
             origin = provenance()
-            write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
+            write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
@@ -160,10 +161,9 @@ def checkpoint_path(directory: Path, name: str) -> Path:
 
 def is_finished(directory: Path, config: dict[str, Any]) -> bool:
     """Whether a run of this configuration came to its end there; a directory that holds another run is refused."""
-    path = directory / "config.yaml"
-    if not path.exists():
+    if not (directory / CONFIG).exists():
         return False
-    if _digest(yaml.safe_load(path.read_text())) != _digest(config):
+    if _digest(read_config(directory)) != _digest(config):
         raise LabError(
             f"{directory} holds a run of other settings: go on with a sweep by the command it was begun with"
         )
