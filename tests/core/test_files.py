@@ -11,7 +11,7 @@ SPECIAL = ["/dev/full", "/dev/null", ".", "..", "/", "a\0b", "x" * 300]
 
 
 def device_names() -> set[str]:
-    return set(os.listdir("/dev"))
+    return {path.name for path in Path("/dev").iterdir()}
 
 
 @pytest.mark.parametrize("name", SPECIAL)
