@@ -29,10 +29,7 @@ def main(cfg: DictConfig) -> float:
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_if_refused(directory):
-        if cfg.resume is None:
-            free = sweep is not None or ranks.rank() > 0 or not (directory / "config.yaml").exists()
-            require(free, f"{directory} holds a run already: resume={directory}")
-        else:  # a run brings its configuration along, but where to report is decided here and now
+        if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
         cfg = compose.checked(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.sweep or sweep

@@ -209,11 +209,30 @@ def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
     assert "leave out resume=elsewhere" in done.stderr
 
 
-def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path):
-    before = (finished_run / "config.yaml").read_bytes()
-    done = lab.run("train", *QUICK, "logger=csv", "seed=9", f"hydra.run.dir={finished_run}")
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Every file and folder there, as it is now."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+@pytest.mark.parametrize("override", ["hydra.run.dir={run}", "hydra={{run:{{dir:'{run}'}}}}"])
+def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path, override: str):
+    before = contents(finished_run)
+    assert ".hydra/overrides.yaml" in before
+    done = lab.run("train", *QUICK, "logger=csv", "seed=9", override.format(run=finished_run))
+    assert done.returncode != 0
     assert "holds a run already" in done.stderr
-    assert (finished_run / "config.yaml").read_bytes() == before
+    assert "Traceback" not in done.stderr
+    assert contents(finished_run) == before
+
+
+def test_the_notes_of_another_command_are_left_alone(lab: Lab):
+    (lab.folder / "mine/.hydra").mkdir(parents=True)
+    (lab.folder / "mine/.hydra/config.yaml").write_text("theirs: 1\n")
+    before = contents(lab.folder)
+    done = lab.run("train", "algo.epsilon=7", "hydra.run.dir=mine")
+    assert "mine/.hydra is of another command" in done.stderr
+    assert contents(lab.folder) == before
 
 
 def test_a_refused_run_leaves_the_directory_that_was_named(lab: Lab):
