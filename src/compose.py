@@ -52,6 +52,11 @@ def build(node: Any, path: str) -> Any:
     return instantiate(node)
 
 
+def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:
+    """The algorithm; one that goes on from what it has learned needs no network to start from, which may be gone."""
+    return build(OmegaConf.merge(node, {"init_from": None}) if resumes and "init_from" in node else node, "algo")
+
+
 def _check_arguments(node: Any, path: str) -> None:
     """Compare what a node gives with what its target takes, so that a mistake is told by its key, before any work."""
     if isinstance(node, ListConfig):
@@ -189,6 +194,8 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] |
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
+    begun = saved.get("learner", {}) is not None
+    require(begun, f"{path} holds no agent yet: the run was stopped before it had saved one")
     try:
         return build(_changed(config.algo, changes), "algo").load_agent(saved["learner"])
     except KeyError as error:

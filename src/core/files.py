@@ -46,3 +46,9 @@ def read_regular(path: Path, most: int) -> bytes:
         raise LabError(f"{str(path)!r} cannot be read: {reason}") from error
     require(len(data) <= most, f"{path} is larger than {most:,} bytes: it is not read")
     return data
+
+
+def require_no_links(directory: Path, names: tuple[str, ...]) -> None:
+    """Refuse files that are written on in place where they are links, which may lead anywhere."""
+    links = [name for name in names if (directory / name).is_symlink()]
+    require(not links, f"{directory} has a link in place of {', '.join(links)}: a run writes files of its own only")

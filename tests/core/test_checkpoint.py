@@ -129,3 +129,45 @@ def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         checkpoint.save(path, {"a": 2})
     assert checkpoint.load(path) == {"a": 1}
+
+
+def test_any_changed_byte_is_noticed(tmp_path, tree):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"tree": tree["weights"], "table": np.arange(5.0)})
+    before, data, rng = checkpoint.load(path), path.read_bytes(), np.random.default_rng(0)
+    refused = 0
+    for place in [*rng.integers(len(data), size=300).tolist(), *range(len(data) - 40, len(data))]:
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(changed))
+        try:
+            assert_same(checkpoint.load(path)["tree"], before["tree"])
+        except CheckpointError:
+            refused += 1
+    assert refused > 300, "only a changed name of the checksum goes unnoticed, and changes nothing"
+
+
+def test_a_checkpoint_from_before_there_were_checksums_is_read(tmp_path):
+    path = tmp_path / "a.safetensors"
+    skeleton = {"dict": [["x", {"array": "0", "kind": "numpy"}]]}
+    metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": json.dumps(skeleton)}
+    safetensors.numpy.save_file({"0": np.arange(3.0)}, path, metadata)
+    assert checkpoint.load(path)["x"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        np.array([1.0, np.inf]),
+        np.array(np.nan, np.float16),
+        torch.tensor([float("-inf"), 0.0]),
+        torch.full((2, 2), float("nan")).bfloat16(),
+        torch.full((2,), float("nan")).half(),
+    ],
+    ids=str,
+)
+def test_values_that_are_not_finite_are_refused(tmp_path, weight):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"learner": {"weights": {"conv": weight}}, "fine": [np.arange(3), torch.ones(2)]})
+    with pytest.raises(CheckpointError, match=r"learner.weights.conv holds NaN or infinite"):
+        checkpoint.load(path)
