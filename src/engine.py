@@ -1,6 +1,7 @@
 """A line protocol over standard input and output, so that other programs can play ours."""
 
 import copy
+import os
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,10 +13,13 @@ from omegaconf import DictConfig
 from src.core.agent import Agent
 from src.core.cli import launch, refuse_multirun
 from src.core.errors import LabError
-from src.core.files import write_atomic
+from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.game import TwoPlayerGame
 from src.core.record import read_game, write_game
 from src.core.seeding import generator
+
+MOST_LETTERS = 1 << 20  # of a line
+MOST_ERROR = 300  # letters of an answer to what was wrong
 
 
 class Engine:
@@ -46,7 +50,7 @@ class Engine:
                 raise LabError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
             return self.commands[name](arguments)
         except LabError as error:
-            return "error " + " ".join(str(error).split())
+            return _error(str(error))
 
     def position(self, arguments: list[str]) -> str:
         setup, names = arguments, []
@@ -71,15 +75,15 @@ class Engine:
         path = _file_of("save", arguments)
         try:
             write_atomic(path, write_game(self.game, self.start, self.actions))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise LabError(f"{path} cannot be written: {error}") from error
         return "ok"
 
     def load(self, arguments: list[str]) -> str:
         path = _file_of("load", arguments)
         try:
-            start, actions = read_game(self.game, path.read_text())
-        except (OSError, UnicodeDecodeError) as error:
+            start, actions = read_game(self.game, read_regular(path, MOST_DATA).decode())
+        except UnicodeDecodeError as error:
             raise LabError(f"{path} cannot be read: {error}") from error
         state = start
         for action in actions:
@@ -100,7 +104,11 @@ class Engine:
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
-        return f"nodes {self.game.perft(self.state, _number('perft', arguments))}"
+        depth = _number("perft", arguments)
+        try:
+            return f"nodes {self.game.perft(self.state, depth)}"
+        except RecursionError:
+            raise LabError(f"perft {depth} is too deep here: choose a smaller number") from None
 
     def eval(self, arguments: list[str]) -> str:
         _expect_none("eval", arguments)
@@ -136,11 +144,42 @@ class Engine:
 
 
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
-    for line in lines:
+    """Answer line by line until `quit` or the end of either side. Ctrl-C stops a command that is being answered."""
+    while line := lines.readline(MOST_LETTERS):
         if line.split() == ["quit"]:
             return
-        if line.strip():
-            print(engine.answer(line), file=out, flush=True)
+        answer = None
+        if len(line) == MOST_LETTERS:
+            _skip_rest(line, lines)
+            answer = _error(f"a line has less than {MOST_LETTERS} letters")
+        elif line.strip():
+            try:
+                answer = engine.answer(line)
+            except KeyboardInterrupt:
+                answer = _error("stopped")
+        try:
+            if answer is not None:
+                print(answer, file=out, flush=True)
+        except OSError:  # nobody listens any more
+            _discard_output(out)
+            return
+
+
+def _skip_rest(line: str, lines: TextIO) -> None:
+    while line and not line.endswith("\n"):
+        line = lines.readline(MOST_LETTERS)
+
+
+def _discard_output(out: TextIO) -> None:
+    """What is still buffered would raise again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def _error(message: str) -> str:
+    """One line, whatever was on the line that it is about."""
+    words = " ".join(message.split())
+    shown = "".join(letter if letter.isprintable() else "?" for letter in words[:MOST_ERROR])
+    return f"error {shown}{'...' if len(words) > MOST_ERROR else ''}"
 
 
 def _expect_none(command: str, arguments: list[str]) -> None:
@@ -172,8 +211,9 @@ def main(cfg: DictConfig) -> None:
             f"which env={cfg.composition.env} is not"
         )
     agent = compose.build_agent("agent", cfg, game)
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="replace")  # bytes that are no text get an error line like any unknown command
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure"):  # bytes that are no text get an error line like any unknown command
+            stream.reconfigure(encoding="utf-8", errors="replace")
     serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
 
 

@@ -18,15 +18,13 @@ class Lab:
     def start(self, module: str, *arguments: str, **options: Any) -> subprocess.Popen:
         environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | options.pop("environment", {})
         environment.pop("PYTEST_CURRENT_TEST", None)  # a user has none, and NiceGUI behaves differently where it is set
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [sys.executable, "-m", f"src.{module}", *arguments],
             cwd=self.folder,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
-            **options,
+            **(pipes | options),
         )
 
     def run(
