@@ -14,8 +14,9 @@ from src.core.agent import Agent
 from src.core.cli import launch, refuse_multirun
 from src.core.errors import LabError
 from src.core.files import MOST_DATA, read_regular, write_atomic
-from src.core.game import TwoPlayerGame
+from src.core.game import Game, TwoPlayerGame
 from src.core.record import read_game, write_game
+from src.core.replay import ReplayedGame
 from src.core.seeding import generator
 
 MOST_LETTERS = 1 << 20  # of a line
@@ -25,9 +26,10 @@ MOST_ERROR = 300  # letters of an answer to what was wrong
 class Engine:
     """One position and one agent. A command answers with text or raises `LabError` and has then changed nothing."""
 
-    def __init__(self, game: TwoPlayerGame, agent: Agent, seed: int) -> None:
-        self.game, self.agent, self.rng = game, agent, generator(seed, "engine")
-        self.start: Any = game.initial(self.rng)
+    def __init__(self, game: Game, agent: Agent, seed: int) -> None:
+        self.played, self.agent, self.rng = game, agent, generator(seed, "engine")  # what the agent knows
+        self.game = game if isinstance(game, TwoPlayerGame) else ReplayedGame(game)  # what the lines are about
+        self.start: Any = self.game.initial(self.rng)
         self.actions: list[int] = []  # from the start to the position
         self.state: Any = self.start
         self.commands = {
@@ -98,7 +100,7 @@ class Engine:
     def go(self, arguments: list[str]) -> str:
         _expect_none("go", arguments)
         self._refuse_finished()
-        action = self.agent.decide(self.game, self.game.view(self.state), self.rng).action
+        action = self.agent.decide(self.played, self.game.view(self.state), self.rng).action
         if action is None:
             raise LabError("the agent has no move to offer here")
         return f"bestmove {self.game.move_name(self.state, action)}"
@@ -114,18 +116,18 @@ class Engine:
         _expect_none("eval", arguments)
         self._refuse_finished()
         rng = copy.deepcopy(self.rng)  # asking what the agent thinks must not change what it plays
-        why = self.agent.decide(self.game, self.game.view(self.state), rng).why
+        why = self.agent.decide(self.played, self.game.view(self.state), rng).why
         why = {name: value for name, value in why.items() if np.ndim(value) == 0}  # an array does not fit on the line
         if not why:
             raise LabError("this agent has nothing to say about a position")
-        return " ".join(["eval", *(f"{name}={value}" for name, value in why.items())])
+        return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in why.items())])
 
     def analyse(self, arguments: list[str]) -> str:
         """The best moves, one a line: rank, score, then the move and the play that follows."""
         count = _number("analyse", arguments)
         self._refuse_finished()
         lines = []
-        for rank, line in enumerate(self.agent.analyse(self.game, self.game.view(self.state), count), start=1):
+        for rank, line in enumerate(self.agent.analyse(self.played, self.game.view(self.state), count), start=1):
             lines.append(" ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)]))
         return "\n".join([*lines, "ok"])
 
@@ -205,11 +207,6 @@ def main(cfg: DictConfig) -> None:
 
     cfg = compose.checked(cfg, schema.Engine)
     game = compose.build(cfg.env, "env").game
-    if not isinstance(game, TwoPlayerGame):
-        raise LabError(
-            f"the line protocol is for two-player games whose positions are values and whose moves have names, "
-            f"which env={cfg.composition.env} is not"
-        )
     agent = compose.build_agent("agent", cfg, game)
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # bytes that are no text get an error line like any unknown command

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from src.algos.minimax import MinimaxAgent
+from src.compose import build
 from src.core.agent import RandomAgent
 from src.engine import MOST_LETTERS, Engine, serve
-from src.envs.quoridor.rules import Quoridor
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab
+from tests.test_compositions import composed
 
 
 @pytest.fixture
@@ -257,6 +258,7 @@ def test_a_line_that_never_ends_is_skipped(engine: Engine):
 COMMANDS = ["position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show", "startpos", "moves"]
 WORDS = [*COMMANDS, "0", "4", "8", "9", "-1", "10", "200", "-", "1e9", "0x10", "NaN", "+1", "None", "${x}", "~", "."]
 WORDS += ["e1", "e9", "e2", "e8", "e3h", "e5v", "e1,e9", "e2h,e2v", "a1", "i9", "j9", "X........", "XO.XO...X"]
+WORDS += ["seed", "7", "reveal:0,0", "flag:3,4", "reveal:99,0", "deploy:R1:10,13", "go:1,1", "shoot:K1", "wait", "pass"]
 ODD = [
     "",
     "\0",
@@ -288,13 +290,13 @@ def hostile_line(rng: random.Random) -> str:
     return " ".join(words)
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "quoridor"])
+@pytest.mark.parametrize("name", ["tictactoe", "quoridor", "minesweeper_8x8", "deployment"])
 def test_whatever_is_said_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch, name: str):
     """Thousands of lines that a seeded generator makes up: none ends the engine, and an error changes nothing."""
     monkeypatch.chdir(tmp_path)
-    game = TicTacToe(symmetric=True) if name == "tictactoe" else Quoridor(9, 10, 200, distance_maps=False)
+    game = build(composed(f"env={name}").env, "env").game
     engine, rng, errors = Engine(game, RandomAgent(), seed=0), random.Random(name), 0
-    lines = [line for line in (hostile_line(rng) for _ in range(4000)) if line.strip() and "quit" not in line.split()]
+    lines = [line for line in (hostile_line(rng) for _ in range(3000)) if line.strip() and "quit" not in line.split()]
     for line in lines:
         if line.split()[0] == "save" and "/" in line:
             continue  # it stays in its folder
@@ -308,6 +310,47 @@ def test_whatever_is_said_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch,
             assert answer.isprintable()
             assert len(answer) < 400
             assert engine.state == before
-    assert 1000 < errors < len(lines)
+    assert 800 < errors < len(lines)
     assert engine.answer("position startpos") == "ok"
     assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".") and "partial" in path.name} == set()
+
+
+@pytest.mark.parametrize(("env", "agent"), [("minesweeper_8x8", "exact"), ("deployment", "greedy")])
+def test_games_with_chance_are_played_from_a_seed(tmp_path, monkeypatch: pytest.MonkeyPatch, env: str, agent: str):
+    monkeypatch.chdir(tmp_path)
+    cfg = composed(f"env={env}", f"agent={agent}", config="engine")
+    game = build(cfg.env, "env").game
+    engine = Engine(game, build(cfg.agent, "agent"), seed=0)
+    assert engine.answer("position seed 3") == "ok"
+    moves: list[str] = []
+    while (legal := engine.answer("legal").split()[1:]) and len(moves) < 25:
+        word, move = engine.answer("go").split()
+        assert word == "bestmove"
+        assert move in legal
+        assert len(set(legal)) == len(legal)
+        moves.append(move)
+        assert engine.answer(f"position seed 3 moves {' '.join(moves)}") == "ok"
+    shown = engine.answer("show")
+    assert engine.answer("write") == f"position seed 3 {' '.join(moves)}"
+    assert engine.answer("save game.txt") == "ok"
+    assert engine.answer("position startpos") == "ok"
+    other = engine.answer("write")
+    assert engine.answer("position seed 3 moves nowhere").startswith("error nowhere is not a legal move here")
+    assert engine.answer("perft 1").startswith("error ")
+    assert engine.answer("write") == other, "an error changes nothing"
+    assert engine.answer("load game.txt") == "ok"
+    assert engine.answer("show") == shown
+    assert engine.answer("position startpos") == "ok"
+    assert engine.answer("write") != other, "each game is another"
+
+
+def test_a_conversation_about_minesweeper(lab: Lab):
+    lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyse 1\n"
+    done = lab.run("engine", "env=minesweeper_8x8", "agent=exact", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    assert answers[0] == "ok"
+    assert answers[1].startswith("bestmove reveal:")
+    assert answers[2:4] == ["ok", "position seed 7 flag:0,0 flag:0,0 reveal:0,0"]
+    assert answers[4].startswith("eval guess=")
+    assert answers[5].startswith("error this agent does not weigh its moves")

@@ -116,6 +116,11 @@ class Minesweeper(Game[Position]):
             state.paid[name] += float(state.result[0][name])
         return state
 
+    def move_name(self, state: Position, action: int) -> str:
+        """`reveal:ROW,COLUMN` or `flag:ROW,COLUMN`, which also takes a flag away; both count from 0."""
+        kind, cell = divmod(action, self.cells)
+        return f"{'flag' if kind else 'reveal'}:{cell // self.cols},{cell % self.cols}"
+
     def sensible_mask(self, view: View) -> np.ndarray:
         """Reveals: a player that always does the same in the same position would toggle a flag for ever."""
         mask = np.zeros(self.num_actions, np.bool_)
