@@ -41,7 +41,7 @@ def load(path: Path) -> dict[str, Any]:
         with safetensors.safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, OSError, TypeError, ValueError) as error:  # also a kind numpy lacks
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or start anew") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this laboratory")
@@ -65,7 +65,7 @@ def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarra
         if metadata.get(CHECKSUM, "") not in ("", _checksum(text, arrays)):
             raise CheckpointError(f"{path} is damaged: its contents do not match its checksum; use another or a copy")
         tree = _attach_arrays(json.loads(text), arrays)
-    except (KeyError, ValueError, TypeError, RecursionError) as error:
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:  # a RecursionError is a RuntimeError
         raise CheckpointError(f"{path} is damaged: its contents do not fit together ({error!r})") from error
     if not isinstance(tree, dict):
         raise CheckpointError(f"{path} is damaged: it holds no tree of names")

@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 import safetensors.numpy
+import safetensors.torch
 import torch
 
 from src.core import checkpoint
@@ -107,6 +108,18 @@ def test_a_newer_version_is_refused(tmp_path):
 def test_contents_that_do_not_fit_together_are_refused(tmp_path, metadata):
     path = tmp_path / "a.safetensors"
     safetensors.numpy.save_file({}, path, {"format": checkpoint.FORMAT} | metadata)
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoint.load(path)
+
+
+def test_kinds_of_numbers_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "a.safetensors"
+    skeleton = json.dumps({"dict": [["x", {"array": "0", "kind": "bfloat16"}]]})
+    metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": skeleton}
+    safetensors.numpy.save_file({"0": np.array(3, np.int8)}, path, metadata)
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoint.load(path)
+    safetensors.torch.save_file({"0": torch.ones(2).bfloat16()}, path, metadata)
     with pytest.raises(CheckpointError, match="damaged"):
         checkpoint.load(path)
 
