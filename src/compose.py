@@ -4,13 +4,14 @@ import inspect
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
-import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from hydra.utils import get_object, instantiate
@@ -20,15 +21,18 @@ from omegaconf.errors import OmegaConfBaseException
 import src.resolvers  # noqa: F401 (registers them)
 from src.core import checkpoint
 from src.core.agent import Agent, require_traits
+from src.core.config_file import CONFIG, read_config
 from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.run import checkpoint_path
+from src.core.targets import Targets
 
 CONF = Path(__file__).parent.parent / "conf"
 UNNAMED = (  # keys that are named elsewhere, or change nothing in the results
     *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
     *("checkpoint_seconds", "optimized_metric"),
 )
+MOST_NESTED = 4  # runs that an agent is made of, one in the other
 
 
 def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
@@ -51,6 +55,11 @@ def build(node: Any, path: str) -> Any:
     """The object a node describes; `path` is the key it stands under."""
     _check_arguments(node, path)
     return instantiate(node)
+
+
+def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:
+    """The algorithm; one that goes on from what it has learned needs no network to start from, which may be gone."""
+    return build(OmegaConf.merge(node, {"init_from": None}) if resumes and "init_from" in node else node, "algo")
 
 
 def _check_arguments(node: Any, path: str) -> None:
@@ -163,30 +172,42 @@ def discard_if_refused(directory: Path) -> Iterator[None]:
 
 
 def load_config(directory: Path) -> DictConfig:
-    """The configuration of an earlier run. It may come from a stranger, so it can only name classes of ours."""
-    path = directory / "config.yaml"
-    require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    try:
-        text = path.read_text()
-        config = yaml.safe_load(text)
-        values, targets = list(_strings(config)), list(_targets(config))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise LabError(f"{path} is not readable as YAML: {error}") from error
-    require(isinstance(config, dict), f"{path} is not the configuration of a run")
-    for value in values:
+    """The configuration of an earlier run. It may come from a stranger, so it builds what conf/ can compose only."""
+    path, config = directory / CONFIG, read_config(directory)
+    for value in _strings(config):
         require("${" not in value, f"{path} holds an interpolation, {value}, which a saved configuration never does")
-    for target in targets:
-        require(_is_ours(target), f"{path} wants to build {target}, which is not a class of the laboratory: refused")
+    _allowed_targets().check(config, str(path))
     return DictConfig(config)
+
+
+@cache
+def _allowed_targets() -> Targets:
+    return Targets(CONF)
+
+
+_loading: ContextVar[tuple[Path, ...]] = ContextVar("_loading", default=())  # runs whose agents are being built
 
 
 def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = None) -> Agent:
     """The agent of a finished run; `changes` are values of its algo that are to be other than they were."""
-    directory = Path(run)
+    directory, outer = Path(run), _loading.get()
+    place = directory.resolve()
+    require(place not in outer, f"{directory} holds an agent that is made of itself: it cannot be loaded")
+    require(len(outer) < MOST_NESTED, f"{directory} is the {MOST_NESTED + 1}th run that an agent is made of: refused")
+    token = _loading.set((*outer, place))
+    try:
+        return _load_agent(directory, checkpoint_name, changes)
+    finally:
+        _loading.reset(token)
+
+
+def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] | None) -> Agent:
     config = load_config(directory)
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
+    begun = saved.get("learner", {}) is not None
+    require(begun, f"{path} holds no agent yet: the run was stopped before it had saved one")
     try:
         return build(_changed(config.algo, changes), "algo").load_agent(saved["learner"])
     except KeyError as error:
@@ -201,31 +222,6 @@ def _changed(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
         raise LabError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
     assert isinstance(merged, DictConfig)
     return merged
-
-
-def _is_ours(target: str) -> bool:
-    """Classes of ours and constructors written for them; src.core.files.os.remove starts alike but is none."""
-    if not target.startswith("src."):
-        return False
-    try:
-        found = get_object(target)
-    except (ImportError, ValueError):
-        return False
-    if found is load_agent:
-        return True
-    owner = getattr(found, "__self__", found)
-    own = owner is found or found.__name__ in vars(owner)  # a method that a foreign base brought along is not ours
-    return isinstance(owner, type) and owner.__module__.startswith("src.") and own
-
-
-def _targets(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if "_target_" in node:
-            yield str(node["_target_"])
-        node = list(node.values())
-    if isinstance(node, list):
-        for child in node:
-            yield from _targets(child)
 
 
 def _strings(node: Any) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A line protocol over standard input and output, so that other programs can play ours."""
 
 import copy
+import os
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,18 +13,23 @@ from omegaconf import DictConfig
 from src.core.agent import Agent
 from src.core.cli import launch, refuse_multirun
 from src.core.errors import LabError
-from src.core.files import write_atomic
-from src.core.game import TwoPlayerGame
+from src.core.files import MOST_DATA, read_regular, write_atomic
+from src.core.game import Game, TwoPlayerGame
 from src.core.record import read_game, write_game
+from src.core.replay import ReplayedGame
 from src.core.seeding import generator
+
+MOST_LETTERS = 1 << 20  # of a line
+MOST_ERROR = 300  # letters of an answer to what was wrong
 
 
 class Engine:
     """One position and one agent. A command answers with text or raises `LabError` and has then changed nothing."""
 
-    def __init__(self, game: TwoPlayerGame, agent: Agent, seed: int) -> None:
-        self.game, self.agent, self.rng = game, agent, generator(seed, "engine")
-        self.start: Any = game.initial(self.rng)
+    def __init__(self, game: Game, agent: Agent, seed: int) -> None:
+        self.played, self.agent, self.rng = game, agent, generator(seed, "engine")  # what the agent knows
+        self.game = game if isinstance(game, TwoPlayerGame) else ReplayedGame(game)  # what the lines are about
+        self.start: Any = self.game.initial(self.rng)
         self.actions: list[int] = []  # from the start to the position
         self.state: Any = self.start
         self.commands = {
@@ -46,7 +52,7 @@ class Engine:
                 raise LabError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
             return self.commands[name](arguments)
         except LabError as error:
-            return "error " + " ".join(str(error).split())
+            return _error(str(error))
 
     def position(self, arguments: list[str]) -> str:
         setup, names = arguments, []
@@ -71,15 +77,15 @@ class Engine:
         path = _file_of("save", arguments)
         try:
             write_atomic(path, write_game(self.game, self.start, self.actions))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise LabError(f"{path} cannot be written: {error}") from error
         return "ok"
 
     def load(self, arguments: list[str]) -> str:
         path = _file_of("load", arguments)
         try:
-            start, actions = read_game(self.game, path.read_text())
-        except (OSError, UnicodeDecodeError) as error:
+            start, actions = read_game(self.game, read_regular(path, MOST_DATA).decode())
+        except UnicodeDecodeError as error:
             raise LabError(f"{path} cannot be read: {error}") from error
         state = start
         for action in actions:
@@ -94,30 +100,34 @@ class Engine:
     def go(self, arguments: list[str]) -> str:
         _expect_none("go", arguments)
         self._refuse_finished()
-        action = self.agent.decide(self.game, self.game.view(self.state), self.rng).action
+        action = self.agent.decide(self.played, self.game.view(self.state), self.rng).action
         if action is None:
             raise LabError("the agent has no move to offer here")
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
-        return f"nodes {self.game.perft(self.state, _number('perft', arguments))}"
+        depth = _number("perft", arguments)
+        try:
+            return f"nodes {self.game.perft(self.state, depth)}"
+        except RecursionError:
+            raise LabError(f"perft {depth} is too deep here: choose a smaller number") from None
 
     def eval(self, arguments: list[str]) -> str:
         _expect_none("eval", arguments)
         self._refuse_finished()
         rng = copy.deepcopy(self.rng)  # asking what the agent thinks must not change what it plays
-        why = self.agent.decide(self.game, self.game.view(self.state), rng).why
+        why = self.agent.decide(self.played, self.game.view(self.state), rng).why
         why = {name: value for name, value in why.items() if np.ndim(value) == 0}  # an array does not fit on the line
         if not why:
             raise LabError("this agent has nothing to say about a position")
-        return " ".join(["eval", *(f"{name}={value}" for name, value in why.items())])
+        return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in why.items())])
 
     def analyse(self, arguments: list[str]) -> str:
         """The best moves, one a line: rank, score, then the move and the play that follows."""
         count = _number("analyse", arguments)
         self._refuse_finished()
         lines = []
-        for rank, line in enumerate(self.agent.analyse(self.game, self.game.view(self.state), count), start=1):
+        for rank, line in enumerate(self.agent.analyse(self.played, self.game.view(self.state), count), start=1):
             lines.append(" ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)]))
         return "\n".join([*lines, "ok"])
 
@@ -136,11 +146,42 @@ class Engine:
 
 
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
-    for line in lines:
+    """Answer line by line until `quit` or the end of either side. Ctrl-C stops a command that is being answered."""
+    while line := lines.readline(MOST_LETTERS):
         if line.split() == ["quit"]:
             return
-        if line.strip():
-            print(engine.answer(line), file=out, flush=True)
+        answer = None
+        if len(line) == MOST_LETTERS:
+            _skip_rest(line, lines)
+            answer = _error(f"a line has less than {MOST_LETTERS} letters")
+        elif line.strip():
+            try:
+                answer = engine.answer(line)
+            except KeyboardInterrupt:
+                answer = _error("stopped")
+        try:
+            if answer is not None:
+                print(answer, file=out, flush=True)
+        except OSError:  # nobody listens any more
+            _discard_output(out)
+            return
+
+
+def _skip_rest(line: str, lines: TextIO) -> None:
+    while line and not line.endswith("\n"):
+        line = lines.readline(MOST_LETTERS)
+
+
+def _discard_output(out: TextIO) -> None:
+    """What is still buffered would raise again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def _error(message: str) -> str:
+    """One line, whatever was on the line that it is about."""
+    words = " ".join(message.split())
+    shown = "".join(letter if letter.isprintable() else "?" for letter in words[:MOST_ERROR])
+    return f"error {shown}{'...' if len(words) > MOST_ERROR else ''}"
 
 
 def _expect_none(command: str, arguments: list[str]) -> None:
@@ -166,14 +207,10 @@ def main(cfg: DictConfig) -> None:
 
     cfg = compose.checked(cfg, schema.Engine)
     game = compose.build(cfg.env, "env").game
-    if not isinstance(game, TwoPlayerGame):
-        raise LabError(
-            f"the line protocol is for two-player games whose positions are values and whose moves have names, "
-            f"which env={cfg.composition.env} is not"
-        )
     agent = compose.build_agent("agent", cfg, game)
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="replace")  # bytes that are no text get an error line like any unknown command
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure"):  # bytes that are no text get an error line like any unknown command
+            stream.reconfigure(encoding="utf-8", errors="replace")
     serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
 
 

@@ -17,10 +17,12 @@ def main(cfg: DictConfig) -> None:
     from src.core import arena, report
     from src.core.agent import SelfPlay
     from src.core.console import progress_bar
-    from src.core.files import write_atomic
+    from src.core.files import require_replaceable, write_atomic
 
     overrides = HydraConfig.get().overrides.task
     cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))
+    if cfg.json is not None:
+        require_replaceable(Path(cfg.json))  # now, not after the games
     game = compose.build(cfg.env, "env").game
     agent, opponent = compose.build_agent("agent", cfg, game), None
     if game.players == 2:

@@ -19,6 +19,7 @@ from omegaconf import DictConfig
 import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks, sweep
 from src.core.cli import SWEEP_DIRECTORY, launch, mistake, quoted
+from src.core.config_file import CONFIG
 from src.core.errors import require
 from src.core.files import write_atomic
 
@@ -26,7 +27,20 @@ log = logging.getLogger(__name__)
 
 
 class SweepTable(Callback):
-    """What Hydra calls when a sweep begins, and around each of its jobs."""
+    """What Hydra calls when a run or a sweep begins, and around each of its jobs."""
+
+    def on_run_start(self, config: DictConfig, **_: Any) -> None:
+        """Refuse a directory that holds a run before Hydra writes its notes over those of that run.
+
+        Hydra only warns of an exception here, but lets `SystemExit` pass.
+        """
+        if config.get("resume") is not None or ranks.rank() > 0:
+            return
+        directory, notes = Path(os.path.relpath(config.hydra.run.dir)), config.hydra.output_subdir
+        if (directory / CONFIG).exists():
+            sys.exit(f"error: {directory} holds a run already: resume={directory}, or name another directory")
+        if notes is not None and (directory / notes).exists():
+            sys.exit(f"error: {directory}/{notes} is of another command: delete it, or name another directory")
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Hydra says nothing when a sweep ends in an error, so the table waits for the end of the process."""

@@ -13,6 +13,7 @@ import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks
 from src.core.cli import SWEEP_DIRECTORY, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require
+from src.core.files import require_no_links
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +26,12 @@ def main(cfg: DictConfig) -> float:
     from src import compose, schema
     from src.core import report
     from src.core.follower import Follower
-    from src.core.run import Run, is_finished
+    from src.core.run import Run, has_learner, is_finished
     from src.core.sweep import recorded
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_if_refused(directory):
-        if cfg.resume is None:
-            free = sweep is not None or ranks.rank() > 0 or not (directory / "config.yaml").exists()
-            require(free, f"{directory} holds a run already: resume={directory}")
-        else:  # a run brings its configuration along, but where to report is decided here and now
+        if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
         cfg = compose.checked(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.sweep or sweep
@@ -45,7 +43,8 @@ def main(cfg: DictConfig) -> float:
         env = compose.build(cfg.env, "env")
         compose.require_algorithm_fits(cfg, env.game)
         report.require_measured(cfg.optimized_metric, env)
-        algo, curriculum = compose.build(cfg.algo, "algo"), compose.build(cfg.curriculum, "curriculum")
+        algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
+        curriculum = compose.build(cfg.curriculum, "curriculum")
         together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
         require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
         algo.check(env, curriculum)
@@ -90,6 +89,7 @@ def continue_run(arguments: list[str]) -> list[str]:
     require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory} is not a run directory: it has no config.yaml")
+    require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
     name = quoted(directory)
     return [*loggers, f"resume={name}", f"hydra.run.dir={name}", "hydra.output_subdir=null"]
 

@@ -18,20 +18,23 @@ class Lab:
     def start(self, module: str, *arguments: str, **options: Any) -> subprocess.Popen:
         environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | options.pop("environment", {})
         environment.pop("PYTEST_CURRENT_TEST", None)  # a user has none, and NiceGUI behaves differently where it is set
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [sys.executable, "-m", f"src.{module}", *arguments],
             cwd=self.folder,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
-            **options,
+            **(pipes | options),
         )
 
-    def run(self, module: str, *arguments: str, stdin: str = "", **options: Any) -> subprocess.CompletedProcess:
+    def run(
+        self, module: str, *arguments: str, stdin: str = "", seconds: float | None = None, **options: Any
+    ) -> subprocess.CompletedProcess:
         process = self.start(module, *arguments, **options)
-        out, err = process.communicate(stdin)
+        try:
+            out, err = process.communicate(stdin, timeout=seconds)
+        finally:
+            process.kill()  # where it is still there
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def train(self, *arguments: str, **options: Any) -> Path:

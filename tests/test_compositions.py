@@ -12,7 +12,7 @@ from src.compose import CONF, build, build_agent, checked, require_algorithm_fit
 from src.core.agent import Agent
 from src.core.errors import LabError
 from src.core.game import Trait
-from src.core.run import Run
+from src.core.run import Run, has_learner
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.nets.units import Units
@@ -99,6 +99,7 @@ def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
     with Run(tmp_path, resolved(cfg), None) as run:
         agent = learner.fit(environment, curriculum, run)
     agent.check(environment.game)
+    assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
 
 
 def test_a_pair_is_refused_before_anything_is_written(lab: Lab):

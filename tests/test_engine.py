@@ -1,13 +1,19 @@
 import io
+import random
+import signal
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from src.algos.minimax import MinimaxAgent
+from src.compose import build
 from src.core.agent import RandomAgent
-from src.engine import Engine, serve
+from src.engine import MOST_LETTERS, Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab
+from tests.test_compositions import composed
 
 
 @pytest.fixture
@@ -183,3 +189,168 @@ def test_a_conversation_about_quoridor(lab: Lab):
     assert answers[7:9] == ["ok", "position f2 e8 9 9 3 e2h"]
     assert answers[9] == "error e2v overlaps or crosses another wall"
     assert answers[10] == "error e3 is not legal in e1 e9 10 10 0 -"
+
+
+@pytest.mark.parametrize(
+    "line", ["load a\0b", "save a\0b", "save .", "save ..", "save /", "load /dev/zero", "load .", "save /dev/full"]
+)
+def test_files_that_cannot_be_get_an_error_line(engine: Engine, line: str):
+    assert engine.answer(line).startswith("error ")
+    assert engine.answer("legal") == "legal 0 1 2 3 4 5 6 7 8"
+
+
+def test_a_conversation_in_the_c_locale(lab: Lab):
+    done = lab.run(
+        "engine",
+        stdin="Ünïcode ☃\nload Ünïcode.txt\nsave ☃\nlegal\n",
+        environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""},
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    unknown, *refused, legal = done.stdout.splitlines()
+    assert unknown.startswith("error Ünïcode is not a command")
+    assert all(answer.startswith("error ") for answer in refused)
+    assert legal == "legal 0 1 2 3 4 5 6 7 8"
+
+
+@pytest.mark.parametrize("close", ["pipe", "full"])
+def test_a_closed_output_ends_it_quietly(lab: Lab, close: str):
+    with Path("/dev/full").open("w") as full:
+        process = lab.start("engine", **({"stdout": full} if close == "full" else {}))
+    assert process.stdin is not None
+    if process.stdout is not None:
+        process.stdin.write("legal\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "legal 0 1 2 3 4 5 6 7 8\n"
+        process.stdout.close()
+    try:
+        process.stdin.write("show\n" * 5000)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait() == 0
+
+
+def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
+    process = lab.start("engine", "env=quoridor", "agent=random")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("perft 1\nperft 20\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "nodes 131\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate("perft 0\n", timeout=60)
+    assert (out, err, process.returncode) == ("error stopped\nnodes 1\n", "", 0)
+
+
+def test_a_line_that_never_ends_is_skipped(engine: Engine):
+    out = io.StringIO()
+    serve(engine, io.StringIO("x" * (3 * MOST_LETTERS) + "\nlegal\n" + "y" * MOST_LETTERS), out)
+    first, second, third = out.getvalue().splitlines()
+    assert first == third == f"error a line has less than {MOST_LETTERS} letters"
+    assert second == "legal 0 1 2 3 4 5 6 7 8"
+
+
+COMMANDS = ["position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show", "startpos", "moves"]
+WORDS = [*COMMANDS, "0", "4", "8", "9", "-1", "10", "200", "-", "1e9", "0x10", "NaN", "+1", "None", "${x}", "~", "."]
+WORDS += ["e1", "e9", "e2", "e8", "e3h", "e5v", "e1,e9", "e2h,e2v", "a1", "i9", "j9", "X........", "XO.XO...X"]
+WORDS += ["seed", "7", "reveal:0,0", "flag:3,4", "reveal:99,0", "deploy:R1:10,13", "go:1,1", "shoot:K1", "wait", "pass"]
+ODD = [
+    "",
+    "\0",
+    "\x1b[2J",
+    "\x7f",
+    "\u2028",
+    "\u202e",
+    "\ud800",
+    "é",
+    "²",
+    "\U0001f600",
+    "9" * 5000,
+    "x" * 9000,
+    "\t",
+    "\r",
+]
+
+
+def hostile_line(rng: random.Random) -> str:
+    words = [rng.choice(WORDS) for _ in range(rng.randrange(1, 9))]
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        words.insert(rng.randrange(len(words) + 1), rng.choice(ODD))
+    if rng.random() < 0.1:
+        words[rng.randrange(len(words))] = str(rng.randrange(-(10**30), 10**30))
+    if rng.random() < 0.1:
+        words = ["".join(chr(rng.randrange(0x3000)) for _ in range(rng.randrange(1, 40)))]
+    if rng.random() < 0.02:
+        words = ["position", "startpos", "moves"] + ["e2", "e8", "e1", "e9"] * 500
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "quoridor", "minesweeper_8x8", "deployment"])
+def test_whatever_is_said_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch, name: str):
+    """Thousands of lines that a seeded generator makes up: none ends the engine, and an error changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    game = build(composed(f"env={name}").env, "env").game
+    engine, rng, errors = Engine(game, RandomAgent(), seed=0), random.Random(name), 0
+    lines = [line for line in (hostile_line(rng) for _ in range(3000)) if line.strip() and "quit" not in line.split()]
+    for line in lines:
+        if line.split()[0] == "save" and "/" in line:
+            continue  # it stays in its folder
+        if line.split()[0] == "perft" and line.split()[1:] not in (["0"], ["4"]):
+            continue  # a count that is legal may take hours
+        before = engine.state
+        answer = engine.answer(line)
+        if answer.startswith("error "):
+            errors += 1
+            assert "\n" not in answer
+            assert answer.isprintable()
+            assert len(answer) < 400
+            assert engine.state == before
+    assert 800 < errors < len(lines)
+    assert engine.answer("position startpos") == "ok"
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".") and "partial" in path.name} == set()
+
+
+@pytest.mark.parametrize(("env", "agent"), [("minesweeper_8x8", "exact"), ("deployment", "greedy")])
+def test_games_with_chance_are_played_from_a_seed(tmp_path, monkeypatch: pytest.MonkeyPatch, env: str, agent: str):
+    monkeypatch.chdir(tmp_path)
+    cfg = composed(f"env={env}", f"agent={agent}", config="engine")
+    game = build(cfg.env, "env").game
+    engine = Engine(game, build(cfg.agent, "agent"), seed=0)
+    assert engine.answer("position seed 3") == "ok"
+    moves: list[str] = []
+    while (legal := engine.answer("legal").split()[1:]) and len(moves) < 25:
+        word, move = engine.answer("go").split()
+        assert word == "bestmove"
+        assert move in legal
+        assert len(set(legal)) == len(legal)
+        moves.append(move)
+        assert engine.answer(f"position seed 3 moves {' '.join(moves)}") == "ok"
+    shown = engine.answer("show")
+    assert engine.answer("write") == f"position seed 3 {' '.join(moves)}"
+    assert engine.answer("save game.txt") == "ok"
+    assert engine.answer("position startpos") == "ok"
+    other = engine.answer("write")
+    assert engine.answer("position seed 3 moves nowhere").startswith("error nowhere is not a legal move here")
+    assert engine.answer("perft 1").startswith("error ")
+    assert engine.answer("write") == other, "an error changes nothing"
+    assert engine.answer("load game.txt") == "ok"
+    assert engine.answer("show") == shown
+    assert engine.answer("position startpos") == "ok"
+    assert engine.answer("write") != other, "each game is another"
+
+
+def test_a_conversation_about_minesweeper(lab: Lab):
+    lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyse 1\n"
+    done = lab.run("engine", "env=minesweeper_8x8", "agent=exact", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    assert answers[0] == "ok"
+    assert answers[1].startswith("bestmove reveal:")
+    assert answers[2:4] == ["ok", "position seed 7 flag:0,0 flag:0,0 reveal:0,0"]
+    assert answers[4].startswith("eval guess=")
+    assert answers[5].startswith("error this agent does not weigh its moves")

@@ -1,5 +1,9 @@
+import shutil
+from pathlib import Path
+
 import pytest
 
+from src.core import checkpoint
 from tests.lab import ROOT, Lab, read_json
 
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
@@ -81,3 +85,28 @@ def test_players_that_always_decide_alike_meet_after_random_openings(lab: Lab):
     assert done.returncode == 0, done.stderr
     result = read_json(lab.folder / "out.json")
     assert result["wins"] == result["losses"], "each opening was played from both seats"
+
+
+@pytest.mark.parametrize("fill", [float("nan"), float("inf")])
+def test_a_network_of_no_numbers_is_refused_and_not_scored(lab: Lab, fill: float):
+    run = Path(shutil.copytree(ROOT / "experiments/minesweeper_8x8", lab.folder / "run"))
+    best = run / "checkpoints/best.safetensors"
+    saved = checkpoint.load(best)
+    for weight in saved["learner"]["weights"].values():
+        weight.fill_(fill)
+    checkpoint.save(best, saved)
+    done = lab.run("evaluate", "env=minesweeper_8x8", "agent=trained", "agent.run=run", "episodes=4", "json=out.json")
+    assert done.returncode != 0
+    assert "holds NaN or infinite values" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (lab.folder / "out.json").exists()
+
+
+def test_a_damaged_checkpoint_is_named(lab: Lab):
+    run = lab.train(*QUICK)
+    best = run / "checkpoints/best.safetensors"
+    data = bytearray(best.read_bytes())
+    data[-5] ^= 16
+    best.write_bytes(bytes(data))
+    done = lab.run("evaluate", "agent=trained", f"agent.run={run}", "episodes=4")
+    assert "best.safetensors is damaged: its contents do not match its checksum" in done.stderr

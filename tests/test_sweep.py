@@ -60,7 +60,7 @@ def single_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
-    (lab.folder / "sweep/3/metrics.csv").mkdir(parents=True)  # so that no figure can be written: not the user's mistake
+    (lab.folder / "sweep/3/.lock").mkdir(parents=True)  # so that it cannot be held: not the user's mistake
     command = ("train", "-m", "algo.epsilon=0.1,7,0.2,0.3", *QUICK, SWEEP)
     done = lab.run(*command)
     assert done.returncode != 0
@@ -86,7 +86,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
         assert word in done.stdout
     assert "failed: IsADirectoryError" in lab.run("sweep", "sweep").stdout, "it can be asked for again"
 
-    (lab.folder / "sweep/3/metrics.csv").rmdir()
+    (lab.folder / "sweep/3/.lock").rmdir()
     assert lab.run(*command).returncode != 0
     assert [row["status"] for row in table(lab)] == ["finished", f"failed: {refusal}", "finished", "finished"]
 

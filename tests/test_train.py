@@ -280,6 +280,45 @@ def test_a_spoiled_run_is_refused_with_the_reason_and_left_alone(lab: Lab, finis
     assert {path: path.read_bytes() for path in kept} == kept
 
 
+def test_a_run_that_lost_its_last_checkpoint_does_not_begin_anew(lab: Lab, finished_run: Path):
+    run = Path(shutil.copytree(finished_run, lab.folder / "run"))
+    (run / LAST).unlink()
+    before = contents(run)
+    done = lab.run("train", f"resume={run}", "logger=csv")
+    assert done.returncode != 0
+    assert "but no last.safetensors to go on from: restore" in done.stderr
+    assert "Traceback" not in done.stderr
+    del before["train.log"]
+    assert before.items() <= contents(run).items()
+
+
+@pytest.mark.parametrize("name", ["train.log", "metrics.csv", ".lock"])
+def test_a_link_in_a_run_directory_is_not_written_through(lab: Lab, finished_run: Path, name: str):
+    run = Path(shutil.copytree(finished_run, lab.folder / "run"))
+    (lab.folder / "mine").write_text("mine")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(lab.folder / "mine")
+    done = lab.run("train", f"resume={run}", "logger=csv")
+    assert f"has a link in place of {name}" in done.stderr
+    assert (lab.folder / "mine").read_text() == "mine"
+
+
+TINY = ("algo.total_steps=64", "algo.num_envs=4", "algo.steps_per_env=8", "algo.mini_batches=2", "algo.eval_episodes=2")
+
+
+def test_a_run_goes_on_once_the_run_that_it_started_from_is_gone(lab: Lab):
+    common = ("algo=ppo", *TINY, "evaluation.episodes=4", "logger=csv")
+    first = lab.train(*common)
+    second = lab.train(*common, f"algo.init_from={first}")
+    before = rows_without_times(second)
+    first.rename(lab.folder / "moved")
+    done = lab.run("train", f"resume={second}", "logger=csv")
+    assert done.returncode == 0, done.stderr
+    assert rows_without_times(second) == before
+    done = lab.run("train", *common, f"algo.init_from={first}")
+    assert "there is no checkpoint at" in done.stderr
+
+
 def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
     done = lab.run("train", f"resume={finished_run}", "algo.episodes=9000")
     assert done.returncode != 0
@@ -288,11 +327,30 @@ def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
     assert "leave out resume=elsewhere" in done.stderr
 
 
-def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path):
-    before = (finished_run / "config.yaml").read_bytes()
-    done = lab.run("train", *QUICK, "logger=csv", "seed=9", f"hydra.run.dir={finished_run}")
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Every file and folder there, as it is now."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+@pytest.mark.parametrize("override", ["hydra.run.dir={run}", "hydra={{run:{{dir:'{run}'}}}}"])
+def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path, override: str):
+    before = contents(finished_run)
+    assert ".hydra/overrides.yaml" in before
+    done = lab.run("train", *QUICK, "logger=csv", "seed=9", override.format(run=finished_run))
+    assert done.returncode != 0
     assert "holds a run already" in done.stderr
-    assert (finished_run / "config.yaml").read_bytes() == before
+    assert "Traceback" not in done.stderr
+    assert contents(finished_run) == before
+
+
+def test_the_notes_of_another_command_are_left_alone(lab: Lab):
+    (lab.folder / "mine/.hydra").mkdir(parents=True)
+    (lab.folder / "mine/.hydra/config.yaml").write_text("theirs: 1\n")
+    before = contents(lab.folder)
+    done = lab.run("train", "algo.epsilon=7", "hydra.run.dir=mine")
+    assert "mine/.hydra is of another command" in done.stderr
+    assert contents(lab.folder) == before
 
 
 def test_a_refused_run_leaves_the_directory_that_was_named(lab: Lab):

@@ -3,7 +3,9 @@
 The arrays are tensors of the file, the rest of the tree is JSON in its header, so reading one cannot execute code.
 """
 
+import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from src.core.files import write_atomic
 
 FORMAT = "tactical-board-games checkpoint"
 VERSION = 1
+CHECKSUM = "sha256"  # files of the first versions have none
 
 
 class CheckpointError(LabError):
@@ -25,31 +28,68 @@ class CheckpointError(LabError):
 def save(path: Path, tree: dict[str, Any]) -> None:
     arrays: dict[str, np.ndarray] = {}
     skeleton = _detach_arrays(tree, arrays)
-    metadata = {"format": FORMAT, "version": str(VERSION), "tree": json.dumps(skeleton)}
+    text = json.dumps(skeleton)
+    metadata = {"format": FORMAT, "version": str(VERSION), "tree": text, CHECKSUM: _checksum(text, arrays)}
     write_atomic(path, safetensors.numpy.save(arrays, metadata))
 
 
 def load(path: Path) -> dict[str, Any]:
+    """What was saved there; a file that is damaged, or whose arrays hold values that are not finite, is refused."""
     if not path.is_file():
         raise CheckpointError(f"there is no checkpoint at {path}")
     try:
         with safetensors.safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, OSError, TypeError, ValueError) as error:  # also a kind numpy lacks
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or start anew") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this laboratory")
+    tree = _read_tree(path, metadata, arrays)
+    broken = next(_not_finite(tree, ""), None)
+    if broken is not None:
+        raise CheckpointError(
+            f"{path} cannot be used: {broken} holds NaN or infinite values, as it does once training diverged"
+        )
+    return tree
+
+
+def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     try:
-        version, skeleton = int(metadata["version"]), json.loads(metadata["tree"])
-        if version <= VERSION:
-            return _attach_arrays(skeleton, arrays)
-    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        version, text = int(metadata["version"]), metadata["tree"]
+        if version > VERSION:
+            raise CheckpointError(
+                f"{path} was written by a newer version of the laboratory (format {version}, this one reads up to "
+                f"{VERSION}): update the code to use it"
+            )
+        if metadata.get(CHECKSUM, "") not in ("", _checksum(text, arrays)):
+            raise CheckpointError(f"{path} is damaged: its contents do not match its checksum; use another or a copy")
+        tree = _attach_arrays(json.loads(text), arrays)
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:  # a RecursionError is a RuntimeError
         raise CheckpointError(f"{path} is damaged: its contents do not fit together ({error!r})") from error
-    raise CheckpointError(
-        f"{path} was written by a newer version of the laboratory (format {version}, this one reads up to {VERSION}): "
-        "update the code to use it"
-    )
+    if not isinstance(tree, dict):
+        raise CheckpointError(f"{path} is damaged: it holds no tree of names")
+    return tree
+
+
+def _checksum(tree: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(tree.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _not_finite(node: Any, path: str) -> Iterator[str]:
+    """The names of arrays and tensors that hold a value which is no number."""
+    pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, child in pairs:
+        yield from _not_finite(child, f"{path}.{key}" if path else str(key))
+    if isinstance(node, np.ndarray) and node.dtype.kind == "f":
+        yield from () if np.isfinite(node).all() else (path,)
+    elif hasattr(node, "isfinite"):  # a tensor
+        yield from () if bool(node.isfinite().all()) else (path,)
 
 
 def _detach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -98,6 +98,14 @@ class Game(ABC, Generic[State]):
     def fixed_starts(self, path: Path) -> list[State]:
         """Starting states read from a file, to compare players on the very same games."""
         raise LabError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")
+
+
+@runtime_checkable
+class NamesMoves(Protocol):
+    """A game whose moves other programs can speak about."""
+
+    def move_name(self, state: Any, action: int) -> str:
+        """One word that no other legal action has."""
 
 
 def seen_from(seat: int, outcome: int) -> int:

@@ -87,7 +87,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
-CURVES = ("eval/win_rate", "eval/not_lost_share")  # what selects the best checkpoint: a run logs one of them
+CURVES = ("eval/not_lost_share", "eval/win_rate")  # what selects the best checkpoint: the first of them that is logged
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 
 

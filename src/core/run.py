@@ -14,9 +14,10 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
+from src.core.config_file import CONFIG, read_config
 from src.core.console import about, progress_bar
 from src.core.curve import PICTURE, draw_counts, draw_run
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 from src.core.files import write_atomic
 from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
@@ -25,6 +26,7 @@ from src.core.seeding import generator
 log = logging.getLogger(__name__)
 
 WATCH = "python -m src.play (page Runs)"
+BEST = "checkpoints/best.safetensors"
 
 
 class Run:
@@ -51,7 +53,7 @@ class Run:
         try:
             self._restored = self._load_last()
             origin = provenance()
-            write_atomic(self.directory / "config.yaml", yaml.safe_dump(self._config, sort_keys=False))
+            write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
             self._keep_diff()
             if self._tracker is not None:
@@ -138,9 +140,10 @@ class Run:
 
     def restore(self) -> dict[str, Any] | None:
         """What was last saved, or None where the run has to begin; log and clock go back to that moment too."""
-        if self._restored is None:
+        if self._restored is None or self._restored["learner"] is None:
             self._log.keep(0)
             self._began = time.monotonic()
+            self._save(None)  # from now on a run without a last checkpoint is one that has lost it
             return ranks.from_first(None)
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
@@ -150,15 +153,29 @@ class Run:
         return ranks.from_first(self._restored["learner"])
 
     def _load_last(self) -> dict[str, Any] | None:
+        """The last checkpoint, once everything that the run goes on from is known to be there and whole."""
         path = self._path("last")
         if not path.exists():
+            left = [name for name in ("eval.json", BEST) if (self.directory / name).exists()]
+            left += ["metrics.csv"] if self._log.rows else []
+            require(
+                not left,
+                f"{self.directory} has results ({', '.join(left)}) but no {path.name} to go on from: restore "
+                f"{path} from a copy, or train anew in another directory; nothing was changed",
+            )
             return None
         saved = checkpoint.load(path)
         if saved.get("configuration") != _digest(self._config):
             raise checkpoint.CheckpointError(f"{path} does not belong to the configuration in {self.directory}")
+        self._log.require_rows(saved["rows"])
+        if saved["best_score"] is not None:
+            checkpoint.load(self._path("best"))
         return saved
 
     def save(self, learner: dict[str, Any]) -> None:
+        self._save(learner)
+
+    def _save(self, learner: dict[str, Any] | None) -> None:
         checkpoint.save(
             self._path("last"),
             {
@@ -189,16 +206,21 @@ class Run:
         return checkpoint_path(self.directory, name)
 
 
+def has_learner(directory: Path) -> bool:
+    """Whether a run goes on there from what it has learned."""
+    path = checkpoint_path(directory, "last")
+    return path.exists() and checkpoint.load(path).get("learner") is not None
+
+
 def checkpoint_path(directory: Path, name: str) -> Path:
     return directory / "checkpoints" / f"{name}.safetensors"
 
 
 def is_finished(directory: Path, config: dict[str, Any]) -> bool:
     """Whether a run of this configuration came to its end there; a directory that holds another run is refused."""
-    path = directory / "config.yaml"
-    if not path.exists():
+    if not (directory / CONFIG).exists():
         return False
-    if _digest(yaml.safe_load(path.read_text())) != _digest(config):
+    if _digest(read_config(directory)) != _digest(config):
         raise LabError(
             f"{directory} holds a run of other settings: go on with a sweep by the command it was begun with"
         )

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from src.core.errors import require
-from src.core.files import write_atomic
+from src.core.errors import LabError, require
+from src.core.files import read_regular, write_atomic
 from src.core.metrics import CURVES, current_names, is_documented
 
 log = logging.getLogger(__name__)
+
+MOST_METRICS = 1 << 28  # bytes
 
 
 class Tracker(Protocol):
@@ -69,28 +71,46 @@ class RunLog:
 
     def rows_with(self, name: str) -> list[dict[str, str]]:
         """The rows in which a metric was logged."""
-        return [row for row in self._read() if row.get(name)]
+        return [row for row in self._read(last_may_be_cut=False) if row.get(name)]
 
     def curve(self) -> tuple[str, list[dict[str, str]]]:
         """What selects the best checkpoint of this run, and the rows in which it was logged."""
         found = ((name, self.rows_with(name)) for name in CURVES)
-        return next(((name, rows) for name, rows in found if rows), (CURVES[0], []))
+        return next(((name, rows) for name, rows in found if rows), (CURVES[-1], []))
+
+    def require_rows(self, rows: int) -> None:
+        """Refuse a file in which one of the first `rows` is missing or incomplete."""
+        whole = len(self._read())
+        require(
+            whole >= rows,
+            f"{self.path} has lost rows: {rows} were written, {whole} are there, and line {whole + 2} is missing or cut"
+            " short; restore the file from a copy",
+        )
 
     def keep(self, rows: int) -> None:
         """Forget the rows after the first `rows`: a resumed run writes them again."""
+        self.require_rows(rows)
         kept = self._read()[:rows]
-        require(len(kept) == rows, f"{self.path} has lost rows: {rows} were written, {len(kept)} are there")
         self._columns = [name for name in self._columns if any(row[name] for row in kept)] or ["step"]
         self._rewrite(kept)
         self.rows = len(kept)
 
-    def _read(self) -> list[dict[str, str]]:
+    def _read(self, *, last_may_be_cut: bool = True) -> list[dict[str, str]]:
+        """Every row. A kill may have cut the last one short, which then does not count; any other must be whole."""
         if not self.path.exists():
             return []
-        with self.path.open(newline="") as file:
-            reader = csv.DictReader(file)
+        try:
+            text = read_regular(self.path, MOST_METRICS).decode()
+            whole = text[: text.rfind("\n") + 1]
+            reader = csv.DictReader(io.StringIO(whole, newline=""))
             reader.fieldnames = current_names(reader.fieldnames or [])
-            return list(reader)
+            rows = list(reader)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise LabError(f"{self.path} is not readable as CSV: {error}") from error
+        cut = [line for line, row in enumerate(rows, start=2) if None in row or None in row.values()]
+        cut += [] if last_may_be_cut or whole == text else [len(rows) + 2]
+        require(not cut, f"{self.path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
+        return rows
 
     def _rewrite(self, rows: list[dict[str, str]]) -> None:
         text = io.StringIO(newline="")

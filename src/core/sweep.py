@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich import box
 from rich.table import Table
 
 from src.core.arena import wilson_interval
 from src.core.cli import SWEEP_DIRECTORY
+from src.core.config_file import CONFIG, MOST_BYTES, parse_yaml, read_config
 from src.core.errors import require
+from src.core.files import read_regular
 from src.core.report import as_percent
 from src.core.runlog import RunLog
 
@@ -56,11 +57,12 @@ def read_jobs(sweep: Path) -> list[Job]:
 
 
 def _read_job(directory: Path) -> Job:
-    overrides = yaml.safe_load((directory / ".hydra/overrides.yaml").read_text())
-    pairs = (override.lstrip("+").partition("=") for override in overrides)
+    path = directory / ".hydra/overrides.yaml"
+    overrides = parse_yaml(read_regular(path, MOST_BYTES), str(path))
+    require(isinstance(overrides, list), f"{path} is not a list of overrides")
+    pairs = (str(override).lstrip("+").partition("=") for override in overrides)
     parameters = {key: value for key, _, value in pairs}
-    config = directory / "config.yaml"
-    metric = yaml.safe_load(config.read_text())["optimized_metric"] if config.exists() else None
+    metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
     if _failed_last(directory):
         reason = (directory / FAILED).read_text().splitlines()[0]
         return Job(directory.name, parameters, metric, None, None, f"failed: {reason}")

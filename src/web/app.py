@@ -7,6 +7,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from src.web import deployment, minesweeper, quoridor, runs, start, tictactoe
 from src.web.lab import Lab
+from src.web.origin import SameOriginMiddleware
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ def serve(lab: Lab, host: str, port: int, open_browser: bool) -> None:
     """Serve until it is interrupted."""
     for page in PAGES:
         page.page(lab)
+    app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
     if host in LOOPBACK:  # a name that a stranger's site points here is not ours
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])

@@ -11,17 +11,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import yaml
 from filelock import FileLock, Timeout
 
+from src.core.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
 from src.core.errors import LabError, require
 from src.core.metrics import current_names
 from src.core.wandb_tracker import ADDRESS
 
-MOST_TEXT = 1 << 20  # bytes of a configuration or a result
+MOST_TEXT = 1 << 20  # bytes of a result
 MOST_METRICS = 1 << 28
 MOST_PICTURES = 24
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
 
 
 class RunPath(NamedTuple):
@@ -67,7 +66,7 @@ def file_of(run: RunPath, name: str, most: int) -> Path | None:
     path = _inside(run.folder, run.path / name, f"{run.name}/{name}")
     if path is None or not path.is_file():
         return None
-    require(path.stat().st_size <= most, f"{run.name}/{name} is larger than {most >> 20} MB: it is not read")
+    require(path.stat().st_size <= most, f"{run.name}/{name} is larger than {most:,} bytes: it is not read")
     return path
 
 
@@ -141,21 +140,13 @@ def _number(text: str) -> float | None:
 
 
 def read_config(run: RunPath) -> dict[str, Any]:
-    try:
-        found = yaml.load(content(run, "config.yaml", MOST_TEXT) or b"", LOADER)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise LabError(f"{run.name}/config.yaml is not readable as YAML: {str(error)[:200]}") from error
-    require(isinstance(found, dict), f"{run.name}/config.yaml is not the configuration of a run")
-    assert isinstance(found, dict)
-    return found
+    return parse_config(content(run, CONFIG, MOST_BYTES) or b"", f"{run.name}/{CONFIG}")
 
 
 def read_changes(run: RunPath) -> list[str]:
     """The values that were set for this run, as Hydra has noted them; the jobs of a sweep differ in nothing else."""
-    try:
-        found = yaml.load(content(run, ".hydra/overrides.yaml", MOST_TEXT) or b"[]", LOADER)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise LabError(f"{run.name}/.hydra/overrides.yaml is not readable as YAML: {str(error)[:200]}") from error
+    name = ".hydra/overrides.yaml"
+    found = parse_yaml(content(run, name, MOST_BYTES) or b"[]", f"{run.name}/{name}")
     return [str(word) for word in found] if isinstance(found, list) else []
 
 

@@ -17,7 +17,7 @@ from src.core.agent import RandomAgent, SelfPlay
 from src.core.arena import evaluate, wilson_interval
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
@@ -214,7 +214,7 @@ def diverging(rewards=0.0, **changes):
 def test_losses_that_are_no_numbers_end_the_run_with_the_step(tmp_path, env, changes, message):
     with pytest.raises(LabError, match=message):
         fit(tmp_path, env, total_steps=1000, **changes)
-    assert not (tmp_path / "checkpoints/last.safetensors").exists()
+    assert not has_learner(tmp_path)
 
 
 # Checkpoints

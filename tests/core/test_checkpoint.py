@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 import safetensors.numpy
+import safetensors.torch
 import torch
 
 from src.core import checkpoint
@@ -111,6 +112,18 @@ def test_contents_that_do_not_fit_together_are_refused(tmp_path, metadata):
         checkpoint.load(path)
 
 
+def test_kinds_of_numbers_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "a.safetensors"
+    skeleton = json.dumps({"dict": [["x", {"array": "0", "kind": "bfloat16"}]]})
+    metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": skeleton}
+    safetensors.numpy.save_file({"0": np.array(3, np.int8)}, path, metadata)
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoint.load(path)
+    safetensors.torch.save_file({"0": torch.ones(2).bfloat16()}, path, metadata)
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoint.load(path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"no checkpoint at .*nowhere"):
         checkpoint.load(tmp_path / "nowhere")
@@ -129,3 +142,45 @@ def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         checkpoint.save(path, {"a": 2})
     assert checkpoint.load(path) == {"a": 1}
+
+
+def test_any_changed_byte_is_noticed(tmp_path, tree):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"tree": tree["weights"], "table": np.arange(5.0)})
+    before, data, rng = checkpoint.load(path), path.read_bytes(), np.random.default_rng(0)
+    refused = 0
+    for place in [*rng.integers(len(data), size=300).tolist(), *range(len(data) - 40, len(data))]:
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(changed))
+        try:
+            assert_same(checkpoint.load(path)["tree"], before["tree"])
+        except CheckpointError:
+            refused += 1
+    assert refused > 300, "only a changed name of the checksum goes unnoticed, and changes nothing"
+
+
+def test_a_checkpoint_from_before_there_were_checksums_is_read(tmp_path):
+    path = tmp_path / "a.safetensors"
+    skeleton = {"dict": [["x", {"array": "0", "kind": "numpy"}]]}
+    metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": json.dumps(skeleton)}
+    safetensors.numpy.save_file({"0": np.arange(3.0)}, path, metadata)
+    assert checkpoint.load(path)["x"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        np.array([1.0, np.inf]),
+        np.array(np.nan, np.float16),
+        torch.tensor([float("-inf"), 0.0]),
+        torch.full((2, 2), float("nan")).bfloat16(),
+        torch.full((2,), float("nan")).half(),
+    ],
+    ids=str,
+)
+def test_values_that_are_not_finite_are_refused(tmp_path, weight):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"learner": {"weights": {"conv": weight}}, "fine": [np.arange(3), torch.ones(2)]})
+    with pytest.raises(CheckpointError, match=r"learner.weights.conv holds NaN or infinite"):
+        checkpoint.load(path)

@@ -1,7 +1,12 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from src.core import checkpoint
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.run import Run, has_learner
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 
@@ -45,7 +50,9 @@ def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
     with Run(tmp_path, CONFIG, None) as run:
+        run.restore()
         run.log(1, {"train/td_error": 1.0})
+        run.save_best(0.5, {"weights": 1})
     with Run(tmp_path, CONFIG, None) as again:
         assert again.restore() is None
         again.log(1, {"train/td_error": 1.5})
@@ -118,13 +125,80 @@ def test_the_tracker_is_told_how_a_run_ended(tmp_path):
     assert tracker.ends == [False, True]
 
 
-def test_lost_rows_are_noticed(tmp_path):
+LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
+
+
+def finished(directory: Path) -> Path:
+    with Run(directory, CONFIG, None) as run:
+        run.restore()
+        run.log(1, {"train/td_error": 1.0, "eval/score": 0.5})
+        run.save_best(0.5, {"weights": np.ones(3)})
+        run.log(2, {"train/td_error": 2.0})
+        run.save({"weights": np.ones(3)})
+        run.finish({"eval/win_rate": 0.5}, {"scores": {}})
+    return directory
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def cut_line(path: Path, number: int) -> None:
+    lines = path.read_bytes().split(b"\r\n")
+    lines[number - 1] = lines[number - 1][:4]
+    path.write_bytes(b"\r\n".join(lines))
+
+
+def not_finite(path: Path) -> None:
+    saved = checkpoint.load(path)
+    saved["learner"]["weights"][1] = np.nan
+    checkpoint.save(path, saved)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda run: (run / LAST).unlink(), r"has results \(eval.json, .*best.safetensors, metrics.csv\) but no last"),
+        (lambda run: (run / BEST).unlink(), "no checkpoint at .*best.safetensors"),
+        (lambda run: flip(run / BEST), "best.safetensors is damaged: its contents do not match its checksum"),
+        (lambda run: flip(run / LAST), "last.safetensors is damaged: its contents do not match its checksum"),
+        (lambda run: (run / BEST).write_bytes((run / BEST).read_bytes()[:50]), "best.safetensors is damaged"),
+        (lambda run: not_finite(run / BEST), "best.safetensors cannot be used: learner.weights holds NaN"),
+        (lambda run: not_finite(run / LAST), "last.safetensors cannot be used: learner.weights holds NaN"),
+        (lambda run: (run / "metrics.csv").unlink(), "metrics.csv has lost rows"),
+        (lambda run: cut_line(run / "metrics.csv", 2), "metrics.csv, line 2 is cut short"),
+        (lambda run: cut_line(run / "metrics.csv", 3), "metrics.csv, line 3 is cut short"),
+        (lambda run: (run / "metrics.csv").write_bytes(b"step\r\n1\r\n2"), "2 were written, 1 are there, and line 3"),
+        (lambda run: (run / "metrics.csv").write_bytes(b"\xff\xfe"), "metrics.csv is not readable as CSV"),
+    ],
+)
+def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], told: str):
+    run = finished(tmp_path / "run")
+    damage(run)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(LabError, match=told), Run(run, CONFIG | {"logger": "another"}, None):
+        pass
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_lost_nothing_goes_on(tmp_path: Path):
+    with Run(finished(tmp_path / "run"), CONFIG, None) as run:
+        restored = run.restore()
+    assert restored is not None
+    assert restored["weights"].tolist() == [1, 1, 1]
+
+
+def test_a_directory_where_nothing_was_learned_yet_is_begun(tmp_path: Path):
+    with Run(tmp_path, CONFIG, None):
+        pass  # killed at once
+    assert not has_learner(tmp_path)
     with Run(tmp_path, CONFIG, None) as run:
-        run.log(1, {"train/td_error": 1.0})
-        run.save({})
-    (tmp_path / "metrics.csv").unlink()
-    with Run(tmp_path, CONFIG, None) as again, pytest.raises(LabError, match="has lost rows"):
-        again.restore()
+        assert run.restore() is None
+        assert not has_learner(tmp_path)
+        run.save({"weights": 1})
+        assert has_learner(tmp_path)
 
 
 def test_named_generators_come_from_the_seed(tmp_path):

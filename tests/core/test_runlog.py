@@ -2,6 +2,7 @@ import csv
 
 import pytest
 
+from src.core.errors import LabError
 from src.core.metrics import METRICS, current_names, is_documented
 from src.core.runlog import RunLog
 
@@ -101,6 +102,18 @@ def test_a_line_cut_short_by_a_kill_is_overwritten(tmp_path):
     assert log.path.read_bytes() == whole
     again.write(2, {"train/td_error": 0.75})
     assert [row["train/td_error"] for row in read(log.path)] == ["0.5", "0.75"]
+
+
+def test_the_figures_of_a_damaged_file_are_not_taken_for_whole(tmp_path):
+    log = RunLog(tmp_path, None)
+    log.write(1, {"train/td_error": 0.5, "eval/win_rate": 0.25})
+    log.write(2, {"train/td_error": 0.75, "eval/win_rate": 0.75})
+    whole = log.path.read_bytes()
+    assert log.column("eval/win_rate") == ([1, 2], [0.25, 0.75])
+    for damaged, line in ((whole[:-3], 3), (whole.replace(b",0.25", b""), 2), (whole.replace(b"0.25", b"0,25"), 2)):
+        log.path.write_bytes(damaged)
+        with pytest.raises(LabError, match=f"line {line} is cut short"):
+            log.column("eval/win_rate")
 
 
 def test_an_undocumented_metric_is_refused_and_nothing_is_written(tmp_path):

@@ -11,6 +11,7 @@ from filelock import FileLock
 from src.core.errors import LabError
 from src.web import files
 from src.web.files import Metrics
+from src.web.lab import finished_runs
 from src.web.runs import address, curves
 from src.web.runs.address import Comparison
 from src.web.runs.index import Index
@@ -18,6 +19,11 @@ from src.web.runs.index import Index
 CONFIG = (
     "composition: {env: tictactoe, algo: qlearning, reward: outcome, curriculum: none, experiment: null}\nseed: 3\n"
 )
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{below}'] * 9)}]\n" for below, name in zip("abcdefghi", "bcdefghij", strict=True)
+)  # a kilobyte that stands for gigabytes
+BOMB += "composition: {env: *j, algo: *j}\n"
 
 
 def make_run(folder: Path, name: str, metrics: str = "step,eval/win_rate\n10,0.5\n20,0.75\n") -> Path:
@@ -159,6 +165,9 @@ def test_a_run_is_training_as_long_as_its_lock_is_held(outputs: Path):
         ("config.yaml", "a: [1"),
         ("config.yaml", "just words"),
         ("config.yaml", "\udcff"),
+        ("config.yaml", BOMB),
+        ("config.yaml", "composition: {env: " + "[" * 5000 + "]" * 5000 + "}"),
+        ("config.yaml", "seed: 1" + ":59" * 60_000),
         ("metrics.csv", 'step,"' + "a" * 200_000 + "\n"),
     ],
 )
@@ -169,6 +178,15 @@ def test_a_broken_file_costs_no_other_run_its_row(outputs: Path, name: str, text
     assert rows["outputs/good"]["fault"] == ""
     assert rows["outputs/bad"]["state"] == "unreadable"
     assert f"outputs/bad/{name}" in rows["outputs/bad"]["fault"]
+
+
+def test_a_run_that_cannot_be_read_is_not_offered_for_play(outputs: Path):
+    for name, text in (("good", CONFIG), ("bomb", BOMB), ("alias", "composition: &a {env: x, algo: y, again: *a}\n")):
+        path = make_run(outputs, name)
+        (path / "config.yaml").write_text(text)
+        (path / "checkpoints").mkdir()
+        (path / "checkpoints/best.safetensors").touch()
+    assert [run.name for run in finished_runs([outputs])] == ["outputs/good"]
 
 
 def test_the_address_of_a_comparison_is_stable():

@@ -72,6 +72,17 @@ class Actions:
             return f"{unit} {ATTACK_VERBS.get(state.phase, 'aims at')} {state.unit_id(self.target(state, action))}"
         return f"{unit} waits"
 
+    def word(self, state: GameState, action: int) -> str:
+        """A legal action as one word: `deploy:R1:10,13`, `go:12,9`, `shoot:K1` (or charge, fight), `wait`, `pass`."""
+        if action in (self.passing, self.waiting):
+            return "pass" if action == self.passing else "wait"
+        if action < self.passing:
+            u, cell = self._placement(state, action)
+            return f"deploy:{state.unit_id(u)}:{_at(state, cell)}"
+        if action < self.first_target:
+            return f"go:{_at(state, self._destination(state, action))}"
+        return f"{state.phase}:{state.unit_id(self.target(state, action))}"
+
     def why_not(self, state: GameState, action: int) -> str:
         """The reason for which an action of a game in progress is illegal."""
         if not 0 <= action < self.count:
@@ -135,3 +146,8 @@ class Actions:
 def _on(state: GameState, cell: int) -> str:
     col, row = state.hex_of(cell)
     return f"({col}, {row})"
+
+
+def _at(state: GameState, cell: int) -> str:
+    col, row = state.hex_of(cell)
+    return f"{col},{row}"

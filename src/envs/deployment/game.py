@@ -99,6 +99,9 @@ class DeploymentGame(Game[GameState]):
         rules.play(self.world, state.games, state.i, action)
         return self._settled(state)
 
+    def move_name(self, state: GameState, action: int) -> str:
+        return self.actions.word(state, action)
+
     def require_legal(self, state: GameState, action: int) -> None:
         if not is_whole(action):
             self._refuse(state, f"action {action!r} is not a whole number")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.core.errors import LabError
+from src.core.files import MOST_DATA, read_regular
 
 
 class FixedBoard(NamedTuple):
@@ -15,10 +16,9 @@ class FixedBoard(NamedTuple):
 
 def read_boards(path: Path, rows: int, cols: int, mine_range: tuple[int, int]) -> list[FixedBoard]:
     """The boards of a file; the first thing wrong in it is refused, naming its place."""
+    text = read_regular(Path(path), MOST_DATA)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"{path}: cannot be read: {error.strerror}") from error
+        data = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise LabError(f"{path}: not a JSON text: {error}") from error
     try:

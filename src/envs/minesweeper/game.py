@@ -120,6 +120,11 @@ class Minesweeper(Game[Position]):
             state.paid[name] += float(state.result[0][name])
         return state
 
+    def move_name(self, state: Position, action: int) -> str:
+        """`reveal:ROW,COLUMN` or `flag:ROW,COLUMN`, which also takes a flag away; both count from 0."""
+        kind, cell = divmod(action, self.cells)
+        return f"{'flag' if kind else 'reveal'}:{cell // self.cols},{cell % self.cols}"
+
     def sensible_mask(self, view: View) -> np.ndarray:
         """What the environments mask: hidden cells, reveals narrowed to the frontier where that is configured."""
         hidden = view.visible.ravel() < 0

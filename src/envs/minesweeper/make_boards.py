@@ -59,10 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = (options.rows, options.cols, options.mines)
     try:
         document = make_boards(*size, options.count, options.seed, not options.only_click_safe, tries)
+        write_atomic(options.file, json.dumps(document) + "\n")
     except LabError as error:
         print(error, file=sys.stderr)
         return 2
-    write_atomic(options.file, json.dumps(document) + "\n")
     return 0
 
 

@@ -18,6 +18,8 @@ from src.envs.quoridor.playout import play_out, shortest_step
 from src.envs.quoridor.race import plies_to_win
 from src.envs.quoridor.search import MOST_MOVES, CompiledSearch
 
+COMPILED_PLIES = 3  # of perft, some milliseconds
+
 
 class Quoridor(TwoPlayerGame[Position]):
     """Actions are the target cells of the pawn, then horizontal and vertical walls, numbered as in `board`.
@@ -81,6 +83,9 @@ class Quoridor(TwoPlayerGame[Position]):
         return state._replace(vertical=state.vertical | 1 << wall)
 
     def perft(self, state: Position, depth: int) -> int:
+        """Compiled for the last plies only: compiled code does not hear Ctrl-C."""
+        if depth > COMPILED_PLIES:
+            return super().perft(state, depth)
         buffers = np.zeros((depth + 1, MOST_MOVES), np.int64)
         return 1 if depth == 0 else int(moves.perft(self.board_of(state), depth, buffers))
 

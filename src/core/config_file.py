@@ -1,0 +1,67 @@
+"""The one reader of config.yaml and of what Hydra leaves beside it; both may come from a stranger."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from src.core.errors import LabError, require
+from src.core.files import read_regular
+
+CONFIG = "config.yaml"
+MOST_BYTES = 1 << 18  # the largest configuration of ours has a tenth of it
+MOST_EVENTS = 1 << 15  # keys, values, and where lists and mappings begin and end
+MOST_DEPTH = 50
+MOST_LETTERS = 1 << 16  # of a value in quotes
+MOST_PLAIN = 1 << 11  # of one without, which may be a number
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
+
+
+def read_config(directory: Path) -> dict[str, Any]:
+    """The configuration of the run in a directory, in plain values. What it may build is `targets`' business."""
+    path = directory / CONFIG
+    require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
+    return parse_config(read_regular(path, MOST_BYTES), str(path))
+
+
+def parse_config(data: bytes, name: str) -> dict[str, Any]:
+    config = parse_yaml(data, name)
+    require(isinstance(config, dict), f"{name} is not the configuration of a run")
+    assert isinstance(config, dict)
+    require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
+    return config
+
+
+def _is_plain(node: Any) -> bool:
+    if isinstance(node, dict):
+        return all(isinstance(key, str) and _is_plain(value) for key, value in node.items())
+    if isinstance(node, list):
+        return all(_is_plain(value) for value in node)
+    return node is None or isinstance(node, str | int | float)  # not a date, which YAML has too
+
+
+def parse_yaml(data: bytes, name: str) -> Any:
+    """Plain values from YAML as `yaml.safe_dump` writes them; a few bytes of anything else can stand for gigabytes."""
+    try:
+        text = data.decode()
+        _check_events(text, name)
+        return yaml.load(text, LOADER)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        raise LabError(f"{name} is not readable as YAML: {str(error)[:200]}") from error
+
+
+def _check_events(text: str, name: str) -> None:
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, LOADER)):
+        plain = not isinstance(event, yaml.AliasEvent) and getattr(event, "anchor", None) is None
+        require(plain, f"{name} holds an alias or an anchor (* or &), which a saved configuration never does")
+        require(getattr(event, "tag", None) is None, f"{name} holds a tag (!), which a saved configuration never does")
+        if isinstance(event, yaml.CollectionStartEvent | yaml.CollectionEndEvent):
+            depth += 1 if isinstance(event, yaml.CollectionStartEvent) else -1
+        short = not isinstance(event, yaml.ScalarEvent) or len(event.value) <= _most_letters(event)
+        small = depth <= MOST_DEPTH and count < MOST_EVENTS and short
+        require(small, f"{name} is larger or deeper nested than any configuration of a run: it is not read")
+
+
+def _most_letters(event: yaml.ScalarEvent) -> int:
+    return MOST_LETTERS if event.style in ("'", '"', "|", ">") else MOST_PLAIN

@@ -1,0 +1,93 @@
+"""Games with chance or hidden information for the line protocol, which wants states that are values."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from src.core.errors import LabError, require
+from src.core.game import Game, NamesMoves, TwoPlayerGame
+
+FORM = "a position of this game is `seed N` and the names of the moves since"
+LARGEST_SEED = 2**32 - 1
+
+
+class Replay(NamedTuple):
+    """A position: what chance decides follows from the seed, so these are the whole game."""
+
+    seed: int
+    actions: tuple[int, ...] = ()
+
+
+class ReplayedGame(TwoPlayerGame[Replay]):
+    """Any game whose moves have names, for one player or two; positions are played again from their seed."""
+
+    def __init__(self, game: Game) -> None:
+        require(isinstance(game, NamesMoves), f"the moves of {type(game).__name__} have no names to speak about them")
+        self.inner, self.traits, self.num_actions = game, game.traits, game.num_actions  # type: ignore[misc]
+        self._latest: tuple[Replay, Any] | None = None  # a position and its state in the game itself
+
+    def initial(self, rng: np.random.Generator) -> Replay:
+        return Replay(int(rng.integers(LARGEST_SEED + 1)))
+
+    def to_move(self, state: Replay) -> int:
+        return self.inner.to_move(self._state(state))
+
+    def view(self, state: Replay) -> Any:
+        return self.inner.view(self._state(state))
+
+    def legal_actions(self, view: Any) -> list[int]:
+        return self.inner.legal_actions(view)
+
+    def play(self, state: Replay, action: int) -> Replay:
+        after = state._replace(actions=(*state.actions, action))
+        before, self._latest = self._state(state), None  # which the game may change in place
+        self._latest = after, self.inner.play(before, action)
+        return after
+
+    def outcome(self, state: Replay) -> int | None:
+        return self.inner.outcome(self._state(state))
+
+    def observe(self, view: Any) -> np.ndarray:
+        return self.inner.observe(view)
+
+    def render(self, state: Replay) -> str:
+        return self.inner.render(self._state(state))
+
+    def move_name(self, state: Replay, action: int) -> str:
+        assert isinstance(self.inner, NamesMoves)
+        return self.inner.move_name(self._state(state), action)
+
+    def parse_move(self, state: Replay, text: str) -> int:
+        legal = self.legal_actions(self.view(state))
+        found = next((action for action in legal if self.move_name(state, action) == text), None)
+        if found is None:
+            some = ", ".join(self.move_name(state, action) for action in legal[:5])
+            raise LabError(
+                f"{text} is not a legal move here: {f'legal are {some} ...' if some else 'the game is over'}"
+            )
+        return found
+
+    def write_position(self, state: Replay) -> str:
+        return " ".join(["seed", str(state.seed), *self.line_names(Replay(state.seed), state.actions)])
+
+    def read_position(self, text: str) -> Replay:
+        words = text.split()
+        number = words[1] if len(words) > 1 and words[0] == "seed" else ""
+        whole = number.isascii() and number.isdigit() and len(number) <= 10 and int(number) <= LARGEST_SEED
+        require(whole, f"{FORM}, with N from 0 to {LARGEST_SEED}")
+        state = Replay(int(number))
+        for name in words[2:]:
+            state = self.play(state, self.parse_move(state, name))
+        return state
+
+    def perft(self, state: Replay, depth: int) -> int:
+        raise LabError("this game has chance or hides something, so its positions cannot be counted")
+
+    def _state(self, replay: Replay) -> Any:
+        """The state of the game itself, from the latest one where that is the same."""
+        if self._latest is None or self._latest[0] != replay:
+            state = self.inner.initial(np.random.default_rng(replay.seed))
+            for action in replay.actions:
+                state = self.inner.play(state, action)
+            self._latest = replay, state
+        return self._latest[1]

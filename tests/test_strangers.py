@@ -1,0 +1,363 @@
+"""Run directories from strangers: nothing is built but what conf/ can compose, and nothing takes forever."""
+
+import copy
+import importlib
+import inspect
+import pkgutil
+import random
+import signal
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hydra
+import hydra._internal.instantiate._instantiate2 as hydra_instantiate
+import pytest
+import yaml
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+import src
+from src import schema
+from src.compose import CONF, build, checked, load_agent, load_config, resolved
+from src.core.config_file import MOST_BYTES
+from src.core.errors import LabError
+from src.core.targets import Targets
+from src.play import Laboratory
+from tests.lab import ROOT, Lab
+from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, options
+
+SHIPPED = sorted(path.parent for path in (ROOT / "experiments").rglob("config.yaml"))
+TICTACTOE = ROOT / "experiments/tictactoe_qlearning"
+GIFT = "outputs.gift.p:X-v0"  # gymnasium.make imports the module before the colon
+EXPLOIT = {
+    "_target_": "src.algos.maskable_ppo.model.Model",
+    "network": {
+        "_target_": "src.algos.maskable_ppo.policy.Network",
+        **{"shape": [3], "dtype": "float32", "low": 0.0, "high": 1.0, "actions": 2, "channels": [], "hidden": []},
+    },
+    "env": GIFT,
+}
+
+
+def read(run: Path) -> dict[str, Any]:
+    return yaml.safe_load((run / "config.yaml").read_text())
+
+
+def put_run(run: Path, config: dict[str, Any] | str) -> Path:
+    """The shipped table with another configuration."""
+    (run / "checkpoints").mkdir(parents=True, exist_ok=True)
+    for name in ("checkpoints/best.safetensors", "metrics.csv"):
+        (run / name).write_bytes((TICTACTOE / name).read_bytes())
+    text = config if isinstance(config, str) else yaml.safe_dump(config)
+    (run / "config.yaml").write_text(text)
+    return run
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Fail where what is done within takes longer, rather than wait for it."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def gift(tmp_path: Path) -> Path:
+    """A run whose algorithm would import the module beside it."""
+    run = put_run(tmp_path / "outputs/gift", read(TICTACTOE) | {"algo": EXPLOIT})
+    (run / "p.py").write_text("open('executed', 'w').close()\n")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("evaluate", ["agent=trained", "agent.run=outputs/gift", "episodes=2"]),
+        ("engine", ["agent=trained", "agent.run=outputs/gift"]),
+        ("train", ["resume=outputs/gift", "logger=csv"]),
+        ("train", ["agent@env.opponent=trained", "env.opponent.run=outputs/gift", "logger=csv"]),
+    ],
+)
+def test_no_command_executes_what_a_run_directory_names(lab: Lab, gift: Path, module: str, arguments: list[str]):
+    done = lab.run(module, *arguments)
+    assert not (lab.folder / "executed").exists()
+    assert "'src.algos.maskable_ppo.model.Model', which is refused" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_page_executes_what_a_run_directory_names(gift: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(gift.parent.parent)
+    monkeypatch.syspath_prepend(gift.parent.parent)
+    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        lab = Laboratory([gift.parent], seed=0)
+        with pytest.raises(LabError, match="which is refused"):
+            lab.agent("trained", lab.game("tictactoe"), {"run": str(gift)})
+        with pytest.raises(LabError, match="which is refused"):
+            lab.run_game(gift)
+    assert not Path("executed").exists()
+
+
+@pytest.mark.parametrize("run", SHIPPED, ids=lambda run: run.name)
+def test_shipped_runs_are_allowed(run: Path):
+    assert load_config(run).algo._target_
+
+
+COMPOSED = [
+    *(
+        [f"{group}={name}"]
+        for group in ("env", "algo", "curriculum", "logger", "experiment")
+        for name in options(group)
+    ),
+    *(["algo=ppo", f"net@algo.net={name}", "env=deployment"] for name in options("net")),
+    *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
+    *([f"agent@env.opponent={name}", f"agent@algo.player={name}", "algo=alphabeta"] for name in options("agent")),
+    *([f"+agent@env.baselines.another={name}"] for name in options("agent")),
+    *(["env=deployment", f"agent/placement@env.opponent.placement={name}"] for name in options("agent/placement")),
+]
+
+
+@pytest.mark.parametrize("overrides", COMPOSED, ids=" ".join)
+def test_whatever_can_be_composed_can_be_loaded_again(tmp_path: Path, overrides: list[str]):
+    name = overrides[0].split("=")[1]
+    missing = [word.replace("agent.", "env.opponent.") for word in REQUIRED_VALUES.get(name, [])]
+    missing += [word.replace("agent.", "algo.player.") for word in REQUIRED_VALUES.get(name, [])]
+    if overrides[0].startswith("+"):
+        missing = [word.replace("agent.", "env.baselines.another.") for word in REQUIRED_VALUES.get(name, [])]
+    companions = COMPANIONS.get(name, []) if "agent" not in overrides[0] else []
+    config = resolved(checked(composed(*overrides, *companions, *missing), schema.Train))
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    assert resolved(load_config(tmp_path)) == config
+
+
+# An attack on the list itself.
+
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "x",
+    GIFT,
+    [],
+    {},
+    [GIFT],
+    {"x": GIFT},
+    {"x": {"y": [GIFT]}},
+    [[1]],
+)
+
+
+def nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container of a tree with every key of it."""
+    pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
+    for key, child in pairs:
+        yield tree, key
+        yield from nodes(child)
+
+
+def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterator[tuple[str, str, int, str]]:
+    """Every class of a tree, with the class and the argument that it is for."""
+    if isinstance(tree, dict) and "_target_" in tree:
+        yield owner, key, depth, str(tree["_target_"])
+        owner, depth = str(tree["_target_"]), -1
+    elif owner == key == "":
+        depth = -1
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, child in pairs:
+        if name != "_target_":
+            yield from placed(child, owner, str(name) if depth == -1 else key, depth + 1)
+
+
+@pytest.fixture(scope="module")
+def composable() -> set[tuple[str, str, int, str]]:
+    """Which class Hydra itself can put where, up to the name of the option: agents stand for one another."""
+    found = set()
+    for overrides in COMPOSED:
+        group, name = overrides[0].split("=")
+        if group not in ("experiment", "+agent@env.baselines.another"):
+            cfg = composed(*overrides, *(COMPANIONS.get(name, []) if group == "curriculum" else []))
+            found |= set(placed(OmegaConf.to_container(cfg, resolve=True)))
+    return found
+
+
+def reachable() -> list[str]:
+    """Every name below src that can be called, what our modules have imported included."""
+    names = set()
+    for found in pkgutil.walk_packages(src.__path__, "src."):
+        if found.name.endswith("__main__"):
+            continue
+        try:
+            module = importlib.import_module(found.name)
+        except ImportError:  # an optional package
+            continue
+        for name, value in vars(module).items():
+            if isinstance(value, types.ModuleType):
+                names |= {f"{found.name}.{name}.{inner}" for inner, what in vars(value).items() if callable(what)}
+            elif callable(value):
+                names.add(f"{found.name}.{name}")
+                if inspect.isclass(value):
+                    methods = (inner for inner, what in inspect.getmembers(value) if inspect.ismethod(what))
+                    names |= {f"{found.name}.{name}.{method}" for method in methods}
+    return sorted(names)
+
+
+def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, str, int, str]]):
+    random_ = random.Random(0)
+    targets, runs = Targets(CONF), [read(run) for run in SHIPPED if "deployment" not in run.name]
+    allowed_classes = {target for *_, target in composable}
+    names = reachable()
+    assert len(names) > 3000
+    assert {"src.core.files.os.remove", "src.algos.maskable_ppo.model.Model.load"} <= set(names)
+    passed = 0
+    for name in [*random_.sample(names, 2500), *sorted(allowed_classes) * 10]:
+        config = copy.deepcopy(random_.choice(runs))
+        tree, key = random_.choice(list(nodes(config)))
+        arguments = dict.fromkeys(("env", "path", "run", "x"), random_.choice(VALUES))
+        tree[key] = name if key == "_target_" else {"_target_": name} | arguments
+        if random_.random() < 0.2:
+            tree[key] = {"@": tree[key]}
+        try:
+            targets.check(config, "config.yaml")
+        except LabError:
+            continue
+        passed += 1
+        assert set(placed(config)) <= by_group(composable), (name, key)
+    assert passed < 200, "few classes fit into a place that was drawn"
+
+
+def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, int, str]]:
+    """What stands at places that take the same group can be exchanged."""
+    at: dict[tuple[str, str, int], set[str]] = {}
+    for owner, key, depth, target in composable:
+        at.setdefault((owner, key, depth), set()).add(target)
+    agents = at["src.envs.versus.VersusEnv", "opponent", 0]
+    envs, nets, rewards = at["", "env", 0], at["src.algos.ppo.PPO", "net", 0], at["", "reward", 0]
+    found = set(composable)
+    for place, there in at.items():
+        for group in (agents, envs, nets, rewards):
+            if there & group:
+                found |= {(*place, target) for target in group}
+    return found
+
+
+def test_nothing_else_is_built_whatever_the_arguments_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    run = put_run(tmp_path / "outputs/gift", "")
+    (run / "p.py").write_text("open('executed', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    built: list[str] = []
+    call = hydra_instantiate._call_target
+
+    def recorded(target: Any, *arguments: Any) -> Any:
+        built.append(getattr(target, "__qualname__", repr(target)))
+        return call(target, *arguments)
+
+    monkeypatch.setattr(hydra_instantiate, "_call_target", recorded)
+    masked = resolved(checked(composed("algo=maskable_ppo"), schema.Train))
+    known = {word.split(".")[-1] for word in all_targets()}
+    originals = [masked, *(read(SHIPPED[0].parents[1] / name) for name in ("tictactoe_qlearning", "quoridor_ppo"))]
+    for original in originals:
+        for number in range(len(list(nodes(original)))):
+            for value in random.Random(number).sample(VALUES, 2):
+                config = copy.deepcopy(original)
+                tree, key = list(nodes(config))[number]
+                tree[key] = value
+                (run / "config.yaml").write_text(yaml.safe_dump(config))
+                build_all(run)
+    assert not Path("executed").exists()
+    assert "outputs.gift.p" not in sys.modules
+    assert len(built) > 300
+    assert {name.split(".")[-1] for name in built} <= known
+
+
+def all_targets() -> set[str]:
+    texts = [path.read_text() for path in CONF.rglob("*.yaml")]
+    return {line.split()[1] for text in texts for line in text.splitlines() if line.strip().startswith("_target_:")}
+
+
+def build_all(run: Path) -> None:
+    """As the commands and pages do; what does not fit is refused, and how is not the question here."""
+    for key in ("env", "algo", "curriculum"):
+        try:
+            node = load_config(run)[key]
+        except (LabError, OmegaConfBaseException):
+            return
+        try:
+            build(node, key)
+        except (LabError, HydraException, OmegaConfBaseException, TypeError, ValueError):
+            continue
+
+
+# What takes forever, or all the memory.
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{below}'] * 9)}]\n" for below, name in zip("abcdefghi", "bcdefghij", strict=True)
+)
+HOSTILE = {
+    "bomb": f"{BOMB}composition: {{env: *j, algo: *j}}\nalgo: *j\n",
+    "itself": "algo: &a {player: *a}\n",
+    "anchor": "algo: &a {player: 1}\n",
+    "tag": "seed: !!python/object/apply:os.system [id]\n",
+    "deep": "a: " + "[" * 2000 + "]" * 2000,
+    "many": "a: [" + "1," * 100_000 + "]",
+    "large": "a: '" + "x" * MOST_BYTES + "'",
+    "minutes": "seed: 1" + ":59" * 60_000,
+    "digits": "seed: " + "9" * 10_000,
+    "date": "seed: 2001-01-01",
+    "key": "{1: 2}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_configuration_is_refused_at_once(tmp_path: Path, name: str):
+    run = put_run(tmp_path / "outputs/gift", HOSTILE[name])
+    with within(20):
+        with pytest.raises(LabError, match=r"gift/config.yaml"):
+            load_config(run)
+        with pytest.raises(LabError, match=r"gift/config.yaml"):
+            load_agent(str(run), "best")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("evaluate", ["agent=trained", "agent.run=outputs/gift"]),
+        ("train", ["resume=outputs/gift", "logger=csv"]),
+        ("sweep", ["outputs"]),
+    ],
+)
+def test_every_command_refuses_a_bomb(lab: Lab, tmp_path: Path, module: str, arguments: list[str]):
+    run = put_run(tmp_path / "outputs/gift", HOSTILE["bomb"])
+    (run / ".hydra").mkdir()
+    (run / ".hydra/overrides.yaml").write_text("[]")
+    done = lab.run(module, *arguments, seconds=120)
+    assert done.returncode != 0
+    assert "holds an alias or an anchor" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):
+    for name, other in (("a", "a"), ("b", "c"), ("c", "b"), *((f"n{i}", f"n{i + 1}") for i in range(9))):
+        player = {"_target_": "src.compose.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
+        algo = {"_target_": "src.algos.alphabeta.AlphaBeta", "player": player | {"changes": None}}
+        put_run(tmp_path / "outputs" / name, read(TICTACTOE) | {"algo": algo})
+    for name, told in (("a", "made of itself"), ("b", "made of itself"), ("n0", "5th run that an agent is made of")):
+        done = lab.run("evaluate", "agent=trained", f"agent.run=outputs/{name}", "episodes=2", seconds=120)
+        assert done.returncode != 0
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
