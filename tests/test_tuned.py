@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from src import schema
 from src.compose import build, checked, resolved
 from src.core.arena import evaluate
@@ -19,6 +21,7 @@ def trained(directory: Path, *overrides: str):
         return env, algo.fit(env, curriculum, run)
 
 
+@pytest.mark.slow
 def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
     small = ("env.game.size=5", "env.game.walls=2", "algo.total_steps=20480", "algo.steps_per_env=32")
     quick = ("algo.mini_batches=4", "algo.eval_every=3", "algo.eval_episodes=20")
@@ -28,6 +31,7 @@ def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
     assert score.draws <= 3, "a drawn game has reached the ply limit"
 
 
+@pytest.mark.slow
 def test_tuned_tictactoe_hardly_ever_loses(tmp_path: Path):
     env, agent = trained(tmp_path, "env=tictactoe", "algo=ppo", "algo.total_steps=40960", "algo.eval_every=10")
     score = evaluate(env.game, agent, env.baselines["random"], 200, seed=1).total

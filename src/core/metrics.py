@@ -12,7 +12,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "time/seconds": "seconds of training so far, over all resumed parts of the run",
         "time/steps_per_second": "learning speed since the previous row",
         "eval/score": "what best checkpoints and the curriculum go by, from 0 to 1: the share of lines not lost in "
-        "games that can be walked completely, else the win rate in games of their own, against the first baseline or alone",
+        "games that can be walked completely, else the win rate in games of their own, against the first baseline or "
+        "alone",
         "eval/win_rate": "share of games won by the finished agent against the first baseline of the environment",
         "eval/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/win_rate_high": "upper end of its 95% Wilson interval",
