@@ -7,6 +7,7 @@ import pytest
 from src import schema
 from src.compose import build, checked, resolved
 from src.core.arena import evaluate
+from src.core.exhaustive import walk_replies
 from src.core.run import Run
 from src.envs.quoridor.agents import RunnerAgent
 from tests.test_compositions import composed
@@ -55,3 +56,18 @@ def test_tuned_quoridor_is_larger_on_a_gpu():
     for key in ("total_steps", "num_envs"):
         assert gpu.algo[key] > 4 * cpu.algo[key]
     assert gpu.net_defaults.channels > cpu.net_defaults.channels
+
+
+@pytest.mark.slow
+def test_tuned_alphabeta_never_loses_tictactoe(tmp_path: Path):
+    env, agent = trained(tmp_path, "env=tictactoe", "algo=alphabeta")
+    assert [walk_replies(env.game, agent, seat).losses for seat in (0, 1)] == [0, 0]
+
+
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta"])
+def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
+    """The runner, its first baseline, always decides alike."""
+    cfg = composed("env=quoridor", f"algo={algo}")
+    assert next(iter(cfg.env.baselines)) == "runner"
+    assert cfg.evaluation.opening_plies > 0
+    assert algo == "alphabeta" or cfg.algo.eval_opening_plies > 0
