@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from src import schema
 from src.compose import build, checked, resolved
 from src.core.arena import evaluate
+from src.core.exhaustive import walk_replies
 from src.core.run import Run
 from src.envs.quoridor.agents import RunnerAgent
 from tests.test_compositions import composed
@@ -19,6 +22,7 @@ def trained(directory: Path, *overrides: str):
         return env, algo.fit(env, curriculum, run)
 
 
+@pytest.mark.slow
 def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
     small = ("env.game.size=5", "env.game.walls=2", "algo.total_steps=20480", "algo.steps_per_env=32")
     quick = ("algo.mini_batches=4", "algo.eval_every=3", "algo.eval_episodes=20")
@@ -28,6 +32,7 @@ def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
     assert score.draws <= 3, "a drawn game has reached the ply limit"
 
 
+@pytest.mark.slow
 def test_tuned_tictactoe_hardly_ever_loses(tmp_path: Path):
     env, agent = trained(tmp_path, "env=tictactoe", "algo=ppo", "algo.total_steps=40960", "algo.eval_every=10")
     score = evaluate(env.game, agent, env.baselines["random"], 200, seed=1).total
@@ -51,3 +56,18 @@ def test_tuned_quoridor_is_larger_on_a_gpu():
     for key in ("total_steps", "num_envs"):
         assert gpu.algo[key] > 4 * cpu.algo[key]
     assert gpu.net_defaults.channels > cpu.net_defaults.channels
+
+
+@pytest.mark.slow
+def test_tuned_alphabeta_never_loses_tictactoe(tmp_path: Path):
+    env, agent = trained(tmp_path, "env=tictactoe", "algo=alphabeta")
+    assert [walk_replies(env.game, agent, seat).losses for seat in (0, 1)] == [0, 0]
+
+
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta"])
+def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
+    """The runner, its first baseline, always decides alike."""
+    cfg = composed("env=quoridor", f"algo={algo}")
+    assert next(iter(cfg.env.baselines)) == "runner"
+    assert cfg.evaluation.opening_plies > 0
+    assert algo == "alphabeta" or cfg.algo.eval_opening_plies > 0
