@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "algos": {"core", "nets", "algos"},
     "web": {"core", "envs", "web"},
     "schema": set(),
-    **{name: {"core", "web", "compose", "schema"} for name in ENTRY_POINTS},
+    "resolvers": set(),
+    **{name: {"core", "web", "compose", "schema", "resolvers"} for name in ENTRY_POINTS},
 }
 
 
@@ -47,7 +48,7 @@ def breaches(path: Path, module: Path) -> list[str]:
             above = rest[0] not in MAY_IMPORT[own_layer]
             other_game = own_layer == "envs" and rest[0] == "envs" and bool(set(rest[1:2]) & (GAMES - {own_game}))
             found += [name] if above or other_game else []
-        if package in ("hydra", "omegaconf") and own_layer not in ENTRY_POINTS:
+        if package in ("hydra", "omegaconf") and own_layer not in (*ENTRY_POINTS, "resolvers"):
             found.append(name)
         if package == "torch" and own_layer == "envs" and module.name not in TORCH_ENV:
             found.append(name)

@@ -394,3 +394,18 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
     if not torch.cuda.is_available():
         with pytest.raises(LabError, match=r"algo\.device=cuda"):
             learner(device="cuda").check(env, NO_CURRICULUM)
+
+
+def test_without_hidden_layers_every_cell_is_judged_alike():
+    """A board shifted by a row has its logits shifted by a row, away from the edges."""
+    torch.manual_seed(0)
+    network = Network((3, 7, 6), "float32", 0.0, 1.0, 2 * 42, channels=(8,), hidden=())
+    policy = network.build()
+    assert sum(weight.numel() for weight in policy.action_net.parameters()) == 2 * 8 + 2
+    board = torch.rand(1, 3, 7, 6)
+    logits = [policy.action_net(policy.extract_features(seen)).view(2, 7, 6) for seen in (board, board.roll(1, dims=2))]
+    assert torch.allclose(logits[0][:, 1:5], logits[1][:, 2:6], atol=1e-5)
+    in_optimizer = {id(weight) for group in policy.optimizer.param_groups for weight in group["params"]}
+    assert all(id(weight) in in_optimizer for weight in policy.parameters())
+    dense = Network((3, 7, 6), "float32", 0.0, 1.0, 42, channels=(8,), hidden=(16,)).build()
+    assert isinstance(dense.action_net, torch.nn.Linear)

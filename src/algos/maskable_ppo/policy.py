@@ -89,8 +89,34 @@ class BoardFeatures(BaseFeaturesExtractor):
         return self.layers(observations)
 
 
+class CellActions(nn.Module):
+    """Logits (B, A) from features (B, C * H * W) where every cell has the same kinds of action: a 1x1 convolution."""
+
+    def __init__(self, features: int, shape: tuple[int, ...], actions: int) -> None:
+        super().__init__()
+        cells = int(np.prod(shape))
+        self.unflattened, self.out_features = (features // cells, *shape), actions
+        self.layer = nn.Conv2d(features // cells, actions // cells, kernel_size=1)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return self.layer(features.unflatten(1, self.unflattened)).flatten(1)
+
+
 class BoardPolicy(MaskableActorCriticPolicy):
-    """Stops as soon as its outputs are no numbers any more, rather than draw from them."""
+    """Stops as soon as its outputs are no numbers any more, rather than draw from them.
+
+    Without hidden layers, what is learned about one cell of a board holds for all: see `CellActions`.
+    """
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        shape = self.observation_space.shape or ()
+        actions = int(self.action_space.n)  # type: ignore[attr-defined]
+        convolved = any(isinstance(layer, nn.Conv2d) for layer in self.features_extractor.modules())
+        if convolved and not self.net_arch and actions % int(np.prod(shape[-2:])) == 0:
+            self.action_net = CellActions(self.features_dim, shape[-2:], actions)
+            arguments = {"lr": lr_schedule(1), **self.optimizer_kwargs}
+            self.optimizer = self.optimizer_class(self.parameters(), **arguments)
 
     def outputs(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities (N, A) of the actions that `masks` (N, A) allows, and values (N,)."""
