@@ -10,11 +10,8 @@ help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
 STUDIES := $(filter-out bench,$(patsubst experiments/%/__main__.py,%,$(wildcard experiments/*/__main__.py)))
-QUICKSTART := outputs/quickstart/$(shell date +%Y-%m-%d_%H-%M-%S)
-
-train: $(VENV)/installed  ## Set up, then teach a network Minesweeper: first from a solver, then by PPO; about five minutes
-	$(BIN)/python -m src.train experiment=quickstart_imitation hydra.run.dir=$(QUICKSTART)/imitation
-	$(BIN)/python -m src.train experiment=quickstart algo.init_from=$(QUICKSTART)/imitation hydra.run.dir=$(QUICKSTART)/ppo
+train: $(VENV)/installed  ## Set up, then teach a network Minesweeper from random weights; minutes, it says how many
+	$(BIN)/python -m src.train env=minesweeper_8x8 algo=ppo
 
 play: $(VENV)/installed-web  ## Set up the web page and open it: play, watch, deploy, compare runs
 	$(BIN)/python -m src.play

@@ -46,7 +46,7 @@ REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybr
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
     "deployment_opponents": ["env=deployment", "algo=ppo"],
-    **{name: ["algo.init_from=x"] for name in ("quickstart", "wargame", "wargame_mirror")},
+    **{name: ["algo.init_from=x"] for name in ("wargame", "wargame_mirror")},
 }  # what an option makes sense with
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
 

@@ -80,7 +80,7 @@ def test_torchrun_trains_one_run(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     (run,) = tmp_path.glob("outputs/runs/*/*/*")
     assert [path for path in tmp_path.rglob("*") if path.is_file() and run not in path.parents] == []
-    assert [row["step"] for row in rows_without_times(run)] == ["256", "512", "512", "512"]
+    assert [row["step"] for row in rows_without_times(run)] == ["128", "256", "384", "512", "512", "512"]
     assert read_json(run / "eval.json")["scores"]["trained"]["episodes"] == 11
     assert done.stdout.count("ppo on minesweeper_8x8") == 1
     assert done.stderr.count("everything is in") == 1

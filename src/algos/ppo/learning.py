@@ -179,7 +179,7 @@ class Learning:
         self._begin()
         if self.saved is None and algo.init_from is not None:
             self._evaluate({})  # so that the best is never worse than what it started from
-        with run.progress("steps", algo.total_steps, self.steps) as advance:
+        with run.progress("steps", algo.total_steps, self.steps, algo.seconds) as advance:
             while self.steps < algo.total_steps and self.optimizer.progress < 1:
                 self._update()
                 self.optimizer.progress = ranks.from_first(spent(self.steps / algo.total_steps, algo.seconds, run))
