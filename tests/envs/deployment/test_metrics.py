@@ -37,7 +37,7 @@ def test_the_figures_have_the_names_of_the_contract_and_are_documented():
     assert set(final) >= NAMES
     game_figures = small_game().figures(batch._batch.states[0])
     assert set(game_figures) == NAMES - {"winrate_with_active_deployment"}
-    assert all(is_documented(f"eval/random/{name}") for name in game_figures)
+    assert all(is_documented(f"final/random/{name}") for name in game_figures)
 
 
 def test_they_add_up_over_episodes():
