@@ -115,7 +115,10 @@ def test_shipped_runs_are_allowed(run: Path):
     assert load_config(run).algo._target_
 
 
+SEARCH = ("algo=alphabeta", "tuned=none")  # what is tuned is for its own player
+TUNED = [(env, algo) for env in options("env") for algo in options("algo") if f"{env}_{algo}" in options("tuned")]
 COMPOSED = [
+    *([f"env={env}", f"algo={algo}"] for env, algo in TUNED),
     *(
         [f"{group}={name}"]
         for group in ("env", "algo", "curriculum", "logger", "experiment")
@@ -123,9 +126,12 @@ COMPOSED = [
     ),
     *(["algo=ppo", f"net@algo.net={name}", "env=deployment"] for name in options("net")),
     *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
-    *([f"agent@env.opponent={name}", f"agent@algo.player={name}", "algo=alphabeta"] for name in options("agent")),
+    *([f"agent@env.opponent={name}", f"agent@algo.player={name}", *SEARCH] for name in options("agent")),
     *([f"+agent@env.baselines.another={name}"] for name in options("agent")),
-    *(["env=deployment", f"agent/placement@env.opponent.placement={name}"] for name in options("agent/placement")),
+    *(
+        ["env=deployment", f"agent/placement@env.baselines.greedy.placement={name}"]
+        for name in options("agent/placement")
+    ),
 ]
 
 
@@ -144,6 +150,8 @@ def test_whatever_can_be_composed_can_be_loaded_again(tmp_path: Path, overrides:
 
 # An attack on the list itself.
 
+PPO = "src.algos.ppo.PPO"
+GROUP_PLACES = [("", "env"), ("", "reward"), ("", "algo"), (PPO, "net"), ("src.envs.versus.VersusEnv", "opponent")]
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -223,7 +231,7 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
     names = reachable()
     assert len(names) > 3000
     assert {"src.core.files.os.remove", "src.algos.maskable_ppo.model.Model.load"} <= set(names)
-    passed = 0
+    passed, known = 0, by_group(composable)
     for name in [*random_.sample(names, 2500), *sorted(allowed_classes) * 10]:
         config = copy.deepcopy(random_.choice(runs))
         tree, key = random_.choice(list(nodes(config)))
@@ -236,22 +244,20 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
         except LabError:
             continue
         passed += 1
-        assert set(placed(config)) <= by_group(composable), (name, key)
+        assert set(placed(config)) <= known, (name, key)
     assert passed < 200, "few classes fit into a place that was drawn"
 
 
 def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, int, str]]:
-    """What stands at places that take the same group can be exchanged."""
-    at: dict[tuple[str, str, int], set[str]] = {}
-    for owner, key, depth, target in composable:
-        at.setdefault((owner, key, depth), set()).add(target)
-    agents = at["src.envs.versus.VersusEnv", "opponent", 0]
-    envs, nets, rewards = at["", "env", 0], at["src.algos.ppo.PPO", "net", 0], at["", "reward", 0]
-    found = set(composable)
-    for place, there in at.items():
-        for group in (agents, envs, nets, rewards):
-            if there & group:
-                found |= {(*place, target) for target in group}
+    """Options of one group can be exchanged, and what one of them takes under a name, any of them may."""
+    groups = [{target for owner, key, _, target in composable if (owner, key) == place} for place in GROUP_PLACES]
+    found, before = set(composable), 0
+    while before != len(found):
+        before = len(found)
+        for group in groups:
+            for owner, key, depth, target in list(found):
+                found |= {(one, key, depth, target) for one in group} if owner in group else set()
+                found |= {(owner, key, depth, one) for one in group} if target in group else set()
     return found
 
 

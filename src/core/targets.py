@@ -19,17 +19,21 @@ TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved
 ROOT = ""  # the owner of the keys of the whole configuration
 GROUP = "@"  # before the name of a group; alone, a key under which groups are noted that a node is chosen from
+PATH = "/"  # before each key of the path to a plain mapping of the root
 NULL = "null"
 REFERENCE = re.compile(r"\$\{([\w.]+)\}")  # to the value of another key
 PACKAGE = re.compile(r"^# @package (\S+)$", re.MULTILINE)
 
 
 class Place(NamedTuple):
-    owner: str  # a class, a group for what any of its options takes, or ROOT
+    owner: str  # a class, a group for what any of its options takes, or a plain mapping of the root by its path
     key: str
-    depth: int = 0  # mappings and lists between the key and the value, whose own keys are free
+    depth: int = 0  # mappings and lists between an argument of a class and the value, whose own keys are free
 
-    def deeper(self) -> "Place":
+    def below(self, key: str) -> "Place":
+        """Within a plain mapping; those of the root have fixed keys."""
+        if self.owner == ROOT or self.owner.startswith(PATH):
+            return Place(f"{self.owner}{PATH}{self.key}", key)
         return self._replace(depth=self.depth + 1)
 
 
@@ -59,7 +63,7 @@ class Targets:
             fits = isinstance(target, str) and target in classes
             require(fits, f"{where} is to be built by {str(target)[:200]!r}, which is refused: {known}")
         elif classes or (not isinstance(node, dict | list) and not self._above_classes.isdisjoint(places)):
-            null = node is None and any(NULL in self._noted.get(place, ()) for place in places)
+            null = node is None and NULL in self._refs(places)
             require(null, f"{where} is {str(node)[:80]!r}, which is refused: a class belongs here, or several by name")
         for key, child in _children(node):
             special = key.startswith("_") and key.endswith("_")
@@ -69,7 +73,7 @@ class Targets:
     def _below(self, places: list[Place], key: str, target: str | None) -> list[Place]:
         """Where a key stands: in a class and the groups it was chosen from, or within a plain mapping."""
         groups = [ref for ref in self._refs(places) if ref.startswith(GROUP)]
-        own = [place.deeper() for place in places] if target is None else [Place(target, key)]
+        own = [place.below(key) for place in places] if target is None else [Place(target, key)]
         return own + [Place(group, key) for group in groups]
 
     def _classes(self, places: list[Place], seen: frozenset[str] = frozenset()) -> set[str]:
@@ -104,7 +108,9 @@ class Targets:
             _node_at(tree, path).setdefault(GROUP, []).append(GROUP + mounted)
         if package is None and group:
             self._note_keys(GROUP + group, tree)
-            self._noted[Place(GROUP + group, TARGET)] |= {tree[TARGET]} if TARGET in tree else set()
+            if TARGET in tree:  # what one option takes under a name, another may have taken in an earlier version
+                self._noted[Place(GROUP + group, TARGET)].add(tree.pop(TARGET))
+                self._note_keys(GROUP + group, tree)
             return
         whole: dict[str, Any] = {}
         _node_at(whole, _keys(package[1] if package else "")).update(tree)
@@ -133,8 +139,8 @@ class Targets:
             for owner in groups or [value[TARGET]]:
                 self._note_keys(owner, value)
         else:
-            for _, child in _children(value):
-                self._note(place.deeper(), child)
+            for key, child in _children(value):
+                self._note(place.below(key), child)
 
 
 def _children(node: Any) -> Iterator[tuple[str, Any]]:
