@@ -22,7 +22,7 @@ from src.envs.quoridor.rules import Quoridor
 from src.envs.quoridor.search import MOST_MOVES
 from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
 from src.envs.splitmix import seed_word
-from src.envs.versus import OutcomeReward
+from src.envs.versus import GameReward
 
 GAMES_PER_THREAD = 64  # fewer cost more to hand over than they take to play
 
@@ -50,9 +50,7 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
-    def __init__(
-        self, num_envs: int, game: Quoridor, explore: float, reward: OutcomeReward, seats: Sequence[int]
-    ) -> None:
+    def __init__(self, num_envs: int, game: Quoridor, explore: float, reward: GameReward, seats: Sequence[int]) -> None:
         """`explore` is the share of random moves of the opponent, which otherwise walks its shortest path."""
         require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
         self.num_envs, self.game = num_envs, game

@@ -13,7 +13,7 @@ from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
 from src.envs.sync import SyncVersus
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.versus import OutcomeReward, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
@@ -62,7 +62,7 @@ def assert_same(one: Sequence, other: Sequence) -> None:
 @pytest.mark.parametrize("distance_maps", [False, True])
 def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
     batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
-    generic = VersusEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
+    generic = TwoPlayerEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
     assert isinstance(generic, SyncVersus)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
@@ -85,7 +85,7 @@ def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
         opening = int(batch.opponent_actions()[1][0])
         seat = "second" if opening >= 0 else "first"
         seats.add(seat)
-        generic = VersusEnv(batch.game, script, PATHS, seat, {})
+        generic = TwoPlayerEnv(batch.game, script, PATHS, seat, {})
         script.script = [opening] if opening >= 0 else []
         observation, _ = generic.reset(seed=0)
         over = False
