@@ -18,7 +18,7 @@ SEATS: dict[str, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0
 
 
 @dataclass(frozen=True)
-class OutcomeReward:
+class GameReward:
     """Reward for how the game ended, from the learner's side. Subclasses add a potential for unfinished positions."""
 
     win: float
@@ -28,28 +28,29 @@ class OutcomeReward:
     def __call__(self, outcome: int) -> float:
         return {1: self.win, 0: self.draw, -1: self.loss}[outcome]
 
-    def check(self, game: TwoPlayerGame) -> None:
-        """Raise `LabError` where positions of `game` have no such potential."""
-
     def potential(self, game: Any, state: Any, seat: int) -> float:
         """Value of an unfinished position for the player in `seat`; a step is rewarded with its change."""
         return 0.0
 
 
-class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
+@dataclass(frozen=True)
+class OutcomeReward(GameReward):
+    """Nothing but the outcome, which every game has."""
+
+
+class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
     """The opponent answers inside `step`, so the agent always sees positions in which it is to move, or the end."""
 
     def __init__(
         self,
         game: TwoPlayerGame,
         opponent: Agent,
-        reward: OutcomeReward,
+        reward: GameReward,
         seat: str,
         baselines: Mapping[str, Agent],
     ) -> None:
         require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
         opponent.check(game)
-        reward.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward = game, opponent, reward
         self.seats = SEATS[seat]
@@ -89,3 +90,12 @@ class VersusEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def render(self) -> str:
         return self.game.render(self._match.state)
+
+
+class VersusEnv(TwoPlayerEnv):
+    """Any game, rewarded by its outcome."""
+
+    def __init__(
+        self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: str, baselines: Mapping[str, Agent]
+    ) -> None:
+        super().__init__(game, opponent, reward, seat, baselines)

@@ -5,11 +5,11 @@ from gymnasium.vector import VectorEnv
 
 from src.envs.quoridor.rules import Quoridor
 from src.envs.quoridor.vec_env import VecQuoridor, compiled_explore
-from src.envs.versus import VersusEnv
+from src.envs.versus import TwoPlayerEnv
 
 
-class QuoridorEnv(VersusEnv):
-    """`VersusEnv` for Quoridor."""
+class QuoridorEnv(TwoPlayerEnv):
+    """Rewarded by the outcome, or by the lead in steps as well."""
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> VectorEnv[np.ndarray, np.ndarray, np.ndarray]:
         """A batch of games: one compiled call a step against runners and random players, else `SyncVersus`."""

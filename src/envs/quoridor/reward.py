@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 
-from src.core.errors import require
-from src.core.game import TwoPlayerGame
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.paths import distance
 from src.envs.quoridor.rules import Quoridor
-from src.envs.versus import OutcomeReward
+from src.envs.versus import GameReward
 
 
 @dataclass(frozen=True)
-class PathReward(OutcomeReward):
+class PathReward(GameReward):
     """The outcome, and the change of the lead: how many steps shorter the own shortest path is than the opponent's.
 
     A step forward and a wall in the opponent's way are rewarded at once. What was collected is taken back when the game
@@ -19,12 +17,6 @@ class PathReward(OutcomeReward):
     """
 
     path: float  # for each step of the lead
-
-    def check(self, game: TwoPlayerGame) -> None:
-        require(
-            isinstance(game, Quoridor),
-            "env.reward is a PathReward, but has to be a src.envs.versus.OutcomeReward: only Quoridor has paths",
-        )
 
     def potential(self, game: Quoridor, state: Position, seat: int) -> float:
         board = game.board_of(state)

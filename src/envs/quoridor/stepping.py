@@ -17,6 +17,10 @@ GAME = np.dtype(
     [
         ("random", np.uint64),  # seats and exploring opponents descend from it
         ("seat", np.int64),  # the learner's
+        (
+            "explore",
+            np.float64,
+        ),  # share of the opponent's moves drawn from all legal ones, not its shortest path
         ("potential", np.float64),  # when the learner was last to move
         ("reward", np.float64),  # of the last step, and so the four that follow
         ("ended", np.bool_),
@@ -42,7 +46,8 @@ class Setup(NamedTuple):
     walls: int  # in the hand of each player at the start
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game
-    explore: float  # share of the opponent's moves drawn from all legal ones; the others follow its shortest path
+    explore: float  # least share of the opponent's moves drawn from all legal ones
+    explore_most: float  # ... and the largest: it is drawn between both for each game
     win: float
     draw: float
     loss: float
@@ -57,7 +62,7 @@ def step_some(buffers: Buffers, setup: Setup, actions: np.ndarray, first: int, e
         make(board, _turned(board, actions[i]))
         game.answer = game.opening = NO_ACTION
         if not is_over(board):
-            game.answer = _opponent_moves(board, game, setup, buffers.moves[i])
+            game.answer = _opponent_moves(board, game, buffers.moves[i])
         _settle(board, game, setup)
         if game.ended:
             _observe(board, setup, buffers.steps[i], buffers.final_observations[i])
@@ -91,11 +96,15 @@ def _turned(board: Any, action: int) -> int:
 
 
 @inlined
-def _opponent_moves(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> int:
+def _uniform(source: Any) -> float:
+    """A number in [0, 1)."""
+    return (next_word(source) >> _11) * _53_BITS
+
+
+@inlined
+def _opponent_moves(board: Any, game: Any, moves: np.ndarray) -> int:
     """Make a move of the opponent and return it as an action of the player who made it."""
-    explores = setup.explore >= 1
-    if 0 < setup.explore < 1:
-        explores = (next_word(game) >> _11) * _53_BITS < setup.explore
+    explores = game.explore > 0 and _uniform(game) < game.explore
     move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
     action = _turned(board, move)
     make(board, move)
@@ -135,7 +144,10 @@ def _begin(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> None:
     pawns, left = (start, board.size * board.size - 1 - start), (setup.walls, setup.walls)
     set_up(board, ZERO, ZERO, pawns, left, 0)
     game.seat = setup.first_seat + (below(game, 2) if setup.seats == 2 else 0)
-    game.opening = _opponent_moves(board, game, setup, moves) if game.seat == 1 else NO_ACTION
+    game.explore = setup.explore
+    if setup.explore_most > setup.explore:
+        game.explore += (setup.explore_most - setup.explore) * _uniform(game)
+    game.opening = _opponent_moves(board, game, moves) if game.seat == 1 else NO_ACTION
     game.potential = _potential(board, game.seat, setup)
 
 

@@ -22,16 +22,16 @@ from src.envs.quoridor.rules import Quoridor
 from src.envs.quoridor.search import MOST_MOVES
 from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
 from src.envs.splitmix import seed_word
-from src.envs.versus import OutcomeReward
+from src.envs.versus import GameReward
 
 GAMES_PER_THREAD = 64  # fewer cost more to hand over than they take to play
 
 
-def compiled_explore(opponent: Agent) -> float | None:
-    """The share of random moves of an opponent that is compiled into the step; None for any other agent."""
+def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
+    """The least and largest share of random moves of an opponent that is compiled into the step; None for others."""
     if type(opponent) is RunnerAgent:
-        return opponent.explore
-    return 1.0 if type(opponent) is RandomAgent else None
+        return opponent.explore, opponent.explore_most
+    return (1.0, 1.0) if type(opponent) is RandomAgent else None
 
 
 @cache
@@ -51,9 +51,9 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
-        self, num_envs: int, game: Quoridor, explore: float, reward: OutcomeReward, seats: Sequence[int]
+        self, num_envs: int, game: Quoridor, explore: tuple[float, float], reward: GameReward, seats: Sequence[int]
     ) -> None:
-        """`explore` is the share of random moves of the opponent, which otherwise walks its shortest path."""
+        """`explore`: between which shares of random moves that of the opponent, a runner, is drawn for each game."""
         require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
         self.num_envs, self.game = num_envs, game
         shape = (8 if game.distance_maps else 6, game.size, game.size)
@@ -63,7 +63,7 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
-        self._setup = Setup(game.walls, seats[0], len(seats), float(explore), *outcomes, path)
+        self._setup = Setup(game.walls, seats[0], len(seats), *explore, *outcomes, path)
         self._buffers = Buffers(
             boards=np.zeros(num_envs, BOARD),
             games=np.zeros(num_envs, GAME),

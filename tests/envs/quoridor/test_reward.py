@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from src.compose import build
 from src.core.agent import RandomAgent
 from src.core.errors import LabError
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import VersusEnv
 from tests.envs.quoridor.making import GAME, make_game
+from tests.test_compositions import composed
 
 REWARD = PathReward(win=1.0, draw=0.0, loss=-1.0, path=0.1)
 
@@ -61,5 +61,5 @@ def test_over_a_game_only_the_outcome_counts():
 
 
 def test_other_games_have_no_paths():
-    with pytest.raises(LabError, match="only Quoridor has paths"):
-        VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {})
+    with pytest.raises(LabError, match="is a PathReward, but has to be a src"):
+        build(composed("env=tictactoe", "reward=quoridor").env, "env")

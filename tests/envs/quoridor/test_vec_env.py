@@ -13,7 +13,7 @@ from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
 from src.envs.sync import SyncVersus
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.versus import OutcomeReward, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
@@ -62,7 +62,7 @@ def assert_same(one: Sequence, other: Sequence) -> None:
 @pytest.mark.parametrize("distance_maps", [False, True])
 def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
     batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
-    generic = VersusEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
+    generic = TwoPlayerEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
     assert isinstance(generic, SyncVersus)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
@@ -75,7 +75,7 @@ def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_m
     assert ended > 10
 
 
-@pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4)])
+@pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4), RunnerAgent(0.0, 1.0)])
 def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
     """The generic batch is given the moves that the compiled opponent made."""
     batch, script = make(opponent, count=1), Scripted()
@@ -85,7 +85,7 @@ def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
         opening = int(batch.opponent_actions()[1][0])
         seat = "second" if opening >= 0 else "first"
         seats.add(seat)
-        generic = VersusEnv(batch.game, script, PATHS, seat, {})
+        generic = TwoPlayerEnv(batch.game, script, PATHS, seat, {})
         script.script = [opening] if opening >= 0 else []
         observation, _ = generic.reset(seed=0)
         over = False
@@ -104,7 +104,10 @@ def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
     assert seats == {"first", "second"}
 
 
-@pytest.mark.parametrize(("explore", "opponent"), [(0.0, RunnerAgent()), (0.4, RunnerAgent(0.4)), (1.0, RandomAgent())])
+@pytest.mark.parametrize(
+    ("explore", "opponent"),
+    [(0.0, RunnerAgent()), (0.4, RunnerAgent(0.4)), (0.5, RunnerAgent(0.2, 0.8)), (1.0, RandomAgent())],
+)
 def test_the_opponent_explores_as_often_as_configured(explore, opponent):
     """On an empty board 3 of 131 moves are pawn moves, and the runner makes the one forward."""
     batch = make(opponent, seat="second", count=2000, size=9, walls=10)
@@ -116,6 +119,21 @@ def test_the_opponent_explores_as_often_as_configured(explore, opponent):
     start = batch.game.initial(rng)
     asked = np.mean([agent.decide(batch.game, start, rng).action == 13 for _ in range(500)])
     assert abs(asked - expected) < 0.07
+
+
+def test_the_share_of_random_moves_is_drawn_for_each_game():
+    """Of runners that all draw half of their moves few make only shortest steps or none of four; drawn, many do."""
+    shares = []
+    for opponent in (RunnerAgent(0.5), RunnerAgent(0.0, 1.0)):
+        batch = make(opponent, seat="second", count=2000, size=9, walls=10)
+        batch.reset(seed=0)
+        forward = (batch.opponent_actions()[1] < 81).astype(int)
+        for _ in range(3):
+            batch.step(batch.action_masks()[:, :81].argmax(axis=1))
+            forward += batch.opponent_actions()[0] < 81
+        shares.append(np.isin(forward, [0, 4]).mean())
+    assert shares[0] < 0.2
+    assert shares[1] > 0.3
 
 
 def test_seats_are_drawn_alike():
