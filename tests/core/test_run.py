@@ -131,11 +131,11 @@ LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 def finished(directory: Path) -> Path:
     with Run(directory, CONFIG, None) as run:
         run.restore()
-        run.log(1, {"train/td_error": 1.0, "eval/score": 0.5})
+        run.log(1, {"train/td_error": 1.0, "eval/win_rate": 0.5})
         run.save_best(0.5, {"weights": np.ones(3)})
         run.log(2, {"train/td_error": 2.0})
         run.save({"weights": np.ones(3)})
-        run.finish({"eval/win_rate": 0.5}, {"scores": {}})
+        run.finish({"final/win_rate": 0.5}, {"scores": {}})
     return directory
 
 
