@@ -346,7 +346,7 @@ def test_games_with_chance_are_played_from_a_seed(tmp_path, monkeypatch: pytest.
 
 def test_a_conversation_about_minesweeper(lab: Lab):
     lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyse 1\n"
-    done = lab.run("engine", "env=minesweeper_8x8", "agent=exact", stdin=lines)
+    done = lab.run("engine", "env=minesweeper_8x8", "env.config.flag_actions=true", "agent=exact", stdin=lines)
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()
     assert answers[0] == "ok"
