@@ -221,7 +221,11 @@ def build_net(
     net = architecture.build(observation_shape, num_actions)
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
-        _put_weights(net, saved, f"algo.init_from={init_from} holds no network like algo.net")
+        _put_weights(
+            net,
+            saved,
+            f"algo.init_from={init_from} holds no network like algo.net (compare net_defaults with that run's)",
+        )
     return net
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from src.core.arena import wilson_interval
+from src.core.config_file import CONFIG, read_config
 from src.core.runlog import RunLog
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def run_figure(directory: Path) -> Any:
 
 
 def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
-    log, config = RunLog(directory, None), _read(directory / "config.yaml", yaml.safe_load)
+    log, config = RunLog(directory, None), read_config(directory) if (directory / CONFIG).exists() else {}
     name, rows = log.curve()
     if not rows:
         return None

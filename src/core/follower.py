@@ -40,7 +40,7 @@ class Follower(Run):
     def save(self, learner: dict[str, Any]) -> None:
         pass
 
-    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
+    def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
         if ranks.from_first(False):
             learner()  # which collects what each rank has to tell
 

@@ -189,8 +189,10 @@ class Run:
         )
         self._saved = time.monotonic()
 
-    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
-        if ranks.from_first(time.monotonic() - self._saved >= self._checkpoint_seconds):
+    def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
+        """Save once `checkpoint_seconds` have passed, also since `began`, where saving amid some work costs more."""
+        since = self._saved if began is None else max(self._saved, began)
+        if ranks.from_first(time.monotonic() - since >= self._checkpoint_seconds):
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:

@@ -57,8 +57,8 @@ class Match:
     def settle(self) -> float:
         """Return the reward since the last call, once the opponent has moved.
 
-        The potential of a finished game is 0, so that the changes of the potential over a game add up to a constant
-        (Ng, Harada & Russell 1999): a policy cannot collect reward by going back and forth.
+        The potential of a finished game is 0, so that the undiscounted changes of the potential over a game add up to a
+        constant: going back and forth collects nothing but what the discount leaves of it.
         """
         outcome, before = self.own_outcome, self._potential
         if outcome is None:

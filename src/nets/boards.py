@@ -156,7 +156,7 @@ def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_
     cells, corners = rows * cols, (rows - 1) * (cols - 1)
     if num_actions % cells == 0:
         return nn.Sequential(nn.Conv2d(channels, num_actions // cells, 1), nn.Flatten())
-    for on_cells in range(num_actions // cells, -1, -1) if corner_planes else ():
+    for on_cells in range(num_actions // cells, -1, -1) if corner_planes and corners > 1 else ():
         on_corners, rest = divmod(num_actions - on_cells * cells, corners)
         if rest == 0:
             return nn.Sequential(nn.Conv2d(channels, on_cells + on_corners, 1), CellsThenCorners(on_cells))

@@ -33,4 +33,6 @@ class FlatNet(nn.Module):
     def forward(self, observation: Tensor) -> Heads:
         features = self.trunk(observation.to(self.value_head.weight.dtype))
         nowhere = torch.zeros(len(observation), 0, device=observation.device)
-        return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), nowhere)
+        with torch.autocast(features.device.type, enabled=False):  # heads in float32, as in `BoardNet`
+            features = features.to(self.value_head.weight.dtype)
+            return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), nowhere)

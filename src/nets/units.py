@@ -99,6 +99,13 @@ class UnitsNet(nn.Module):
         features = self.tower(board + self.tell_all(summary)[:, :, None, None])
         there = _gather(features.flatten(2).transpose(1, 2), where) * stands
         tokens = self.place(torch.cat([tokens, there, summary[:, None].expand_as(tokens)], dim=2))
+        with torch.autocast(features.device.type, enabled=False):  # heads in float32, as in `BoardNet`
+            dtype = self.aim.weight.dtype
+            return self._heads(facts, units, planes, features.to(dtype), tokens.to(dtype), summary.to(dtype))
+
+    def _heads(
+        self, facts: Tensor, units: Tensor, planes: Tensor, features: Tensor, tokens: Tensor, summary: Tensor
+    ) -> Heads:
         slots = self.layout.slots
         active = (tokens * units[:, :, self.layout.active, None]).sum(dim=1)
         rest = torch.cat([pooled(features), active, summary], dim=1)

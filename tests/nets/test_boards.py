@@ -8,6 +8,7 @@ from src.core.errors import LabError
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.planes import encode
 from src.nets.boards import CNN, Residual, as_planes
+from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors
 
 ARCHITECTURES = [CNN(16), Residual(8, 3, 2), Residual(8, 1, 0)]
@@ -138,3 +139,16 @@ def test_labels_are_turned_with_their_board():
         turned, policy, cells = mirrored(x, right, mine, choice)
         assert torch.equal(policy, torch.cat([turned > 3, turned > 5], dim=1).flatten(1))
         assert torch.equal(cells, turned.float())
+
+
+@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0, policy_from_mines=2.0), MLP([8])], ids=str)
+def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
+    """Rounded logits would make ratios differ from 1 before anything was learned."""
+    module = net.build((3, 4, 4), 16)
+    with torch.autocast("cpu", torch.bfloat16):
+        heads = module(torch.rand(2, 3, 4, 4))
+    assert {heads.policy.dtype, heads.value.dtype, heads.mine.dtype} == {torch.float32}
+
+
+def test_a_board_of_one_row_has_no_corners():
+    assert Residual(8, 1, 0, corner_planes=True).build((1, 5), 2)(torch.zeros(1, 1, 5)).policy.shape == (1, 2)

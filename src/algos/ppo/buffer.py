@@ -55,7 +55,7 @@ class RolloutBuffer:
 
     def state(self) -> dict[str, Any]:
         """What is stored, for `load_state`."""
-        return {name: getattr(self, name)[: self.filled].clone() for name in STORED} if self.filled else {}
+        return {name: getattr(self, name)[: self.filled] for name in STORED} if self.filled else {}
 
     def load_state(self, saved: dict[str, Any]) -> None:
         for name, values in saved.items():

@@ -1,6 +1,7 @@
 """PPO: play with the current network, learn from what happened while it is still likely, repeat."""
 
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -95,28 +96,27 @@ class PPO:
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
+        share = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share))
         for stage in curriculum.all(env):
             agent.check(stage.game)
-            self._check_mines(stage, agent)
+            self._check_mines(stage.vectorize(share), agent)
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
         require(
             self.num_envs % ranks.world() == 0,
             f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
         )
-        rollout = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share)) * self.steps_per_env
-        fewest = round(rollout * self.learned_share)
+        fewest = round(share * self.steps_per_env * self.learned_share)
         require(
             fewest >= 2 * self.mini_batches,
             f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} that are learned "
             "from in a rollout (algo.num_envs, steps_per_env, learned_share)",
         )
 
-    def _check_mines(self, env: Environment, agent: NetworkAgent) -> None:
+    def _check_mines(self, envs: Any, agent: NetworkAgent) -> None:
         """Refuse settings about mines where the game has none or the network does not predict them."""
         learns_mines = self.losses.aux_mine_weight > 0 or self.sure_below > 0
         if not learns_mines and self.frontier_mask_until_updates == 0:
             return
-        envs = env.vectorize(1)
         require(
             hasattr(envs, "mine_labels"),
             "this game has no mines: set algo.losses.aux_mine_weight=0, algo.frontier_mask_until_updates=0 and "
@@ -170,6 +170,7 @@ class Learning:
         rollout = algo.num_envs * algo.steps_per_env
         self.log_every = max(1, round(algo.total_steps / rollout / LOGGED_ROWS))  # updates
         self.stalling, self.steps_without_end, self.last_logged = False, 0, 0
+        self.update_began = 0.0  # by the clock
         self.minibatches = 0  # learned from in the current update
         self.losses: dict[str, Tensor] = {}  # summed over them
         self.order_drawn_at = self.random.get_state()  # the generator before it drew the order of the current epoch
@@ -198,7 +199,7 @@ class Learning:
 
     def _update(self) -> None:
         """One rollout of every group of environments, and some epochs of learning from it."""
-        algo = self.algo
+        algo, self.update_began = self.algo, time.monotonic()
         for group in self.groups:
             if group.buffer.filled == group.steps:
                 continue  # the run was saved after this rollout
@@ -218,9 +219,12 @@ class Learning:
         require_sound(self.net, self.steps)
 
     def _save_within_update(self) -> None:
-        """An update may take minutes; several ranks would have to agree at every step, so they wait for its end."""
+        """Save amid an update that takes longer than the interval; its rollout is then part of the checkpoint.
+
+        Several ranks would have to agree at every step, so they wait for the end of the update.
+        """
         if ranks.world() == 1:
-            self.run.save_when_due(self._state)
+            self.run.save_when_due(self._state, self.update_began)
 
     def _add(self, values: Mapping[str, Tensor]) -> None:
         """Add to the sums of the next row of the log; one transfer from the device for all."""
@@ -287,8 +291,8 @@ class Learning:
         if stalling and not self.stalling:
             what = f"{truncated / games:.0%} of the games reached the step limit" if games > 0 else "no game ended"
             log.warning(
-                "%s in the latest updates (step %d): the policy may be stalling; give it fewer ways to do nothing, a "
-                "lower step limit, or a reward that makes delay cost more",
+                "%s in the latest updates (step %d): the policy may be stalling; mask actions that change nothing, "
+                "lower the step limit, or raise the cost of a step in the reward",
                 what,
                 self.steps,
             )
@@ -317,14 +321,14 @@ class Learning:
         run.save_best(score, self._weights(torch.float16))
         before = self.curriculum.stage
         self.curriculum.record(rung)
-        self._meet_self(self._weights())
+        self._update_self_play(self._weights())
         if self.curriculum.stage != before:
-            self.groups = self._deal_groups()
+            self.groups = self._make_groups()
 
     def _measure(self, env: Environment, agent: NetworkAgent) -> dict[str, float]:
         return selection_metrics(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)
 
-    def _deal_groups(self) -> list[Rollouts]:
+    def _make_groups(self) -> list[Rollouts]:
         """A group of environments for each board of the current mixture, of which each rank has its share."""
         algo, groups = self.algo, []
         for number, (env, share) in enumerate(self.curriculum.mixture(self.env)):
@@ -335,7 +339,7 @@ class Learning:
             groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.sure_below, reads_mines))
         return groups
 
-    def _meet_self(self, weights: dict[str, Any]) -> None:
+    def _update_self_play(self, weights: dict[str, Any]) -> None:
         """Where the opponent is the learner itself, it is the learner with these weights, until the next evaluation."""
         opponents = [getattr(env, "opponent", None) for env, _ in self.curriculum.mixture(self.env)]
         for opponent in opponents:
@@ -375,6 +379,8 @@ class Learning:
         saved = self.saved
         if saved is not None:
             saved = _of_this_rank(saved)
+            current = "minibatches" in saved
+            require(current, "this run was saved by an earlier version, which this one cannot resume: start it anew")
             self.net.load_state_dict(saved["weights"])
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
@@ -382,8 +388,8 @@ class Learning:
             self.sums = dict(saved["sums"])
             self.stalling, self.steps_without_end, self.last_logged = saved["stalling"]
             self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
-        self._meet_self(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
-        self.groups = self._deal_groups()
+        self._update_self_play(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
+        self.groups = self._make_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
 

@@ -67,7 +67,7 @@ class Rollouts:
         return {name: torch.zeros((), device=self.device) for name in names}
 
     def state(self) -> dict[str, Any]:
-        self._settle_cut()
+        self._bootstrap_truncated()
         kept = {name: getattr(self, name) for name in KEPT}
         return {"envs": self.envs.state(), "buffer": self.buffer.state(), "ended": self._ended, **kept}
 
@@ -116,7 +116,7 @@ class Rollouts:
             if self.buffer.filled == self.steps:
                 break
             after_step()
-        self._settle_cut()
+        self._bootstrap_truncated()
         self.buffer.compute_gae(self._heads(net, self._observations).value.float(), gamma, lam)
         ended, self._ended = self._ended, self._no_games()
         return ended
@@ -127,10 +127,10 @@ class Rollouts:
         policy = MaskedCategorical(heads.policy, self._masks)
         actions = policy.sample(generator)
         seen = {"observations": self._observations, "masks": self._masks, "mines": self._mines()}
-        chosen, (observations, paid, terminated, truncated, info) = self._step(actions, heads.mine)
-        rewards = as_device(paid, self.device).float()
-        cut_off = as_device(truncated, self.device)
-        dones = as_device(terminated, self.device) | cut_off
+        chosen, (observations, rewards, terminated, truncated, info) = self._step(actions, heads.mine)
+        rewards = as_device(rewards, self.device).float()
+        dones = as_device(terminated, self.device) | as_device(truncated, self.device)
+        cut_off = truncated & ~terminated  # what ended as part of the game has no value after it
         self.buffer.add(
             **seen,
             actions=actions,
@@ -141,15 +141,15 @@ class Rollouts:
             chosen=chosen,
             acted_on=heads.mine.float() if self._policy_reads_mines else self._nothing,
         )
-        self._count(rewards, dones, cut_off, info)
+        self._count(rewards, dones, as_device(truncated, self.device), info)
         if self._on_device:
             if getattr(self.envs, "can_truncate", True):
-                self._cut.append((self.buffer.filled - 1, truncated, info["final_obs"]))
-        elif truncated.any():
-            self._add_final_values(self.buffer.filled - 1, truncated, info["final_obs"])
+                self._cut.append((self.buffer.filled - 1, cut_off, info["final_obs"]))
+        elif cut_off.any():
+            self._add_final_values(self.buffer.filled - 1, cut_off, info["final_obs"])
         self._see(observations, info["action_mask"])
 
-    def _settle_cut(self) -> None:
+    def _bootstrap_truncated(self) -> None:
         """Add the final values of all steps at once: a look at each would make the GPU wait for the host every time."""
         if self._cut:
             truncated = torch.stack([each for _, each, _ in self._cut]).cpu().numpy()

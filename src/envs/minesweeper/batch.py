@@ -204,8 +204,9 @@ def _end_step(
     result.invalid_steps += not valid
     result.terminated = game.status != PLAYING
     result.truncated = not result.terminated and result.steps >= setup.max_steps
+    result.terminated = result.terminated or result.truncated  # a game that is cut off is lost
     pay(game, result, valid, opened, flags_before, terms)
-    if setup.restart and (result.terminated or result.truncated):
+    if setup.restart and result.terminated:
         _keep_final(i, boards, buffers)
         _restart(i, boards, buffers, setup, layout)
 

@@ -129,7 +129,10 @@ class Minesweeper(Game[Position]):
         """What the environments mask: hidden cells, reveals narrowed to the frontier where that is configured."""
         hidden = view.visible.ravel() < 0
         reveals = frontier_or_hidden(view.visible) if self.frontier_mask else hidden
-        return np.concatenate([reveals, hidden]) if self.flag_actions else reveals.copy()
+        if not self.flag_actions:
+            return reveals.copy()
+        # Without a step limit, a player that always decides alike would toggle a flag for ever.
+        return np.concatenate([reveals, hidden & (self.max_steps is not None)])
 
     def is_open(self, state: Position, action: int) -> bool:
         return bool(state.boards.visible[0, action % self.cells] < 0)

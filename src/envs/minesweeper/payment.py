@@ -38,9 +38,9 @@ def flags_worth(game: Any, terms: Terms) -> float:
 
 @kernel
 def pay(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
-    """Write the reward of a step to `result`, a record of `RESULT` that tells whether it was cut off.
+    """Write the reward of a step to `result`, a record of `RESULT` that says whether it was cut off.
 
-    A game that is cut off pays like a lost one, or toggling flags up to the limit would cost less than a risk.
+    A game that is cut off is rewarded like a lost one, or toggling flags up to the limit would cost less than a risk.
     """
     goes_on = game.status == PLAYING
     result.progress = opened * terms.progress

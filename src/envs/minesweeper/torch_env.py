@@ -40,6 +40,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
     episode_means = EPISODE_MEANS
+    can_truncate = False  # a game that reaches its step limit is lost, so no value follows it
 
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
         """`pool` is how many games per env are drawn ahead."""
@@ -109,9 +110,8 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """Pay for a deed, and deal new games where one ended."""
         after = after._replace(flags_worth=self._flags_worth(after))
         won = after.safe_left == 0
-        terminated = won | deed.lost
-        truncated = ~terminated & (after.steps >= self.config.max_steps)
-        ended = terminated | truncated
+        truncated = ~(won | deed.lost) & (after.steps >= self.config.max_steps)
+        terminated = ended = won | deed.lost | truncated  # a game that is cut off is lost
         rewards = self._rewards(deed, won, truncated, after.flags_worth - games.flags_worth)
         following, dealt = self._stock.deal(after, dealt, ended)
         info = {
@@ -174,12 +174,6 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
         unknown = (self._games.visible < 0) & self._games.laid.view(-1, 1, 1)
         return torch.where(unknown, (self._games.code == MINE).to(torch.int8), -1)
-
-    @property
-    def can_truncate(self) -> bool:
-        """Without flags every step reveals a cell, so a game ends by itself within as many steps as cells are safe."""
-        safe = self.variant.cells - self.variant.mine_range[0]
-        return self.config.flag_actions or self.config.max_steps < safe
 
     def set_boards(self, mines: Tensor, first: Tensor | None = None, which: Tensor | None = None) -> None:
         """Lay given mines (N, H, W) bool on the boards named by `which` (N,) bool, or on all.

@@ -13,7 +13,7 @@ class PathReward(GameReward):
     """The outcome, and the change of the lead: how many steps shorter the own shortest path is than the opponent's.
 
     A step forward and a wall in the opponent's way are rewarded at once. What was collected is taken back when the game
-    ends, so that over a whole game only the outcome counts.
+    ends, so that over a whole game, undiscounted, only the outcome counts.
     """
 
     path: float  # for each step of the lead

@@ -134,15 +134,15 @@ def test_revealing_a_flagged_cell_is_legal_and_removes_the_flag() -> None:
     assert observation[1].sum() == 0
 
 
-def test_endless_flag_toggling_is_truncated() -> None:
+def test_endless_flag_toggling_is_truncated_and_lost() -> None:
     env = make("*.. ...", max_steps=10)
     ends = [env.step(6)[2:4] for _ in range(10)]
-    assert ends == [(False, False)] * 9 + [(False, True)]
+    assert ends == [(False, False)] * 9 + [(True, True)]
     with pytest.raises(LabError, match="call reset"):
         env.step(6)
 
 
-def test_a_game_that_is_cut_off_pays_like_a_lost_one() -> None:
+def test_a_game_that_is_cut_off_is_rewarded_like_a_lost_one() -> None:
     """Or toggling flags until the limit would cost less than risking a loss."""
     env = make("*.. ...", max_steps=3)
     rewards = [env.step(6)[1] for _ in range(3)]

@@ -316,13 +316,6 @@ def test_labels_are_those_of_the_compiled_batch() -> None:
     assert (undecided.mine_labels() == -1).all()
 
 
-def test_only_flags_or_a_short_limit_let_games_be_cut_off() -> None:
-    settings: dict[str, Any] = {"rows": 4, "cols": 4, "mines": 3}
-    for flags, limit, expected in ((False, 13, False), (False, 12, True), (True, 100, True)):
-        config = make_config(**settings, flag_actions=flags, max_steps=limit)
-        assert TorchMinesweeper(1, config, "cpu").can_truncate is expected
-
-
 def test_regions_are_labelled_by_their_largest_cell() -> None:
     env = TorchMinesweeper(1, make_config(rows=3, cols=5, mines=3, safe_neighborhood=False), "cpu")
     mines = torch.zeros(1, 3, 5, dtype=torch.bool)
