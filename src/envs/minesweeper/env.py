@@ -120,6 +120,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
             "action_mask": self.action_masks(),
             "steps": int(result["steps"]),
             "invalid_steps": int(result["invalid_steps"]),
+            "invalid_rate": int(result["invalid_steps"]) / max(int(result["steps"]), 1),
             "safe_revealed": 1 - int(game["safe_left"]) / (self.game.cells - int(game["mines"])),
             "won": int(game["status"]) == rules.WON,
         }

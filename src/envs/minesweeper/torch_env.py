@@ -122,7 +122,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             "final_info": {
                 "steps": after.steps * ended,
                 "invalid_steps": after.invalid_steps * ended,
-                "invalid_rate": after.invalid_steps / after.steps.clamp(min=1) * ended,
+                "invalid_rate": after.invalid_steps.double() / after.steps.clamp(min=1) * ended,
                 "safe_revealed": self._progress(after) * ended,
                 "won": won,
             },

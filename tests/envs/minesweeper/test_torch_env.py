@@ -421,7 +421,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])  # type: ignore[arg-type]
     with pytest.raises(LabError, match="do not fit"):
         TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
-    with pytest.raises(LabError, match="backend='jax': expected one of numpy, torch"):
+    with pytest.raises(LabError, match="backend='jax': expected one of auto, numpy, torch"):
         MinesweeperEnv(config, backend="jax")
 
 
