@@ -59,7 +59,7 @@ def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
 def test_actions_on_corners_come_after_those_on_cells(net: CNN | Residual):
     """One kind on the 9 x 9 cells and two on the 8 x 8 corners between them, as in Quoridor."""
     module = net.build((2, 9, 9), 81 + 2 * 64)
-    conv: Any = module.policy_head[0]  # type: ignore[index]
+    conv: Any = module.policy_head[0]
     with torch.no_grad():
         conv.weight.zero_()
         conv.bias.copy_(torch.tensor([1.0, 2.0, 3.0]))
