@@ -1,6 +1,7 @@
 """From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
 
 import inspect
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-import src.resolvers  # noqa: F401 (registers them)
 from src.core import checkpoint
 from src.core.agent import Agent, require_traits
 from src.core.config_file import CONFIG, read_config
@@ -26,6 +26,9 @@ from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.run import checkpoint_path
 from src.core.targets import Targets
+from src.resolvers import accelerator
+
+log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
 UNNAMED = (  # keys that are named elsewhere, or change nothing in the results
@@ -144,6 +147,14 @@ def task_overrides() -> list[str]:
     words = HydraConfig.get().overrides.task
     keys = (word.lstrip("+~").partition("=")[0] for word in words)
     return [word for word, key in zip(words, keys, strict=True) if key not in UNNAMED and not key.startswith("logger.")]
+
+
+def warn_of_other_device(option: str, algo: object) -> None:
+    """Say it where the settings are tuned for a GPU and the network is on the CPU, or the other way round."""
+    compute = getattr(algo, "compute", None)
+    if compute is not None and compute.on_gpu != (accelerator(option) == "gpu"):
+        other = "cuda" if compute.on_gpu else "cpu"
+        log.warning("the network is on %s, but the tuned settings are not: choose device=%s", compute.where, other)
 
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:

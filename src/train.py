@@ -9,11 +9,11 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks
 from src.core.cli import SWEEP_DIRECTORY, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require
 from src.core.files import require_no_links
-from src.resolvers import accelerator
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def main(cfg: DictConfig) -> float:
         together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
         require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
         algo.check(env, curriculum)
-        warn_of_other_device(cfg.composition.get("device", "auto"), algo)
+        compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
         tracker = compose.build(cfg.logger.tracker, "logger.tracker")
 
     with (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
@@ -61,14 +61,6 @@ def main(cfg: DictConfig) -> float:
         report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
     log.info("everything is in %s", directory)
     return metrics[cfg.optimized_metric]
-
-
-def warn_of_other_device(option: str, algo: object) -> None:
-    """Say it where the settings are tuned for a GPU and the network is on the CPU, or the other way round."""
-    compute = getattr(algo, "compute", None)
-    if compute is not None and compute.on_gpu != (accelerator(option) == "gpu"):
-        other = "cuda" if compute.on_gpu else "cpu"
-        log.warning("the network is on %s, but the tuned settings are not: choose device=%s", compute.where, other)
 
 
 def sweep_name() -> str | None:
@@ -99,8 +91,7 @@ def continue_run(arguments: list[str]) -> list[str]:
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory} is not a run directory: it has no config.yaml")
     require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
-    name = quoted(directory)
-    return [*loggers, f"resume={name}", f"hydra.run.dir={name}", "hydra.output_subdir=null"]
+    return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
 
 
 if __name__ == "__main__":

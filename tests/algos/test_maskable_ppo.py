@@ -87,6 +87,7 @@ def test_the_adapter_hands_through_what_the_batch_does(compact):
     adapter.seed(3)
     observations, (expected, _) = adapter.reset(), batch.reset(seed=3)
     rng, cut_off = np.random.default_rng(0), 0
+    reached_limit = 0
     for _ in range(40):
         np.testing.assert_array_equal(observations, expected)
         masks = get_action_masks(adapter)
@@ -104,9 +105,19 @@ def test_the_adapter_hands_through_what_the_batch_does(compact):
                 np.testing.assert_array_equal(infos[i]["terminal_observation"], info["final_obs"][i])
                 assert infos[i]["TimeLimit.truncated"] == (truncated[i] and not terminated[i])
                 cut_off += infos[i]["TimeLimit.truncated"]
-    assert cut_off > 0
+                reached_limit += truncated[i]
+    assert reached_limit > 0 == cut_off, "a game of Minesweeper that reaches its limit is lost, so no value follows it"
     assert 1 <= adapter.take_finished()["train/episode_length"] <= 4
     assert adapter.take_finished() == {}
+
+
+def test_games_that_are_cut_off_from_outside_are_reported_to_sb3():
+    adapter: Any = MaskedVecEnv(EchoBatch(2, rounds=1, truncates=True))
+    adapter.seed(0)
+    observations = adapter.reset()
+    _, _, dones, infos = adapter.step(observations.argmax(axis=1))
+    assert dones.all()
+    assert [info["TimeLimit.truncated"] for info in infos] == [True, True]
 
 
 def test_the_adapter_answers_what_sb3_asks():

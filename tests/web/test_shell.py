@@ -127,7 +127,7 @@ def laboratory() -> Iterator[Laboratory]:
 
 def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laboratory):
     game = laboratory.game("minesweeper_8x8", {"config.H": 4, "config.mine_count": 2})
-    assert game.num_actions == 2 * 4 * 8
+    assert game.num_actions == 4 * 8
     assert laboratory.agent("exact", game).deterministic
     scenario = {"env/deployment/scenario@env.game.scenario": "siege"}
     with pytest.raises(LabError, match=r"^deployment_max_unit_slots=9 is too few"):

@@ -1,6 +1,7 @@
 """Minesweeper for learners: one game as a Gymnasium environment."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -54,8 +55,8 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self._playing = False
 
     def play_local(self, agent: Agent | None, rng: np.random.Generator, heatmap: Path | None) -> None:
-        """A game of this configuration in the terminal."""
-        play_local(self.game, rng, agent, heatmap=heatmap)
+        """A game of this configuration in the terminal, where a person may set flags whatever a learner may."""
+        play_local(replace(self.config, flag_actions=True).game(), rng, agent, heatmap=heatmap)
 
     def vectorize(self, num_envs: int, device: str = "cpu", *, copy: bool = False) -> VectorEnv[Any, Any, Any]:
         """A batch of games of the same configuration, on `device` if the backend is torch.
