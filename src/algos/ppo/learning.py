@@ -125,7 +125,7 @@ class PPO:
         if not learns_mines:
             return
         observations, info = envs.reset(seed=0)
-        mine = agent.heads(np.asarray(observations)).mine
+        mine = agent.heads(np.asarray(observations[:1])).mine  # one board: this runs on the CPU before every training
         require(
             mine.shape[1:] == observations.shape[-2:],
             "algo.losses.aux_mine_weight and algo.sure_below need a network that predicts mines: choose "
