@@ -15,6 +15,7 @@ from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import Journal, episode_figures
 from src.envs.deployment.reward import COMPONENTS, Reward
+from src.envs.seeds import seeds_of_envs
 
 log = logging.getLogger(__name__)
 
@@ -48,23 +49,12 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """New games for all; an int seeds env i with `seed + i`, None lets the generators go on."""
-        for i, one in enumerate(self._seeds(seed)):
+        for i, one in enumerate(seeds_of_envs(self, seed, seeded=self._seeded)):
             self._batch.seed(i, one)
         self._playing = False  # where there are no games to be had
         self._batch.restart()
         self._seeded = self._playing = True
         return self._batch.buffers.observations.copy(), {"action_mask": self.action_masks()}
-
-    def _seeds(self, seed: int | Sequence[int] | None) -> list[int]:
-        """One for each env, or none where the generators go on."""
-        if isinstance(seed, int | np.integer):
-            super().reset(seed=int(seed))
-            return [int(seed) + i for i in range(self.num_envs)]
-        if seed is None:
-            return [] if self._seeded else self.np_random.integers(2**63, size=self.num_envs).tolist()
-        seeds = [int(one) for one in seed]
-        require(len(seeds) == self.num_envs, f"{len(seeds)} seeds for {self.num_envs} envs: one each, or a number")
-        return seeds
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play one legal action (N,) an env; where one is illegal, none is played."""

@@ -21,6 +21,7 @@ from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.rules import Quoridor
 from src.envs.quoridor.search import MOST_MOVES
 from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
+from src.envs.seeds import seeds_of_envs
 from src.envs.splitmix import seed_word
 from src.envs.versus import GameReward
 
@@ -80,7 +81,7 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """New games for all; an int seeds env i with `seed + i`, None lets the generators go on."""
-        for record, one in zip(self._buffers.games, self._seeds(seed), strict=False):
+        for record, one in zip(self._buffers.games, seeds_of_envs(self, seed, seeded=self._seeded), strict=False):
             record["random"] = seed_word(one)
         self._seeded = True
         self._in_threads(restart_some, self._buffers, self._setup)
@@ -132,17 +133,6 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         jobs = [thread_pool(os.getpid()).submit(kernel, *arguments, *span) for span in zip(edges, edges[1:])]  # noqa: B905, RUF007
         for job in jobs:
             job.result()
-
-    def _seeds(self, seed: int | Sequence[int] | None) -> list[int]:
-        """One for each env, or none where the generators go on."""
-        if isinstance(seed, int | np.integer):
-            super().reset(seed=int(seed))
-            return [int(seed) + i for i in range(self.num_envs)]
-        if seed is None:
-            return [] if self._seeded else self.np_random.integers(2**63, size=self.num_envs).tolist()
-        seeds = [int(one) for one in seed]
-        require(len(seeds) == self.num_envs, f"{len(seeds)} seeds for {self.num_envs} envs: one each, or a number")
-        return seeds
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         require(self._seeded, "there are no episodes to step: call reset() first")
