@@ -45,6 +45,9 @@ def joined() -> Iterator[None]:
     _joined = True
     yield
     _joined = False
+    # A thread of gloo drops the tensors of the last exchange, for which it needs Python's lock: a process that exits
+    # before it did is aborted. While this one waits for the others the lock is free.
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 
