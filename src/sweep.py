@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
@@ -36,6 +37,7 @@ class SweepTable(Callback):
         """
         if config.get("resume") is not None or ranks.rank() > 0:
             return
+        HydraConfig.instance().set_config(config)  # the name of the directory may refer to it
         directory, notes = Path(os.path.relpath(config.hydra.run.dir)), config.hydra.output_subdir
         if (directory / CONFIG).exists():
             sys.exit(f"error: {directory} holds a run already: resume={directory}, or name another directory")

@@ -65,6 +65,7 @@ def test_a_run_leaves_everything_in_its_directory(lab: Lab):
     }  # fmt: skip
     assert {path.name for path in (run / "checkpoints").iterdir()} == {"last.safetensors", "best.safetensors"}
     assert "qlearning on tictactoe" in done.stdout
+    assert "Warning" not in done.stderr
     assert "95% range" in done.stdout
     assert [row["step"] for row in rows_without_times(run)] == ["200", "400", "600", "600"]
     assert yaml.safe_load((run / "config.yaml").read_text())["composition"]["algo"] == "qlearning"
