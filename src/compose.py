@@ -1,15 +1,16 @@
 """From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
 
+import contextlib
 import inspect
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
@@ -19,10 +20,11 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.core import checkpoint
+from src.core import checkpoint, ranges
 from src.core.agent import Agent, require_traits
 from src.core.config_file import CONFIG, read_config
 from src.core.errors import LabError, require
+from src.core.files import new_directories
 from src.core.game import Game
 from src.core.run import checkpoint_path
 from src.core.targets import Targets
@@ -45,17 +47,26 @@ def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> Dict
     if absent or missing:
         keys = [*absent, *missing]
         raise LabError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
-    try:
-        merged = OmegaConf.merge(OmegaConf.structured(schema), cfg)
-    except OmegaConfBaseException as error:
-        raise LabError(" ".join(str(error).split())) from error
-    assert isinstance(merged, DictConfig)
-    require(merged.seed is None or merged.seed >= 0, f"seed={merged.seed}: a seed is a whole number from 0 upwards")
-    return merged
+    _check_keys(cfg, schema, "")
+    return cfg
+
+
+def _check_keys(node: Any, schema: type, path: str) -> None:
+    require(isinstance(node, DictConfig), f"{path.rstrip('.')}={node} must be a mapping")
+    hints = get_type_hints(schema, include_extras=True)
+    for key in node:
+        require(key in hints, f"{path}{key} is not a setting: there are {', '.join(path + hint for hint in hints)}")
+    for key, hint in hints.items():
+        if inspect.isclass(hint) and is_dataclass(hint):
+            _check_keys(node[key], hint, f"{path}{key}.")
+        elif hint is not Any:
+            ranges.check(_plain(node[key]), hint, f"{path}{key}")
 
 
 def build(node: Any, path: str) -> Any:
     """The object a node describes; `path` is the key it stands under."""
+    if not (isinstance(node, DictConfig) and "_target_" in node):
+        raise LabError(f"{path}={_shown(node)} must be a config of a class: {_choice(node, path)}")
     _check_arguments(node, path)
     return instantiate(node)
 
@@ -81,31 +92,59 @@ def _check_arguments(node: Any, path: str) -> None:
             inspect.signature(target).bind(**arguments)
         except TypeError as error:
             raise LabError(f"{path} does not fit {node._target_}: {error}") from error
-        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
+        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
         for key, value in arguments.items():
-            _check_type(value, hints.get(key), f"{path}.{key}")
+            _check_value(value, hints.get(key, Any), f"{path}.{key}")
 
 
-def _check_built(node: DictConfig, hint: Any, path: str) -> None:
-    """A class named where another is wanted, such as the reward of another game."""
-    target = get_object(node._target_)
-    if inspect.isclass(target) and inspect.isclass(hint) and hint is not Any:  # which is a class since Python 3.11
-        wanted = f"{hint.__module__}.{hint.__name__}"
-        require(issubclass(target, hint), f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
+def _check_value(value: Any, hint: Any, path: str) -> None:
+    """One argument: an object of the class that is expected, several of them by name, or a plain value."""
+    if isinstance(value, DictConfig) and get_origin(hint) is Mapping and _objects(get_args(hint)[1]):
+        for key, child in value.items():
+            _check_value(child, get_args(hint)[1], f"{path}.{key!s}")
+    elif isinstance(value, DictConfig) and "_target_" in value:
+        target = get_object(value._target_)
+        fits = not inspect.isclass(target) or not _objects(hint) or issubclass(target, _objects(hint))
+        wanted = " or ".join(f"{one.__module__}.{one.__name__}" for one in _objects(hint))
+        require(fits, f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
+    elif _objects(hint) and not (value is None and NoneType in get_args(hint)):
+        names = " or ".join(one.__name__ for one in _objects(hint))
+        raise LabError(f"{path}={_shown(value)} must be a config of {names}: {_choice(value, path)}")
+    else:
+        ranges.check(_plain(value), hint, path)
 
 
-def _check_type(value: Any, hint: Any, path: str) -> None:
-    """Numbers, switches, words and classes are checked; anything more is the constructor's business."""
-    if isinstance(value, DictConfig) and "_target_" in value:
-        _check_built(value, hint, path)
-        return
-    allowed = set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
-    if not allowed <= {int, float, bool, str, type(None)}:
-        return
-    if float in allowed:
-        allowed.add(int)
-    wanted = " or ".join(sorted("null" if kind is type(None) else kind.__name__ for kind in allowed))
-    require(type(value) in allowed, f"{path}={value!r} is a {type(value).__name__}, but has to be {wanted}")
+def _objects(hint: Any) -> tuple[type, ...]:
+    """The classes that a value has to be an instance of, where the configuration has to describe an object."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = (int, float, bool, str, NoneType, dict)
+    return tuple(one for one in options if inspect.isclass(one) and one not in (*plain, Any) and not get_origin(one))
+
+
+def _choice(value: Any, path: str) -> str:
+    """How to type what was probably meant."""
+    files = CONF.rglob(f"{value}.yaml") if isinstance(value, str) and value.isidentifier() else ()
+    groups = [file.parent.relative_to(CONF).as_posix() for file in files]
+    if groups:
+        return f"type {groups[0]}@{path}={value}"
+    group = {"opponent": "agent"}.get(path.rpartition(".")[2], path.rpartition(".")[2])
+    options = ", ".join(sorted(file.stem for file in (CONF / group).glob("*.yaml")))
+    return f"choose one of {options}" if options else "leave it as it is, and change what is below it"
+
+
+def _plain(value: Any) -> Any:
+    return OmegaConf.to_container(value, resolve=True) if isinstance(value, DictConfig | ListConfig) else value
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else " ".join(str(value).split())[:80]
+
+
+def require_tuned(names: DictConfig) -> None:
+    """Refuse tuned settings that there are none of by a name that the user has given; those of a pair are optional."""
+    name = names.get("tuned")
+    known = name in (None, f"{names.env}_{names.algo}") or (CONF / "tuned" / f"{name}.yaml").is_file()
+    require(known, f"tuned={name} is unknown: leave it out, or choose {names.env}_{names.algo} or none")
 
 
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
@@ -166,7 +205,7 @@ def resolved(cfg: DictConfig) -> dict[str, Any]:
 
 @contextmanager
 def discard_if_refused(directory: Path) -> Iterator[None]:
-    """Hydra writes its notes into the run directory before it asks us: take them back when the run is refused.
+    """Delete what Hydra has written into the run directory, and the directories made for it, when the run is refused.
 
     The jobs of a sweep keep theirs, beside the reason.
     """
@@ -176,9 +215,9 @@ def discard_if_refused(directory: Path) -> Iterator[None]:
         hydra_config = HydraConfig.get()
         if hydra_config.mode != RunMode.MULTIRUN and hydra_config.output_subdir is not None:
             shutil.rmtree(directory / hydra_config.output_subdir)
-            chosen_by_user = any(override.startswith("hydra.run.dir=") for override in hydra_config.overrides.hydra)
-            if not chosen_by_user and not any(directory.iterdir()):
-                directory.rmdir()
+            with contextlib.suppress(OSError):  # something else is in it
+                for path in new_directories:
+                    path.rmdir()
         raise
 
 

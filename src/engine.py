@@ -11,7 +11,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from src.core.agent import Agent
-from src.core.cli import launch, refuse_multirun
+from src.core.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import LabError
 from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.game import Game, TwoPlayerGame
@@ -202,6 +202,7 @@ def _file_of(command: str, arguments: list[str]) -> Path:
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="engine")
+@in_one_sentence
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
 

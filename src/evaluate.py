@@ -7,22 +7,23 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.core.cli import launch, refuse_multirun
+from src.core.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import require
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate")
+@in_one_sentence
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
     from src.core import arena, report
     from src.core.agent import SelfPlay
     from src.core.console import progress_bar
-    from src.core.files import require_replaceable, write_atomic
+    from src.core.files import require_writable, write_atomic
 
     overrides = HydraConfig.get().overrides.task
     cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))
     if cfg.json is not None:
-        require_replaceable(Path(cfg.json))  # now, not after the games
+        require_writable(Path(cfg.json))  # now, not after the games
     game = compose.build(cfg.env, "env").game
     agent, opponent = compose.build_agent("agent", cfg, game), None
     if game.players == 2:
@@ -31,14 +32,12 @@ def main(cfg: DictConfig) -> None:
     else:
         given = [override for override in overrides if override.startswith("agent@opponent")]
         require(not given, f"env={cfg.composition.env} is played alone: leave out opponent=...")
-        require(cfg.opening_plies == 0, f"opening_plies={cfg.opening_plies} is for two-player games: leave it out")
     if isinstance(opponent, SelfPlay):
         opponent.become(agent)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
     given = [override for override in overrides if override.startswith("episodes=")]
     require(starts is None or not given, "boards=... says how many games there are: leave out episodes=...")
     episodes = cfg.episodes if starts is None else len(starts) * game.players
-    require(episodes >= 1, f"episodes={episodes}: a score needs at least one game")
     arena.require_varied(game, agent, opponent, cfg.opening_plies, episodes)
     with progress_bar("games", episodes) as advance:
         score = arena.evaluate(

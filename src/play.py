@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
 from src.core.agent import NOTHING, Agent
-from src.core.cli import launch, mistake, refuse_multirun
+from src.core.cli import in_one_sentence, launch, mistake, refuse_multirun
 from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.seeding import generator
@@ -84,18 +84,18 @@ def mistakes_told() -> Iterator[None]:
 
 def free_port(host: str, port: int) -> int:
     """The port, or any free one for 0; one that is taken or impossible raises `LabError`."""
-    require(0 <= port < 65536, f"port={port}: a port is a number from 0 to 65535, and 0 takes any that is free")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             return probe.getsockname()[1]
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise LabError(f"cannot listen on host={host} port={port} ({error}): choose another, such as port=0") from error
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play")
+@in_one_sentence
 def main(cfg: DictConfig) -> None:
     from src import schema
 

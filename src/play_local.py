@@ -3,22 +3,27 @@
 import hydra
 from omegaconf import DictConfig
 
-from src.core.cli import launch, refuse_multirun
+from src.core.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import require
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play_local")
+@in_one_sentence
 def main(cfg: DictConfig) -> None:
     from pathlib import Path
 
     import numpy as np
 
     from src import compose, schema
+    from src.core.files import require_writable
     from src.core.seeding import generator
 
     if "agent" not in cfg:  # nobody but the person at the keyboard
         cfg = DictConfig({**cfg, "agent": None})
     cfg = compose.checked(cfg, schema.PlayLocal)
+    if cfg.heatmap is not None:
+        require(Path(cfg.heatmap).parent.is_dir(), f"heatmap={cfg.heatmap}: there is no such folder")
+        require_writable(Path(cfg.heatmap))
     env = compose.build(cfg.env, "env")
     require(hasattr(env, "play_local"), f"env={cfg.composition.env} cannot be stepped through in the terminal yet")
     agent = None if cfg.agent is None else compose.build_agent("agent", cfg, env.game)

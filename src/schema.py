@@ -1,71 +1,73 @@
 """The keys of each command and their types; a key that is not here is refused, wherever it was written."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from src.core.ranges import Bounds, Count, NonNegative, Plies, Seed
 
 
 @dataclass
 class Command:
     """What every command is composed of."""
 
-    env: Any = None
-    reward: Any = None
-    composition: dict[str, Any] = field(default_factory=dict)
+    env: Any
+    reward: Any
+    composition: dict[str, Any]
 
 
 @dataclass
 class Evaluation:
-    episodes: int = 0
-    opening_plies: int = 0
+    episodes: Count
+    opening_plies: Plies
 
 
 @dataclass
 class Logger:
-    tracker: Any = None
+    tracker: Any
 
 
 @dataclass
 class Train(Command):
-    algo: Any = None
-    curriculum: Any = None
-    device: Any = None
-    net_defaults: dict[str, Any] = field(default_factory=dict)
-    logger: Logger = field(default_factory=Logger)
-    seed: int = 0
-    resume: str | None = None
-    checkpoint_seconds: float = 0.0
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    optimized_metric: str = ""
+    algo: Any
+    curriculum: Any
+    device: Any
+    net_defaults: dict[str, Any]
+    logger: Logger
+    seed: Seed
+    resume: str | None
+    checkpoint_seconds: NonNegative
+    evaluation: Evaluation
+    optimized_metric: str
 
 
 @dataclass
 class Evaluate(Command):
-    agent: Any = None
-    opponent: Any = None
-    episodes: int = 0
-    seed: int = 0
-    opening_plies: int = 0
-    boards: str | None = None
-    json: str | None = None
+    agent: Any
+    opponent: Any
+    episodes: Count
+    seed: Seed
+    opening_plies: Plies
+    boards: str | None
+    json: str | None
 
 
 @dataclass
 class Engine(Command):
-    agent: Any = None
-    seed: int = 0
+    agent: Any
+    seed: Seed
 
 
 @dataclass
 class PlayLocal(Command):
-    agent: Any = None
-    seed: int | None = None
-    heatmap: str | None = None
+    agent: Any
+    seed: Seed | None
+    heatmap: str | None
 
 
 @dataclass
 class Play:
-    host: str = ""
-    port: int = 0
-    open_browser: bool = True
-    seed: int | None = None
-    runs: list[str] = field(default_factory=list)
+    host: str
+    port: Annotated[int, Bounds(ge=0, lt=65_536)]
+    open_browser: bool
+    seed: Seed | None
+    runs: list[str]

@@ -22,7 +22,7 @@ from src.core import ranks, sweep
 from src.core.cli import SWEEP_DIRECTORY, launch, mistake, quoted
 from src.core.config_file import CONFIG
 from src.core.errors import require
-from src.core.files import write_atomic
+from src.core.files import new_directories, write_atomic
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ class SweepTable(Callback):
             return
         HydraConfig.instance().set_config(config)  # the name of the directory may refer to it
         directory, notes = Path(os.path.relpath(config.hydra.run.dir)), config.hydra.output_subdir
+        new_directories.extend(path for path in (directory, *directory.parents) if not path.exists())
         if (directory / CONFIG).exists():
             sys.exit(f"error: {directory} holds a run already: resume={directory}, or name another directory")
         if notes is not None and (directory / notes).exists():

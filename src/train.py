@@ -2,6 +2,9 @@
 
 import logging
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
@@ -11,7 +14,7 @@ from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
 from src.core import ranks
-from src.core.cli import SWEEP_DIRECTORY, in_our_words, launch, quoted, refuse_showing_many
+from src.core.cli import SWEEP_DIRECTORY, in_one_sentence, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require
 from src.core.files import require_no_links
 
@@ -21,10 +24,12 @@ NOTHING_WRITTEN = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_log
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+@in_one_sentence
 def main(cfg: DictConfig) -> float:
     # Imported here, so that --help answers without them.
     from src import compose, schema
     from src.core import report
+    from src.core.arena import require_openings
     from src.core.follower import Follower
     from src.core.run import Run, has_learner, is_finished
     from src.core.sweep import recorded
@@ -34,24 +39,28 @@ def main(cfg: DictConfig) -> float:
         if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
         cfg = compose.checked(cfg, schema.Train)
+        compose.require_tuned(cfg.composition)
         cfg.composition.sweep = cfg.composition.sweep or sweep
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
             log.info("%s was finished before", directory)
             return recorded(directory, cfg.optimized_metric)
-        require(cfg.evaluation.episodes >= 1, "evaluation.episodes: a score needs at least one game")
         env = compose.build(cfg.env, "env")
         compose.require_algorithm_fits(cfg, env.game)
         report.require_measured(cfg.optimized_metric, env)
+        require_openings(env.game, cfg.evaluation.opening_plies)
         algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
         curriculum = compose.build(cfg.curriculum, "curriculum")
         together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
         require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
         algo.check(env, curriculum)
         compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
-        tracker = compose.build(cfg.logger.tracker, "logger.tracker")
+        tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
 
-    with (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
+    with (
+        stop_with_advice(directory),
+        (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run,
+    ):
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
@@ -61,6 +70,17 @@ def main(cfg: DictConfig) -> float:
         report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
     log.info("everything is in %s", directory)
     return metrics[cfg.optimized_metric]
+
+
+@contextmanager
+def stop_with_advice(directory: Path) -> Iterator[None]:
+    """On Ctrl-C say how to go on with the run; a sweep says it for all its jobs."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if sweep_name() is None:
+            sys.exit(f"stopped: go on with python -m src.train resume={directory}")
+        raise
 
 
 def sweep_name() -> str | None:
@@ -89,7 +109,7 @@ def continue_run(arguments: list[str]) -> list[str]:
     others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
     require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
-    require(Path(directory, "config.yaml").is_file(), f"{directory} is not a run directory: it has no config.yaml")
+    require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
     require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
     return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
 

@@ -64,7 +64,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     command = ("train", "-m", "algo.epsilon=0.1,7,0.2,0.3", *QUICK, SWEEP)
     done = lab.run(*command)
     assert done.returncode != 0
-    refusal = "algo.epsilon=7 is outside [0, 1]"
+    refusal = "algo.epsilon=7 must be a number in [0, 1]"
     assert refusal in done.stderr
     assert refusal in (lab.folder / "sweep/1/train.log").read_text()
     rows = table(lab)
@@ -195,7 +195,7 @@ def test_a_launcher_runs_jobs_elsewhere_to_the_same_end(
     )
     assert done.returncode != 0, "half of the jobs are refused"
     rows = table(lab)
-    refusal = "failed: algo.epsilon=7 is outside [0, 1]"
+    refusal = "failed: algo.epsilon=7 must be a number in [0, 1]"
     assert [row["status"] for row in rows] == ["finished", refusal] * 2
     assert [float(row["result"]) for row in rows[::2]] == [win_rate(lab.folder / "sweep" / job) for job in "02"]
     used = yaml.safe_load((lab.folder / "sweep/0/.hydra/hydra.yaml").read_text())["hydra"]["launcher"]["_target_"]

@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -446,14 +447,14 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
         (("seed=-3",), "seed=-3"),
         (("algo.episodes=0",), "algo.episodes=0"),
         (("optimized_metric=eval/luck",), "final/win_rate"),
-        (("evaluation.episodes=0",), "at least one game"),
+        (("evaluation.episodes=0",), "evaluation.episodes=0 must be a whole number in [1,"),
         (("+algo.surprise=1",), "surprise"),
         (("+surprise=1",), "surprise"),
         (("+evaluation.surprise=1",), "surprise"),
         (("~checkpoint_seconds",), "required and not set: checkpoint_seconds"),
         (("~env.game.symmetric",), "symmetric"),
         (("~env.baselines.random", "~env.baselines.minimax"), "env.baselines is empty"),
-        (("algo.untried_first=no",), "algo.untried_first='no' is a str, but has to be bool"),
+        (("algo.untried_first=no",), "algo.untried_first=no must be true or false"),
         (("algo.episodes=150.5",), "algo.episodes=150.5"),
         (("evaluation.episodes=1.5",), "1.5"),
         (("seed=abc",), "abc"),
@@ -492,3 +493,21 @@ def test_help_lists_every_choice_and_imports_nothing_heavy(lab: Lab):
     modules = {line.split("|")[-1].strip() for line in loaded.splitlines() if line.startswith("import time:")}
     assert "hydra" in modules
     assert not modules & {"torch", "wandb", "gymnasium", "numba", "matplotlib", "stable_baselines3", "rich", "numpy"}
+
+
+def test_ctrl_c_says_how_to_go_on_with_the_run(lab: Lab):
+    process = lab.start("train", "algo.episodes=1000000", "logger=csv")
+    assert process.stderr is not None
+    began = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    directory = began.removeprefix("training in ").strip()
+    assert err.strip().splitlines()[-1] == f"stopped: go on with python -m src.train resume={directory}"
+    assert (lab.folder / directory / "config.yaml").is_file()
+
+
+def test_a_folder_that_cannot_be_written_to_is_answered_by_one_sentence(lab: Lab):
+    (lab.folder / "outputs").touch()
+    done = lab.run("train", "logger=csv")
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: Not a directory: outputs/runs/\S+\n", done.stderr)

@@ -27,7 +27,7 @@ from src.algos.optimizer import Optimizer
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, normalised, ppo_update
 from src.envs.minesweeper.config import EnvConfig
-from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.env import Backend, MinesweeperEnv
 from src.nets.boards import CNN, Residual
 
 NETS: dict[str, CNN | Residual] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}
@@ -140,7 +140,7 @@ def ways_to_learn(
     board: str, net: CNN | Residual, envs: int, many: int | None, device: str
 ) -> dict[str, Callable[[], Callable[[], int]]]:
     """What sets each way up, to be called when its turn has come."""
-    backend = "numpy" if device == "cpu" else "torch"
+    backend: Backend = "numpy" if device == "cpu" else "torch"
     single = MinesweeperEnv(EnvConfig(**settings(board)))
     env = MinesweeperEnv(EnvConfig(**settings(board), compact=True), backend=backend)
     ways: dict[str, Callable[[], Callable[[], int]]] = {

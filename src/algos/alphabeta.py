@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from src.core.agent import Agent, Decision, Line
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Game, Trait, TwoPlayerGame, seen_from
+from src.core.ranges import Bounds, Count, Positive, Seed, check_fields, checked
 from src.core.run import Run
-from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, is_whole, one_ply_on
+from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
 
 DEEPEST = 64
 UNLIMITED = 1 << 60
@@ -22,9 +23,12 @@ FIRST_NODES = 1000  # of a search against the clock, before its speed is known
 
 @dataclass(frozen=True)
 class DifficultyConfig:
-    depth: int  # plies
-    noise: int  # the evaluation errs by up to so much
+    depth: Annotated[int, Bounds(ge=1, le=DEEPEST)]  # plies
+    noise: Annotated[int, Bounds(ge=0)]  # the evaluation errs by up to so much
     sharp: bool  # look at moves that gain something only, and at those to the end of a line
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class AlphaBetaAgent(Agent):
@@ -35,23 +39,19 @@ class AlphaBetaAgent(Agent):
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
 
+    @checked
     def __init__(
         self,
         difficulty: str,
         levels: Mapping[str, DifficultyConfig],
-        weights: Mapping[str, int],
-        seed: int,
-        nodes: int | None,
-        seconds: float | None,
+        weights: Mapping[str, Annotated[int, Bounds(ge=-DECIDED, le=DECIDED)]],
+        seed: Seed,
+        nodes: Count | None,
+        seconds: Positive | None,
     ) -> None:
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
-        depth = self.level.depth
-        require(is_whole(depth) and 1 <= depth <= DEEPEST, f"depth={depth!r}: expected a whole number, 1 to {DEEPEST}")
-        require(seed >= 0, f"agent.seed={seed}: a seed is a whole number from 0 upwards")
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds are two budgets: set one to null")
-        require(nodes is None or nodes >= 1, f"agent.nodes={nodes}: a search looks at one position at least")
-        require(seconds is None or seconds > 0, f"agent.seconds={seconds}: a search takes some time")
         self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.sharp)
         self.deterministic = seconds is None
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from src.core.agent import Agent, Decision, Line
-from src.core.errors import require
 from src.core.game import Trait, TwoPlayerGame, seen_from
+from src.core.ranges import Interval, NonNegative, checked
 
 
 class Node:
@@ -29,9 +29,8 @@ class MctsAgent(Agent):
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
 
-    def __init__(self, simulations: int, exploration: float) -> None:
-        require(simulations >= 1, f"agent.simulations={simulations}: a search plays one quick game at least")
-        require(exploration >= 0, f"agent.exploration={exploration} is negative")
+    @checked
+    def __init__(self, simulations: Interval, exploration: NonNegative) -> None:
         self.simulations, self.exploration = simulations, exploration
 
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from src.core.arena import evaluate
 from src.core.errors import LabError, require
 from src.core.exhaustive import walk_replies
 from src.core.game import Game, Trait
+from src.core.ranges import Bounds, check_fields
 from src.core.report import win_rate_metrics
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
@@ -29,7 +30,8 @@ from src.nets.symmetry import averaged
 
 LARGEST_BATCH = 4096  # positions that are looked at in one go
 
-PRECISIONS = {
+Precision = Literal["auto", "bfloat16", "float16", "float32"]
+PRECISIONS: dict[Precision, torch.dtype] = {
     "auto": torch.bfloat16,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
@@ -47,16 +49,13 @@ class Architecture(Protocol):
 @dataclass(frozen=True)
 class Compute:
     device: str  # auto: the GPU if there is one
-    precision: str  # of the network; auto and bfloat16: bfloat16 where the hardware multiplies it natively
+    precision: Precision  # of the network; auto and bfloat16: bfloat16 where the hardware multiplies it natively
     compile: bool  # the blocks of the network, on a GPU
 
     def __post_init__(self) -> None:
+        check_fields(self)
         known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None
         require(known, f"compute.device={self.device} is unknown: it is auto, cpu, cuda, cuda:1 and so on")
-        require(
-            self.precision in PRECISIONS,
-            f"compute.precision={self.precision} is unknown: choose one of {', '.join(PRECISIONS)}",
-        )
         if self.device.startswith("cuda"):
             require(
                 torch.cuda.is_available(), f"compute.device={self.device}, but torch sees no GPU here: use auto or cpu"
@@ -124,11 +123,13 @@ def native_bfloat16(on_gpu: bool) -> bool:
 class Play:
     """How a finished network plays."""
 
-    sure_below: float  # mine probability below which cells are revealed in one go; 0: one at a time
+    sure_below: Annotated[
+        float, Bounds(ge=0, lt=1)
+    ]  # mine probability below which cells are revealed in one go; 0: one at a time
     symmetries: bool  # average over the mirror images of the board
 
     def __post_init__(self) -> None:
-        require(0 <= self.sure_below < 1, f"play.sure_below={self.sure_below} is outside [0, 1)")
+        check_fields(self)
 
 
 class NetworkAgent(Agent):

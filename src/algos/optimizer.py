@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from src.algos.network import Compute
 from src.core import ranks
-from src.core.errors import require
 
 
 class Optimizer:
@@ -23,8 +22,6 @@ class Optimizer:
         warm_up: int = 0,
     ) -> None:
         """The learning rate rises over `warm_up` updates and falls along a cosine with `progress`, to nothing at 1."""
-        require(lr > 0, f"algo.lr={lr}: a learning rate is above 0")
-        require(max_grad_norm > 0, f"algo.max_grad_norm={max_grad_norm} has to be above 0")
         self.net, self.lr, self.max_grad_norm = net, lr, max_grad_norm
         self.warm_up, self.done, self.progress = warm_up, 0, 0.0
         self._adamw = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=weight_decay, fused=compute.on_gpu)

@@ -9,6 +9,7 @@ import numpy as np
 
 from src.core.errors import LabError, require
 from src.core.game import Game, Trait
+from src.core.ranges import Fraction, checked
 from src.core.seeding import draw
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -73,8 +74,8 @@ class SelfPlay(Agent):
     A share `explore` of its moves is drawn from all legal ones, so that the learner also meets what it would not play.
     """
 
-    def __init__(self, explore: float = 0.0) -> None:
-        require(0 <= explore <= 1, f"explore={explore} is a share of the moves: expected 0 to 1")
+    @checked
+    def __init__(self, explore: Fraction = 0.0) -> None:
         self.explore = float(explore)
         self._current: Agent | None = None
 

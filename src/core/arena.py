@@ -147,8 +147,16 @@ def evaluate(
     )
 
 
+def require_openings(game: Game, opening_plies: int) -> None:
+    """Refuse more random moves at the beginning than a game lasts, before anything is trained or played."""
+    if opening_plies > 0:
+        require(game.players == 2, f"opening_plies={opening_plies} is for two-player games: set it to 0")
+        random_opening(game, opening_plies, generator(0, "opening"))
+
+
 def require_varied(game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
     """Refuse to play the same two games again and again and call the repetitions a sample."""
+    require_openings(game, opening_plies)
     settled = opponent is not None and agent.deterministic and opponent.deterministic
     alike = settled and Trait.DETERMINISTIC in game.traits and opening_plies == 0
     require(

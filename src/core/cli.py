@@ -1,15 +1,27 @@
 """The outermost layer of a command: mistakes become a sentence, bugs keep their traceback."""
 
+import functools
 import os
+import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra._internal import utils as hydra_utils
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
 
 from src.core import ranks
 from src.core.errors import LabError, require
+from src.core.hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
 MULTIRUN = {"-m", "--multirun"}
 SHOWS = {"--cfg", "-c", "--info", "-i"}  # flags by which Hydra tells what would run
+NO_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 OURS = {  # Hydra's words for what conf/ sets up with values of its own
     "hydra/sweeper=optuna": "hparams_search=optuna",
     "hydra/launcher=joblib": "launcher=joblib",
@@ -19,33 +31,78 @@ OURS = {  # Hydra's words for what conf/ sets up with values of its own
 }
 
 
+class Refused(BaseException):
+    """Passes through Hydra, which reports an `Exception` in its own way."""
+
+
 def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]] = lambda arguments: arguments) -> None:
     """Run a Hydra entry point over the rewritten command line."""
     wants_traceback = os.environ.setdefault("HYDRA_FULL_ERROR", "") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints the traceback itself and exits
     try:
         sys.argv[1:] = rewrite(sys.argv[1:])
+        _check_flags(sys.argv[1:])
         main()
     except KeyboardInterrupt:
         sys.exit("stopped")
-    except Exception as error:
-        sentence = mistake(error)
+    except (Exception, Refused) as error:
+        sentence = str(error) if isinstance(error, Refused) else mistake(error)
         if sentence is None or wants_traceback:
             raise
         sys.exit(f"error: {sentence}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {sentence}")
 
 
+def in_one_sentence(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
+    """Exit with the sentence for a mistake, below `hydra.main`, which would print lines of its own before it.
+
+    The jobs of a sweep raise it: Hydra collects what became of each.
+    """
+
+    @functools.wraps(task)
+    def wrapper(cfg: DictConfig) -> Any:
+        try:
+            return task(cfg)
+        except Exception as error:
+            sentence = mistake(error)
+            if sentence is None or HydraConfig.get().mode == RunMode.MULTIRUN:
+                raise
+            raise Refused(sentence) from error
+
+    return wrapper
+
+
+def _check_flags(arguments: list[str]) -> None:
+    """Let the parser of Hydra refuse unknown flags in one sentence, where it would print its usage as well."""
+    parser = hydra_utils.get_args_parser()
+
+    def refuse(message: str) -> NoReturn:
+        raise LabError(f"{message}: --help shows what there is")
+
+    parser.error = refuse  # type: ignore[method-assign]
+    parser.parse_args(arguments)
+
+
 def mistake(error: BaseException) -> str | None:
-    """What the user got wrong, or None where the error is a bug of ours."""
+    """What the user got wrong or the machine lacks, in one sentence, or None where the error is a bug of ours."""
     found = list(causes(error))
     told = next((str(cause) for cause in found if isinstance(cause, LabError)), None)
     if told is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
-        told = "\n".join(dict.fromkeys(str(cause).strip() for cause in found))
-        if "Could not find 'hydra/" in told:
-            told += "\nlaunchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
+        told = hydra_message(found)
+    if told is None and _in_composition(error):
+        told = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
     if told is None and "No trials are completed yet" in str(found[0]):  # as Optuna has it
         told = "every job of the search failed: the table tells why"
-    return told
+    if told is None and isinstance(found[0], OSError) and found[0].errno is not None:
+        told = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
+    if told is None and (isinstance(found[0], MemoryError) or NO_MEMORY.search(str(found[0]))):
+        told = "not enough memory: choose smaller sizes, such as algo.num_envs or the network's"
+    return None if told is None else " ".join(told.split())
+
+
+def _in_composition(error: BaseException) -> bool:
+    """Whether it was raised by Hydra itself while it read the command line, in whatever way."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and Path(frames[-1].filename).parent == Path(hydra_utils.__file__).parent
 
 
 def quoted(text: str) -> str:

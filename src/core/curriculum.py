@@ -1,9 +1,10 @@
 """Easier environments before the one that counts."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from src.core.errors import LabError, require
+from src.core.ranges import Bounds, checked
 
 
 class Curriculum:
@@ -14,12 +15,16 @@ class Curriculum:
     their checkpoints and log it as `train/stage`.
     """
 
-    def __init__(self, warm_up: Mapping[str, Any], promote_at: float | None, keep: float = 0.0) -> None:
+    @checked
+    def __init__(
+        self,
+        warm_up: Mapping[str, Any],
+        promote_at: Annotated[float, Bounds(gt=0, le=1)] | None,
+        keep: Annotated[float, Bounds(ge=0, lt=1)] = 0.0,
+    ) -> None:
         """`keep` is the share of the training that stays with the rungs already climbed, all of them alike."""
         if warm_up and promote_at is None:
             raise LabError("curriculum.promote_at is required once there are environments to climb from")
-        require(promote_at is None or 0 < promote_at <= 1, f"curriculum.promote_at={promote_at} is outside (0, 1]")
-        require(0 <= keep < 1, f"curriculum.keep={keep} is outside [0, 1)")
         self.warm_up, self.promote_at, self.keep = dict(warm_up), promote_at, keep
         self.stage = 0
 

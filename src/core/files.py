@@ -2,10 +2,12 @@
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 from src.core.errors import LabError, require
 
+new_directories: list[Path] = []  # that did not exist before the run of this process, innermost first
 MOST_DATA = 1 << 26  # bytes of a file of boards, of a table or of a game that are read
 
 
@@ -32,6 +34,17 @@ def require_replaceable(path: Path) -> None:
     except (OSError, ValueError) as error:  # a zero byte, letters that the file system cannot hold
         raise LabError(f"{str(path)!r} cannot be written: {error}") from error
     require(stat.S_ISREG(mode), f"{path} is not a regular file: nothing is written over it, name another")
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a path that a new file cannot be written to, before any work whose result it is meant for."""
+    require_replaceable(path)
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise LabError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_regular(path: Path, most: int) -> bytes:

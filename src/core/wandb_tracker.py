@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.provenance import DIFF
+from src.core.ranges import Positive, checked
 from src.core.runlog import forgiven
 
 log = logging.getLogger(__name__)
@@ -24,8 +24,8 @@ SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high
 
 
 class WandbTracker:
-    def __init__(self, mode: Mode, project: str, entity: str | None, init_timeout: float) -> None:
-        require(mode in get_args(Mode), f"logger.tracker.mode={mode} is unknown: choose offline or online")
+    @checked
+    def __init__(self, mode: Mode, project: str, entity: str | None, init_timeout: Positive) -> None:
         self.mode, self.project, self.entity, self.init_timeout = mode, project, entity, init_timeout
         self._run: Any = None
         self._step: float = 0

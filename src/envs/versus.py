@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 
 from src.core.agent import Agent, check_baselines
-from src.core.errors import require
 from src.core.game import TwoPlayerGame
+from src.core.ranges import checked
 from src.envs.concat import vectorize_against
 from src.envs.match import Match, let_opponents_move
 from src.envs.sync import SyncVersus
 
-SEATS: dict[str, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
+Seat = Literal["first", "second", "random"]
+SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,15 @@ class OutcomeReward(GameReward):
 class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
     """The opponent answers inside `step`, so the agent always sees positions in which it is to move, or the end."""
 
+    @checked
     def __init__(
         self,
         game: TwoPlayerGame,
         opponent: Agent,
         reward: GameReward,
-        seat: str,
+        seat: Seat,
         baselines: Mapping[str, Agent],
     ) -> None:
-        require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
         opponent.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward = game, opponent, reward
@@ -96,6 +97,6 @@ class VersusEnv(TwoPlayerEnv):
     """Any game, rewarded by its outcome."""
 
     def __init__(
-        self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: str, baselines: Mapping[str, Agent]
+        self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
         super().__init__(game, opponent, reward, seat, baselines)

@@ -11,13 +11,14 @@ the corners between four cells. Where they do not, the policy is a dense layer f
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
 from torch import Tensor, nn
 
 from src.core.errors import require
+from src.core.ranges import Bounds, Depth, Size
 
 BOARD_PLANES = 11  # of a board given as int8: revealed, flagged, and one for each number 0..8
 
@@ -32,7 +33,7 @@ class Heads(NamedTuple):
 class CNN:
     """Three plain convolutions: small and quick to learn."""
 
-    hidden: int  # channels of the last two
+    hidden: Annotated[int, Bounds(ge=8, le=65_536, multiple_of=8)]  # channels of the last two
     policy_from_mines: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
@@ -55,9 +56,9 @@ class CNN:
 class Residual:
     """A residual tower in which every few blocks the whole board is summed up and told to every cell."""
 
-    channels: int
-    blocks: int
-    pool_every: int  # blocks; 0 for never
+    channels: Size
+    blocks: Depth
+    pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
     policy_from_mines: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
@@ -90,7 +91,6 @@ class ResidualBlock(nn.Module):
 
 
 def residual_tower(channels: int, blocks: int, pool_every: int) -> list[ResidualBlock]:
-    require(blocks >= 1, f"net.blocks={blocks}: a tower has at least one block")
     return [
         ResidualBlock(channels, pooled=pool_every > 0 and (number + 1) % pool_every == 0) for number in range(blocks)
     ]

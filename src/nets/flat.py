@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from src.core.errors import require
+from src.core.ranges import Bounds, Size
 from src.nets.boards import Heads
 
 
@@ -16,10 +17,9 @@ from src.nets.boards import Heads
 class MLP:
     """Fully connected layers over whatever is observed, laid out flat."""
 
-    hidden: Sequence[int]  # neurons of each layer
+    hidden: Annotated[Sequence[Size], Bounds(ge=1)]  # neurons of each layer
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "FlatNet":
-        require(len(self.hidden) >= 1, "net.hidden: there has to be at least one layer, such as [128, 128]")
         return FlatNet([prod(observation_shape), *self.hidden], num_actions)
 
 

@@ -14,31 +14,35 @@ in the second seat sees it turned around.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
 from src.core.errors import require
+from src.core.ranges import Bounds, Depth, Size
 from src.nets.boards import Heads, pooled, residual_tower
+
+Index = Annotated[int, Bounds(ge=0)]
 
 
 @dataclass(frozen=True)
 class Layout:
     """Where things are in an observation, which is one vector: facts, own units, enemy units, planes."""
 
-    facts: int
-    slots: int  # units of a side
-    unit: int  # values a unit
-    planes: int
-    rows: int
-    columns: int
-    zone_cells: int  # most cells that a side may place units on
-    seat: int  # which fact tells the seat
-    on_board: int  # which value of a unit tells that it stands somewhere, and so on
-    active: int
-    column: int
-    row: int
-    zone: int  # which plane shows the cells to place units on
+    facts: Size
+    slots: Size  # units of a side
+    unit: Size  # values a unit
+    planes: Size
+    rows: Size
+    columns: Size
+    zone_cells: Size  # most cells that a side may place units on
+    seat: Index  # which fact tells the seat
+    on_board: Index  # which value of a unit tells that it stands somewhere, and so on
+    active: Index
+    column: Index
+    row: Index
+    zone: Index  # which plane shows the cells to place units on
 
     @property
     def cells(self) -> int:
@@ -56,9 +60,9 @@ class Layout:
 @dataclass(frozen=True)
 class Units:
     layout: Layout
-    channels: int
-    blocks: int
-    pool_every: int  # blocks; 0 for never
+    channels: Size
+    blocks: Depth
+    pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "UnitsNet":
         described = ((self.layout.size,), self.layout.actions)

@@ -272,7 +272,7 @@ def ppo(**changes: Any) -> PPO:
     return PPO(**{**settings, **changes})
 
 
-def minesweeper(backend: str = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
+def minesweeper(backend: Any = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
     config = EnvConfig(H=size, W=size, mine_count=mines, flag_actions=False, compact=True, **settings)
     return MinesweeperEnv(config, backend=backend)
 
@@ -415,8 +415,8 @@ def versus(opponent: Agent) -> VersusEnv:
     [
         ({"mini_batches": 40}, "less than two steps each"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
-        ({"sure_below": 1.0}, "outside"),
-        ({"learned_share": 0.0}, "outside"),
+        ({"sure_below": 1.0}, "sure_below=1.0 must be a number in"),
+        ({"learned_share": 0.0}, "learned_share=0.0 must be a number in"),
         ({"sure_below": 0.1}, "after the first click"),
     ],
 )

@@ -19,11 +19,11 @@ from tests.envs.deployment.making import bot, make_env
 REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
 
 
-def versus(opponent: Agent, seat: str = "random") -> VersusEnv:
+def versus(opponent: Agent, seat: Any = "random") -> VersusEnv:
     return VersusEnv(TicTacToe(symmetric=True), opponent, REWARD, seat, {})
 
 
-def wargame(opponent: Agent, seat: str = "random") -> Any:
+def wargame(opponent: Agent, seat: Any = "random") -> Any:
     return make_env(opponent=opponent, seat=seat)
 
 

@@ -63,7 +63,7 @@ def test_seats():
     for seed in range(10):
         assert first.reset(seed=seed)[0].sum() == 0
         assert second.reset(seed=seed)[0].sum() == 1
-    with pytest.raises(LabError, match=r"env\.seat=middle"):
+    with pytest.raises(LabError, match="seat=middle must be one of"):
         make(seat="middle")
 
 
@@ -108,5 +108,5 @@ def test_self_play_draws_a_share_of_its_moves(explore):
     assert abs(np.mean(np.array(actions) == 0) - (1 - explore * 8 / 9)) < 0.05
     assert opponent.decide(game, state, rng).action in range(9)
     assert (set(actions) == set(range(9))) == (explore > 0)
-    with pytest.raises(LabError, match=r"explore=2 is a share"):
+    with pytest.raises(LabError, match="explore=2 must be a number in"):
         SelfPlay(2)

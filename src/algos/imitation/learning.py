@@ -3,7 +3,7 @@
 import copy
 import logging
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,7 @@ from src.core.algorithm import Environment
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
+from src.core.ranges import BatchSize, Bounds, Count, Interval, NonNegative, Positive, checked
 from src.core.run import Run
 from src.nets.boards import Heads
 from src.nets.losses import mine_loss
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 class Imitation:
     needs = frozenset({Trait.ONE_PLAYER})
 
+    @checked
     def __init__(
         self,
         teacher: Teacher,
@@ -47,27 +49,23 @@ class Imitation:
         compute: Compute,
         play: Play,
         init_from: str | None,
-        total_steps: int,
-        seconds: float | None,
-        batch_size: int,
-        lesson_rows: int,
-        window: int,
-        repeats: int,
-        lr: float,
-        warm_up: int,
-        weight_decay: float,
-        max_grad_norm: float,
-        aux_mine_weight: float,
-        value_weight: float,
+        total_steps: Count,
+        seconds: Positive | None,
+        batch_size: BatchSize,
+        lesson_rows: BatchSize,
+        window: Interval,
+        repeats: Interval,
+        lr: Positive,
+        warm_up: Annotated[int, Bounds(ge=0)],
+        weight_decay: NonNegative,
+        max_grad_norm: Positive,
+        aux_mine_weight: NonNegative,
+        value_weight: NonNegative,
         mirror: bool,
-        averaging: float,
-        eval_every: int,
-        eval_episodes: int,
+        averaging: Annotated[float, Bounds(ge=0, lt=1)],
+        eval_every: Interval,
+        eval_episodes: Interval,
     ) -> None:
-        require(total_steps >= 1, f"algo.total_steps={total_steps}: learning takes at least one position")
-        require(0 <= averaging < 1, f"algo.averaging={averaging} is outside [0, 1)")
-        sizes = (batch_size, lesson_rows, window, repeats, eval_every, eval_episodes)
-        require(min(sizes) >= 1, "algo: sizes and intervals are at least 1")
         require(batch_size <= total_steps, f"algo.batch_size={batch_size} is more than algo.total_steps={total_steps}")
         require(
             batch_size <= lesson_rows * repeats,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from stable_baselines3.common.utils import get_device
@@ -17,6 +17,7 @@ from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError, require
 from src.core.game import Trait
+from src.core.ranges import Bounds, Count, Fraction, Interval, NonNegative, Plies, Positive, Size, check_fields
 from src.core.run import Run
 
 
@@ -24,48 +25,35 @@ from src.core.run import Run
 class MaskablePPO:
     """Learns in rollouts of many games at once; a run goes on from the last rollout that was saved."""
 
-    total_steps: int
-    num_envs: int
-    steps_per_env: int
-    batch_size: int
-    epochs: int
-    gamma: float
-    gae_lambda: float
-    clip: float
-    ent_coef: float
-    vf_coef: float
-    lr: float
-    max_grad_norm: float
-    channels: Sequence[int]
-    hidden: Sequence[int]
+    total_steps: Count
+    num_envs: Annotated[int, Bounds(ge=1, le=2**20)]
+    steps_per_env: Interval
+    batch_size: Annotated[int, Bounds(ge=2)]
+    epochs: Interval
+    gamma: Fraction
+    gae_lambda: Fraction
+    clip: Positive
+    ent_coef: NonNegative
+    vf_coef: NonNegative
+    lr: Positive
+    max_grad_norm: Positive
+    channels: Sequence[Size]
+    hidden: Sequence[Size]
     device: str
-    threads: int
-    eval_every: int
-    eval_episodes: int
-    eval_opening_plies: int
+    threads: Annotated[int, Bounds(ge=1, le=1024)]
+    eval_every: Interval
+    eval_episodes: Interval
+    eval_opening_plies: Plies
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
 
     def __post_init__(self) -> None:
-        counts = ("total_steps", "num_envs", "steps_per_env", "epochs", "threads", "eval_every")
-        for name in (*counts, "eval_episodes"):
-            self._require(name, getattr(self, name) >= 1, "has to be at least 1")
-        for name in ("clip", "lr", "max_grad_norm"):
-            self._require(name, getattr(self, name) > 0, "has to be above 0")
-        for name in ("ent_coef", "vf_coef", "eval_opening_plies"):
-            self._require(name, getattr(self, name) >= 0, "is negative")
-        for name in ("gamma", "gae_lambda"):
-            self._require(name, 0 <= getattr(self, name) <= 1, "is outside [0, 1]")
-        for name in ("channels", "hidden"):
-            sizes = getattr(self, name)
-            listed = isinstance(sizes, Sequence) and all(type(size) is int and size >= 1 for size in sizes)
-            self._require(name, listed, "has to be a list of sizes, such as [32, 32]")
+        check_fields(self)
         known = re.fullmatch(r"cpu|auto|cuda(:\d+)?", self.device)
         self._require("device", known is not None, "is unknown: it is cpu, cuda, cuda:1 and so on, or auto")
         rollout = self.num_envs * self.steps_per_env
-        divides = self.batch_size >= 2 and rollout % self.batch_size == 0
-        whole = f"has to divide a rollout of num_envs * steps_per_env = {rollout} steps into batches of at least 2"
-        self._require("batch_size", divides, whole)
+        divides = rollout % self.batch_size == 0
+        self._require("batch_size", divides, f"must divide a rollout of num_envs * steps_per_env = {rollout} steps")
 
     def _require(self, name: str, condition: bool, message: str) -> None:
         require(condition, f"algo.{name}={getattr(self, name)} {message}")

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
+from src.core.ranges import Bounds, Count, Fraction, Interval, NonNegative, Plies, Positive, checked
 from src.core.report import win_rate_band
 from src.core.run import Run
 
@@ -49,6 +50,7 @@ class PPO:
     needs: frozenset[Trait] = frozenset()
     many_ranks = True  # torchrun may start it
 
+    @checked
     def __init__(
         self,
         net: Architecture,
@@ -56,32 +58,26 @@ class PPO:
         play: Play,
         losses: LossWeights,
         init_from: str | None,
-        total_steps: int,
-        seconds: float | None,
-        num_envs: int,
-        steps_per_env: int,
-        sure_below: float,
-        learned_share: float,
-        mini_batches: int,
-        ppo_epochs: int,
-        gamma: float,
-        gae_lambda: float,
-        lr: float,
-        warm_up: int,
-        weight_decay: float,
-        max_grad_norm: float,
-        target_kl: float | None,
-        frontier_mask_until_updates: int,
-        eval_every: int,
-        eval_episodes: int,
-        eval_opening_plies: int = 0,
+        total_steps: Count,
+        seconds: Positive | None,
+        num_envs: Annotated[int, Bounds(ge=1, le=2**20)],
+        steps_per_env: Interval,
+        sure_below: Annotated[float, Bounds(ge=0, lt=1)],
+        learned_share: Annotated[float, Bounds(gt=0, le=1)],
+        mini_batches: Interval,
+        ppo_epochs: Interval,
+        gamma: Fraction,
+        gae_lambda: Fraction,
+        lr: Positive,
+        warm_up: Annotated[int, Bounds(ge=0)],
+        weight_decay: NonNegative,
+        max_grad_norm: Positive,
+        target_kl: Positive | None,
+        frontier_mask_until_updates: Annotated[int, Bounds(ge=0)],
+        eval_every: Interval,
+        eval_episodes: Interval,
+        eval_opening_plies: Plies = 0,
     ) -> None:
-        require(0 <= gamma <= 1, f"algo.gamma={gamma} is outside [0, 1]")
-        require(0 <= gae_lambda <= 1, f"algo.gae_lambda={gae_lambda} is outside [0, 1]")
-        require(0 <= sure_below < 1, f"algo.sure_below={sure_below} is outside [0, 1)")
-        require(0 < learned_share <= 1, f"algo.learned_share={learned_share} is outside (0, 1]")
-        sizes = (total_steps, num_envs, steps_per_env, mini_batches, ppo_epochs, eval_every, eval_episodes)
-        require(min(sizes) >= 1, "algo: budgets, sizes and intervals are at least 1")
         self.net, self.compute, self.play, self.losses, self.init_from = net, compute, play, losses, init_from
         self.total_steps, self.seconds = total_steps, seconds
         self.num_envs, self.steps_per_env = num_envs, steps_per_env

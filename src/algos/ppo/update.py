@@ -11,18 +11,19 @@ from src.algos.network import Compute
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.buffer import Batch
 from src.core import ranks
+from src.core.ranges import NonNegative, Positive
 from src.nets.losses import mine_loss
 from src.nets.masked import MaskedCategorical
 
 
 @dataclass(frozen=True)
 class LossWeights:
-    clip_eps: float  # how far a ratio of probabilities may move before it earns nothing more
-    clip_eps_v: float | None  # the same for values; None leaves them free
-    vf_coef: float
-    ent_coef: float
-    aux_mine_weight: float
-    ent_coef_end: float | None = None  # what `ent_coef` falls to, in a straight line; None: it stays as it is
+    clip_eps: Positive  # how far a ratio of probabilities may move before it earns nothing more
+    clip_eps_v: Positive | None  # the same for values; None leaves them free
+    vf_coef: NonNegative
+    ent_coef: NonNegative
+    aux_mine_weight: NonNegative
+    ent_coef_end: NonNegative | None = None  # what `ent_coef` falls to, in a straight line; None: it stays as it is
 
     def at(self, progress: float) -> "LossWeights":
         """The weights once this share of the training is done."""

@@ -1,7 +1,7 @@
 """Tabular Q-learning for two-player games, over positions that stand for all their mirror images."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.exhaustive import walk_replies
 from src.core.game import TabularGame, seen_from
+from src.core.ranges import Bounds, Count, Fraction, Interval, checked
 from src.core.run import Run
 from src.core.seeding import draw
 
@@ -48,21 +49,17 @@ class QLearning:
 
     needs = QTableAgent.needs
 
+    @checked
     def __init__(
         self,
-        episodes: int,
-        learning_rate: float,
-        discount: float,
-        epsilon: float,
+        episodes: Count,
+        learning_rate: Annotated[float, Bounds(gt=0, le=1)],
+        discount: Fraction,
+        epsilon: Fraction,
         untried_first: bool,
         shortcuts: bool,
-        eval_every: int,
+        eval_every: Interval,
     ) -> None:
-        require(episodes >= 1, f"algo.episodes={episodes}: learning takes at least one game")
-        require(0 < learning_rate <= 1, f"algo.learning_rate={learning_rate} is outside (0, 1]")
-        require(0 <= discount <= 1, f"algo.discount={discount} is outside [0, 1]")
-        require(0 <= epsilon <= 1, f"algo.epsilon={epsilon} is outside [0, 1]")
-        require(eval_every >= 1, f"algo.eval_every={eval_every}: at least one game lies between evaluations")
         self.episodes = episodes
         self.learning_rate, self.discount, self.epsilon = learning_rate, discount, epsilon
         self.untried_first, self.shortcuts, self.eval_every = untried_first, shortcuts, eval_every

@@ -9,6 +9,7 @@ import numpy as np
 from src.core.agent import Agent, Decision
 from src.core.errors import LabError, require
 from src.core.game import Game, Trait
+from src.core.ranges import Fraction, checked
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Placement
 from src.envs.deployment.state import GameState
@@ -20,6 +21,7 @@ class Bot(Agent):
 
     needs = frozenset({Trait.TWO_PLAYER})
 
+    @checked
     def __init__(
         self,
         placement: Placement,
@@ -28,9 +30,8 @@ class Bot(Agent):
         objective: float,
         to_objective: float,
         to_enemy: float,
-        explore: float,
+        explore: Fraction,
     ) -> None:
-        require(0 <= explore <= 1, f"explore={explore} is a share of the actions: expected 0 to 1")
         self.placement, self.explore = placement, float(explore)
         self.weights = (float(damage), float(threat), float(objective), float(to_objective), float(to_enemy))
         self._policies: WeakKeyDictionary[DeploymentGame, Policy] = WeakKeyDictionary()

@@ -4,6 +4,8 @@ The compiled part is what a step runs. The rest is the same phase by name, for p
 `deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each checks before it changes anything.
 """
 
+from typing import Literal
+
 from src.core.errors import LabError
 from src.envs.deployment import battle
 from src.envs.deployment.dice import kernel
@@ -11,10 +13,10 @@ from src.envs.deployment.scenario import Hex, is_whole
 from src.envs.deployment.state import NOBODY, OFF_BOARD, Games, GameState
 from src.envs.deployment.world import World
 
-ORDER_MODES = ("player_by_player", "alternated_p1_start")
-DEPLOYMENT_TYPES = ("active", "fixed")
-START_PHASES = ("command", "move")
-ON_DEADLOCK = ("raise", "truncate")
+OrderMode = Literal["player_by_player", "alternated_p1_start"]
+DeploymentType = Literal["active", "fixed"]
+StartPhase = Literal["command", "move"]
+OnDeadlock = Literal["raise", "truncate"]
 
 
 class DeploymentError(LabError):

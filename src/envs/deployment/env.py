@@ -10,6 +10,7 @@ from gymnasium import spaces
 from src.core.agent import Agent, check_baselines, opponents_in
 from src.core.errors import LabError, require
 from src.core.game import seen_from
+from src.core.ranges import checked
 from src.core.seeding import draw
 from src.envs.concat import vectorize_against
 from src.envs.deployment.batch import Batch
@@ -17,7 +18,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import Journal, episode_figures
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
-from src.envs.versus import SEATS
+from src.envs.versus import SEATS, Seat
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -30,11 +31,11 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     metadata = {"render_modes": ["ansi"], "render_fps": 4}
     render_mode = "ansi"
 
+    @checked
     def __init__(
-        self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: str, baselines: Mapping[str, Agent]
+        self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
         """`seat`: first, second, or random to draw it for each game."""
-        require(seat in SEATS, f"env.seat={seat} is unknown: choose one of {', '.join(SEATS)}")
         opponent.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat

@@ -1,20 +1,21 @@
 """The wargame as a `Game`: what agents, the arena and the web page play."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from src.core.errors import require
 from src.core.game import Game, Trait
+from src.core.ranges import Bounds, checked
 from src.envs.deployment import deployment, drawing, observation, rules, world
 from src.envs.deployment.actions import Actions
 from src.envs.deployment.deployment import DeploymentError
 from src.envs.deployment.invariants import check_invariants
-from src.envs.deployment.scenario import Scenario, is_whole, whole
+from src.envs.deployment.scenario import Scenario, is_whole
 from src.envs.deployment.state import UNDECIDED, Games, GameState, new_games
 
-MOST_DISTANCE, MOST_SLOTS = 255, 9999
+Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
 
 class DeploymentGame(Game[GameState]):
@@ -26,6 +27,7 @@ class DeploymentGame(Game[GameState]):
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION})
 
+    @checked
     def __init__(
         self,
         *,
@@ -33,25 +35,20 @@ class DeploymentGame(Game[GameState]):
         zones: Mapping[str, Any],
         profiles: Mapping[str, Any],
         scenario: Mapping[str, Any],
-        deployment_type: str,
-        deployment_order_mode: str,
-        post_deployment_start_phase: str,
-        on_deadlock: str,
-        deployment_max_unit_slots: int,
-        deployment_max_hex_slots: int,
-        min_enemy_distance: int,
+        deployment_type: deployment.DeploymentType,
+        deployment_order_mode: deployment.OrderMode,
+        post_deployment_start_phase: deployment.StartPhase,
+        on_deadlock: deployment.OnDeadlock,
+        deployment_max_unit_slots: Slots,
+        deployment_max_hex_slots: Slots,
+        min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
         debug: bool,
     ) -> None:
         """None of these has a default: each is said where the game is composed. `debug` checks the invariants of the
         state after every action."""
-        _choose("deployment_type", deployment_type, deployment.DEPLOYMENT_TYPES)
-        _choose("deployment_order_mode", deployment_order_mode, deployment.ORDER_MODES)
-        _choose("post_deployment_start_phase", post_deployment_start_phase, deployment.START_PHASES)
-        _choose("on_deadlock", on_deadlock, deployment.ON_DEADLOCK)
         self.scenario = Scenario.load(board, zones, profiles, scenario)
         self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
         self.debug = debug
-        whole(min_enemy_distance, "min_enemy_distance", 0, MOST_DISTANCE)
         if deployment_type == "fixed":
             self.scenario.require_positions()
             self.scenario.require_distance(min_enemy_distance)
@@ -175,12 +172,7 @@ class DeploymentGame(Game[GameState]):
         return state
 
 
-def _choose(key: str, value: str, choices: tuple[str, ...]) -> None:
-    require(value in choices, f"{key}={value} is unknown: choose one of {', '.join(choices)}")
-
-
 def _require_room(key: str, slots: int, lists: tuple[tuple, ...], what: str) -> None:
-    whole(slots, key, 1, MOST_SLOTS)
     for player, entries in enumerate(lists, 1):
         enough = slots >= len(entries)
         require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from src.core.errors import LabError
+from src.core.ranges import Bounds, Fraction, Interval, check_fields
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.variant import FirstClick, Variant
+from src.envs.minesweeper.variant import FirstClick, Side, Variant
 
 if TYPE_CHECKING:
     from src.envs.minesweeper.game import Minesweeper
@@ -18,25 +19,24 @@ EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of a batch's `final_
 
 @dataclass(frozen=True, kw_only=True)
 class EnvConfig:
-    H: int = 8
-    W: int = 8
-    mine_count: int = 10
+    H: Side = 8
+    W: Side = 8
+    mine_count: Annotated[int, Bounds(ge=1)] = 10
     reward: Reward = field(default_factory=Reward)
     guarantee_safe_neighborhood: bool = True  # the first reveal keeps its 8 neighbours free of mines, not only itself
     first_click: FirstClick = "agent"  # "uniform": the env draws and plays the first reveal
-    mine_density: Sequence[float] | None = None  # [low, high]: each episode's mine count is drawn from this band
-    max_steps: int = 1000  # truncates an episode, such as one of endless flag toggling
+    mine_density: Sequence[Fraction] | None = None  # [low, high]: each episode's mine count is drawn from this band
+    max_steps: Interval = 1000  # truncates an episode, such as one of endless flag toggling
     flag_actions: bool = True  # False: actions reveal only
     frontier_mask: bool = False  # masks reveals to cells next to a revealed one; the rules still allow the others
     compact: bool = False  # this and the next three: see `Encoding`
     frontier: bool = False
     remaining_mines_ratio: bool = False
     progress: bool = False
-    render_mode: str | None = None
+    render_mode: Literal["ansi"] | None = None
 
     def __post_init__(self) -> None:
-        if self.render_mode not in (None, *RENDER_MODES):
-            raise LabError(f"render_mode={self.render_mode!r}: expected null or one of {', '.join(RENDER_MODES)}")
+        check_fields(self)
 
     def require_reveal_all(self) -> None:
         """Refuse steps that reveal several cells where mines are laid by the first of them, or flags can be set."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,7 @@ from gymnasium.vector import VectorEnv
 
 from src.core.agent import Agent, check_baselines
 from src.core.errors import LabError
+from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
@@ -23,7 +24,7 @@ from src.envs.splitmix import seed_word
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
 
-BACKENDS = ("auto", "numpy", "torch")
+Backend = Literal["auto", "numpy", "torch"]
 
 _ONLY = np.zeros(1, np.int64)  # the index of the one board
 
@@ -38,12 +39,11 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
+    @checked
     def __init__(
-        self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: str = "auto"
+        self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: Backend = "auto"
     ) -> None:
         """`baselines` are the agents a learner's result is shown beside, `backend` what holds batches of games."""
-        if backend not in BACKENDS:
-            raise LabError(f"backend={backend!r}: expected one of {', '.join(BACKENDS)}")
         self.config, self.baselines, self.backend = config, dict(baselines), backend
         self.game = self.config.game()
         check_baselines(self.baselines, self.game)

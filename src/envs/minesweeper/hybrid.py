@@ -12,6 +12,7 @@ import numpy as np
 from src.core.agent import Decision
 from src.core.errors import LabError, require
 from src.core.game import Game
+from src.core.ranges import Size, checked
 from src.envs.minesweeper.agents import SolverAgent, first_reveal, in_threads
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choice
@@ -50,9 +51,9 @@ class HybridAgent(SolverAgent):
     tallies = ("guess",)
     games_in_step = 512
 
-    def __init__(self, judge: Judge, candidates: int) -> None:
+    @checked
+    def __init__(self, judge: Judge, candidates: Size) -> None:
         """`candidates` is how many guesses are looked into."""
-        require(candidates >= 1, f"agent.candidates={candidates}: at least one guess has to be looked into")
         require(isinstance(judge, Judge), "agent.judge has to be a trained network: it is asked how games will end")
         self.judge, self.candidates = judge, candidates
 

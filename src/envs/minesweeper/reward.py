@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from src.core.errors import LabError
+from src.core.ranges import NonNegative, check_fields
 
 COMPONENTS = ("progress", "outcome", "step", "invalid", "flag")  # a step's reward is their sum
 
@@ -32,18 +32,14 @@ class Reward:
     progress_reward: float = 0.01
     win_reward: float = 1.0
     loss_reward: float = -1.0
-    step_penalty: float = 1e-4
-    invalid_penalty: float = 1e-3
+    step_penalty: NonNegative = 1e-4
+    invalid_penalty: NonNegative = 1e-3
     flag_correct_reward: float = 0.002
     flag_incorrect_reward: float = -0.002
     use_flag_shaping: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("step_penalty", "invalid_penalty"):
-            if getattr(self, name) < 0:
-                raise LabError(
-                    f"reward.{name}={getattr(self, name)} would be a gain: give the penalty as a number >= 0"
-                )
+        check_fields(self)
 
     def terms(self) -> Terms:
         shaping = float(self.use_flag_shaping)

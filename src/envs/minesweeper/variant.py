@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from src.core.errors import LabError
+from src.core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # to the player, who sees 0..8 on a revealed cell
 MINE = 9  # beneath, where 0..8 counts the mines around a safe cell
 
+Side = Annotated[int, Bounds(ge=1, le=1000)]  # cells along an edge
 FirstClick = Literal["agent", "uniform"]
 
 
@@ -16,22 +18,17 @@ FirstClick = Literal["agent", "uniform"]
 class Variant:
     """The rules one game is played by; refuses what no game can be played by."""
 
-    rows: int
-    cols: int
+    rows: Side
+    cols: Side
     mines: int
     safe_neighborhood: bool = True  # the first reveal keeps its neighbours free of mines too
     first_click: FirstClick = "agent"  # "uniform": a game begins with one reveal on a cell drawn by the game
     mine_density: Sequence[float] | None = None  # [low, high]: mines are drawn from this share of the cells
-    max_steps: int | None = None  # without, a game lasts as long as its player does not end it
+    max_steps: Interval | None = None  # without, a game lasts as long as its player does not end it
     flag_actions: bool = True
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.cols < 1:
-            raise LabError(f"a board of {self.rows}x{self.cols} has no cells: rows and cols are at least 1")
-        if self.first_click not in ("agent", "uniform"):
-            raise LabError(f"first_click={self.first_click!r}: it is 'agent' or 'uniform'")
-        if self.max_steps is not None and self.max_steps < 1:
-            raise LabError(f"max_steps={self.max_steps}: a game lasts at least one step")
+        check_fields(self)
         self._check_mines()
 
     @property

@@ -5,6 +5,7 @@ import numpy as np
 from src.core.agent import Agent, Decision
 from src.core.errors import require
 from src.core.game import Game
+from src.core.ranges import Fraction, checked
 from src.core.seeding import draw
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor
@@ -17,10 +18,10 @@ class RunnerAgent(Agent):
     elsewhere for each move, as an agent does not know which moves belong to one game.
     """
 
-    def __init__(self, explore: float = 0.0, explore_most: float | None = None) -> None:
+    @checked
+    def __init__(self, explore: Fraction = 0.0, explore_most: Fraction | None = None) -> None:
         most = explore if explore_most is None else explore_most
-        shares = f"explore={explore}, explore_most={explore_most}"
-        require(0 <= explore <= most <= 1, f"{shares} are shares of the moves: expected 0 to 1, the smaller first")
+        require(explore <= most, f"explore={explore} must not be greater than explore_most={explore_most}")
         self.explore, self.explore_most = float(explore), float(most)
         self.deterministic = most == 0
 

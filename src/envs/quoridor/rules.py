@@ -1,12 +1,13 @@
 """Quoridor as a game: states are values, actions are seen from the side of the player to move."""
 
 import threading
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from src.core.errors import LabError, require
 from src.core.game import Trait, TwoPlayerGame
+from src.core.ranges import Bounds, checked
 from src.core.search import Evaluation
 from src.envs.quoridor import moves, notation
 from src.envs.quoridor.board import MAX_SIZE, new_board, set_up
@@ -29,11 +30,15 @@ class Quoridor(TwoPlayerGame[Position]):
 
     traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
 
-    def __init__(self, size: int, walls: int, ply_limit: int, distance_maps: bool) -> None:
+    @checked
+    def __init__(
+        self,
+        size: Annotated[int, Bounds(ge=3, le=MAX_SIZE)],
+        walls: Annotated[int, Bounds(ge=0, le=99)],
+        ply_limit: Annotated[int, Bounds(ge=1, le=99_999)],
+        distance_maps: bool,
+    ) -> None:
         """`distance_maps`: observe the way to the goals from every cell as well."""
-        require(3 <= size <= MAX_SIZE, f"game.size={size}: a board has 3 to {MAX_SIZE} rows, and as many columns")
-        require(0 <= walls <= 99, f"game.walls={walls}: each player has 0 to 99 walls")
-        require(1 <= ply_limit <= 99999, f"game.ply_limit={ply_limit}: a game is drawn after 1 to 99999 plies")
         self.size, self.walls, self.ply_limit, self.distance_maps = size, walls, ply_limit, distance_maps
         self.cells, self.blocks = size * size, (size - 1) ** 2
         self.num_actions = self.cells + 2 * self.blocks

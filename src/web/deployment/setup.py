@@ -1,14 +1,14 @@
 """Which game is played and by whom. A set-up is the query of the page's address, so a refresh shows the same one."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
 from src.core.agent import NOTHING, Agent
 from src.core.errors import LabError, require
 from src.core.seeding import generator
 from src.envs.deployment.bots import Redeployed
-from src.envs.deployment.deployment import ORDER_MODES
+from src.envs.deployment.deployment import OrderMode
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.web.deployment.match import Match, Player
@@ -51,7 +51,7 @@ class Setup(NamedTuple):
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "scenario": tuple(SCENARIOS),
-    "order": ORDER_MODES,
+    "order": get_args(OrderMode),
     "zones": (OWN, *ZONES),
     "player_1": (HUMAN, *AGENTS),
     "placement_1": (OWN, *PLACEMENTS),

@@ -91,7 +91,7 @@ def bot(explore: float = 0.0, **weights: float) -> Bot:
     return Bot(Deterministic(), **values, explore=explore)
 
 
-def make_env(game: DeploymentGame | None = None, opponent: Agent | None = None, seat: str = "random") -> DeploymentEnv:
+def make_env(game: DeploymentGame | None = None, opponent: Agent | None = None, seat: Any = "random") -> DeploymentEnv:
     return DeploymentEnv(game or small_game(on_deadlock="truncate"), opponent or bot(1.0), REWARD, seat, {})
 
 

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hydra.errors import InstantiationException
 
 from src import schema
 from src.compose import build, checked
@@ -39,7 +38,7 @@ def test_a_required_key_that_is_missing_is_named(key: str):
 
 
 def test_random_deployment_does_not_exist():
-    with pytest.raises(InstantiationException, match="deployment_type=random is unknown: choose one of active, fixed"):
+    with pytest.raises(LabError, match="deployment_type=random must be one of active, fixed"):
         build(composed("env=deployment", "env.game.deployment_type=random").env, "env")
 
 

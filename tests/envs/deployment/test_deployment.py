@@ -292,7 +292,7 @@ def test_a_fixed_deployment_starts_in_battle():
     ],
 )
 def test_choices_that_do_not_exist_are_refused(key: str, value: str):
-    with pytest.raises(LabError, match=f"{key}={value} is unknown: choose one of"):
+    with pytest.raises(LabError, match=f"{key}={value} must be one of"):
         small_game(**{key: value})
 
 

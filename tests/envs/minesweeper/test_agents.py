@@ -136,7 +136,7 @@ def test_solvers_work_in_a_forked_process():
         (["opening_plies=3"], "for two-player games"),
         (["boards=some.json", "episodes=5"], "cannot be read"),
         (["env.config.mine_density=0.2"], "mine_density=0.2"),
-        (["env.config.H=2.5"], "env.config.H=2.5 is a float, but has to be int"),
+        (["env.config.H=2.5"], "env.config.H=2.5 must be a whole number in [1, 1000]"),
         (["agent=minimax"], "with two players"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_search_is_trained_measured_and_played_again(lab: Lab):
         (("agent=alphabeta", "agent.difficulty=brutal"), "agent.difficulty=brutal is unknown: choose one of easy"),
         (("agent=alphabeta", "agent.weights.luck=3"), "luck"),
         (("agent=alphabeta", "opponent=alphabeta"), "opening_plies"),
-        (("env.game.size=11",), "3 to 9 rows"),
+        (("env.game.size=11",), "env.game.size=11 must be a whole number in [3, 9]"),
         (("agent=minimax",), "small enough to visit every position"),
     ],
 )

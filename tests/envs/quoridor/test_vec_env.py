@@ -13,7 +13,7 @@ from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
 from src.envs.sync import SyncVersus
-from src.envs.versus import OutcomeReward, TwoPlayerEnv
+from src.envs.versus import OutcomeReward, Seat, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
@@ -83,7 +83,7 @@ def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
     for seed in range(12):
         batch.reset(seed=seed)
         opening = int(batch.opponent_actions()[1][0])
-        seat = "second" if opening >= 0 else "first"
+        seat: Seat = "second" if opening >= 0 else "first"
         seats.add(seat)
         generic = TwoPlayerEnv(batch.game, script, PATHS, seat, {})
         script.script = [opening] if opening >= 0 else []

@@ -1,0 +1,63 @@
+"""The errors of Hydra and OmegaConf in one sentence each: what is wrong, what is allowed, what to type."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hydra.errors import MissingConfigException, OverrideParseException
+from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
+
+MOST_NAMES = 40  # of those that are listed
+EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
+
+
+def hydra_message(causes: Sequence[BaseException]) -> str:
+    """A sentence for an error with its causes, outermost first."""
+    for error in causes:
+        if isinstance(error, MissingConfigException):
+            return _unknown_option(error)
+        if isinstance(error, OverrideParseException):
+            return f"{error.override} cannot be parsed: expected key=value, with quotes around special characters"
+        if isinstance(error, InterpolationResolutionError) and error.full_key:
+            return f"{error.full_key} cannot be resolved: {_first_line(error)}"
+        if isinstance(error, OmegaConfBaseException) and (keys := _keys(error)) is not None:
+            name, parent = error.full_key or error.key, error.parent_node._key()
+            if not keys and parent is not None:  # the parent is taken from another place, as env.reward from reward
+                return f"{name} is not a setting: try {parent}.{error.key}"
+            return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"
+    text = _first_line(causes[0])
+    if text.startswith("Ambiguous value"):
+        return f"{text.split(chr(39))[1]} is several values: add -m to run each, or put them in brackets as a list"
+    if text.startswith("Could not override") and "defaults list" in text:
+        return f"{text.split(chr(39))[1]} is not a config group here: --help lists them"
+    inner = _first_line(causes[-1])
+    return text.removeprefix("In 'train': ") + ("" if inner in text else f": {inner}")
+
+
+def _unknown_option(error: MissingConfigException) -> str:
+    """Of a config group, or the whole configuration that a flag names."""
+    name, options = str(error.missing_cfg_file), [option for option in error.options or () if option]
+    group, _, option = name.rpartition("/")
+    if not group:
+        return _first_line(error).replace(" Check that it's in your config search path.", "")
+    advice = f"; {EXTRAS}" if group.startswith("hydra/") else ""
+    return f"{group}={option} is unknown: {_alternatives(option, options)}{advice}"
+
+
+def _alternatives(name: str, names: Iterable[Any]) -> str:
+    known = sorted(map(str, names))
+    if not known:
+        return "there is nothing to choose from"
+    close = difflib.get_close_matches(name, known, 1)
+    listed = ", ".join(known) if len(known) <= MOST_NAMES else f"{', '.join(known[:MOST_NAMES])} ..."
+    return f"did you mean {close[0]}? There are {listed}" if close else f"choose one of {listed}"
+
+
+def _keys(error: OmegaConfBaseException) -> list[Any] | None:
+    """The keys there are beside the one that is missing."""
+    parent = error.parent_node
+    return list(parent.keys()) if error.key is not None and hasattr(parent, "keys") else None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,41 @@
+"""Whatever is wrong about a command is answered by one sentence, before anything is written."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bad_inputs import bad_inputs
+from tests.lab import ROOT
+
+MOST_LETTERS = 700
+
+
+@pytest.mark.slow
+def test_bad_inputs_are_answered_by_one_sentence_and_leave_nothing_behind(tmp_path: Path):
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "HYDRA_FULL_ERROR": "",
+        "COLUMNS": "120",
+    }
+    command = [sys.executable, "-m", "tests.bad_inputs", str(tmp_path)]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(bad_inputs()) >= 200
+    wrong = [answer for answer in answers if not is_one_sentence(answer) or answer["left"]]
+    assert not wrong, "\n".join(f"{answer['command']} {answer['left']}\n{answer['output']}" for answer in wrong)
+
+
+def is_one_sentence(answer: dict) -> bool:
+    """It says what is wrong by a key or a value that was typed."""
+    text = answer["output"].strip()
+    typed = [part for word in answer["command"][-2:] for part in re.split(r"[=.@/+~]", word) if part]
+    named = any(part in text for part in typed)
+    one_line = text.startswith("error: ") and "\n" not in text and len(text) <= MOST_LETTERS
+    return answer["status"] == 1 and one_line and named
