@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from src.algos.threads import torch_threads
 from src.core import checkpoint
 from src.core.agent import Agent, Decision, RandomAgent
 from src.core.algorithm import Environment
@@ -21,12 +23,15 @@ from src.core.arena import evaluate
 from src.core.errors import LabError, require
 from src.core.exhaustive import walk_replies
 from src.core.game import Game, Trait
+from src.core.machine import CORES
 from src.core.ranges import Bounds, check_fields
 from src.core.report import win_rate_metrics
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
 from src.nets.masked import MaskedCategorical
 from src.nets.symmetry import averaged
+
+log = logging.getLogger(__name__)
 
 LARGEST_BATCH = 4096  # positions that are looked at in one go
 
@@ -51,6 +56,7 @@ class Compute:
     device: str  # auto: the GPU if there is one
     precision: Precision  # of the network; auto and bfloat16: bfloat16 where the hardware multiplies it natively
     compile: bool  # the blocks of the network, on a GPU
+    threads: Annotated[int, Bounds(ge=1, le=1024)] | None = None  # of the CPU; None, as in old runs: all cores
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -75,6 +81,18 @@ class Compute:
         dtype = PRECISIONS[self.precision]
         native = native_bfloat16(self.on_gpu) if dtype == torch.bfloat16 else self.on_gpu
         return dtype if native else torch.float32
+
+    def fixed_threads(self) -> AbstractContextManager[None]:
+        """Within it results are the same on machines of any number of cores, and in processes that may use fewer."""
+        return torch_threads(self.threads)
+
+    def report_idle_cores(self) -> None:
+        if self.threads is not None and self.threads < CORES and not self.on_gpu:
+            log.info(
+                "the network computes with %d threads on %d cores: algo.compute.threads=%d is faster where they are "
+                "idle, and rounds differently",
+                *(self.threads, CORES, CORES),
+            )
 
     def prepare(self, net: nn.Module) -> nn.Module:
         net = net.to(self.where).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -170,10 +188,12 @@ class NetworkAgent(Agent):
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        heads = self.heads(np.stack([game.observe(view) for view in views]))
-        masks = np.stack([game.sensible_mask(view)[: heads.policy.shape[1]] for view in views])
-        probability = MaskedCategorical(heads.policy, torch.from_numpy(masks).to(heads.policy.device)).probs
-        parts = (probability, heads.mine.sigmoid(), heads.value)
+        observations = np.stack([game.observe(view) for view in views])
+        with self.compute.fixed_threads():
+            heads = self.heads(observations)
+            masks = np.stack([game.sensible_mask(view)[: heads.policy.shape[1]] for view in views])
+            probability = MaskedCategorical(heads.policy, torch.from_numpy(masks).to(heads.policy.device)).probs
+            parts = (probability, heads.mine.sigmoid(), heads.value)
         rows = zip(rngs, masks, *(part.float().cpu().numpy() for part in parts), strict=True)
         return [self._decision(*row) for row in rows]
 
@@ -198,7 +218,8 @@ class NetworkAgent(Agent):
     def heads(self, observations: np.ndarray) -> Heads:
         batch = torch.from_numpy(observations).to(self.compute.where)
         # No trying out of algorithms: games end one by one, so nearly every batch has a size never seen before.
-        with self.compute.autocast(), torch.backends.cudnn.flags(enabled=True, benchmark=False):
+        no_trials = torch.backends.cudnn.flags(enabled=True, benchmark=False)
+        with self.compute.fixed_threads(), self.compute.autocast(), no_trials:
             return averaged(self.net, batch) if self.play.symmetries else self.net(batch)
 
 

@@ -92,6 +92,11 @@ class Imitation:
         require(mine.shape[1:] == env.observation_space.shape[-2:], "imitation tells mines: choose net=cnn or residual")
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
+        self.compute.report_idle_cores()
+        with self.compute.fixed_threads():
+            return self._fit(env, run)
+
+    def _fit(self, env: Environment, run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         shape, actions = env.observation_space.shape, env.game.num_actions
         log.info("preparing the teacher, which the first time takes a minute or two")

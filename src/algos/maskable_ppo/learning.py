@@ -12,6 +12,7 @@ from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
 from src.algos.network import selection_metrics, selection_score
+from src.algos.threads import torch_threads
 from src.core.agent import Agent, SelfPlay
 from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
@@ -76,7 +77,10 @@ class MaskablePPO:
         require_varied(env.game, agent, _judge(env), self.eval_opening_plies, self.eval_episodes)
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> MaskablePolicyAgent:
-        torch.set_num_threads(self.threads)
+        with torch_threads(self.threads):
+            return self._fit(env, curriculum, run)
+
+    def _fit(self, env: Any, curriculum: Curriculum, run: Run) -> MaskablePolicyAgent:
         saved = run.restore()
         curriculum.stage = 0 if saved is None else saved["stage"]
         model = self._model(env, curriculum, run)
@@ -108,7 +112,8 @@ class MaskablePPO:
     def load_agent(self, saved: dict[str, Any]) -> MaskablePolicyAgent:
         policy = Network.from_dict(saved["network"]).build()
         policy.load_state_dict(saved["policy"])
-        return MaskablePolicyAgent(policy.to(get_device(self.device)))  # on the cpu where there is no such device
+        on_device = policy.to(get_device(self.device))  # on the cpu where there is no such device
+        return MaskablePolicyAgent(on_device, self.threads)
 
     def _network(self, env: Any) -> Network:
         return Network.of(env, self.channels, self.hidden)

@@ -13,6 +13,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 from src.algos.maskable_ppo.adapter import refuse_empty
+from src.algos.threads import torch_threads
 from src.core.agent import Agent, Decision
 from src.core.errors import require
 from src.core.game import Game
@@ -141,8 +142,9 @@ class MaskablePolicyAgent(Agent):
     deterministic = True
     games_in_step = 256
 
-    def __init__(self, policy: BoardPolicy) -> None:
-        self.policy = policy
+    def __init__(self, policy: BoardPolicy, threads: int | None = None) -> None:
+        """`threads` of the CPU it computes with, see `torch_threads`; None: as many as torch has."""
+        self.policy, self.threads = policy, threads
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -161,7 +163,9 @@ class MaskablePolicyAgent(Agent):
         """`why` tells how likely the policy finds each action, and the return it expects."""
         masks = np.stack([game.sensible_mask(view) for view in views])
         refuse_empty(masks)
-        probabilities, values = self.policy.outputs(np.stack([game.observe(view) for view in views]), masks)
+        observations = np.stack([game.observe(view) for view in views])
+        with torch_threads(self.threads):
+            probabilities, values = self.policy.outputs(observations, masks)
         actions = self.choose(probabilities, rngs)
         return [
             Decision(action, {"action_probability": row, "value": value})

@@ -131,7 +131,9 @@ class PPO:
             envs.reveal_all(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
-        return Learning(self, env, curriculum, run).fit()
+        self.compute.report_idle_cores()
+        with self.compute.fixed_threads():
+            return Learning(self, env, curriculum, run).fit()
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)

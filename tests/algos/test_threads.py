@@ -1,0 +1,118 @@
+"""A seed gives the same weights and metrics whatever number of threads torch would take by itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.algos.network import Compute, NetworkAgent, Play
+from src.algos.threads import torch_threads
+from src.core import checkpoint
+from src.core.agent import Agent
+from src.core.config_file import read_config
+from src.core.curriculum import Curriculum
+from src.core.errors import LabError
+from src.core.run import Run
+from src.nets.boards import CNN
+from tests.algos.test_imitation import imitation
+from tests.algos.test_imitation import minesweeper as board
+from tests.algos.test_maskable_ppo import learner as maskable_ppo
+from tests.algos.test_ppo import CPU, killed_after, ppo, run_in
+from tests.lab import Lab
+from tests.test_sweep import SWEEP, need
+from tests.test_train import results_without_times, rows_without_times
+
+NO_LADDER = Curriculum({}, None)
+TWO = replace(CPU, threads=2)
+LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches whose sums are split over threads
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "ppo": lambda: ppo(compute=TWO, **LARGE),
+    "imitation": lambda: imitation(compute=TWO, batch_size=512, lesson_rows=512, total_steps=2560),
+    "maskable_ppo": lambda: maskable_ppo(threads=2, channels=[16], batch_size=512, **(LARGE | {"total_steps": 2048})),
+}
+
+
+def fit(run: Run, name: str, available: int) -> Agent:
+    """Learn where torch would compute with `available` threads."""
+    with torch_threads(available):
+        agent = LEARNERS[name]().fit(board(size=8, mines=10), NO_LADDER, run)
+        assert torch.get_num_threads() == available, "as before"
+    return agent
+
+
+def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
+    learner = checkpoint.load(folder / f"checkpoints/{name}.safetensors")["learner"]
+    return learner["policy"] if "policy" in learner else learner["weights"]
+
+
+def assert_same_run(run: Path, other: Path) -> None:
+    assert rows_without_times(run) == rows_without_times(other)
+    for name in ("last", "best"):
+        ours, theirs = weights(run, name), weights(other, name)
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[key], theirs[key]) for key in ours), name
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_threads_at_hand_do_not_change_a_run(tmp_path: Path, name: str):
+    for available in (1, 3):
+        with run_in(tmp_path / str(available)) as run:
+            fit(run, name, available)
+    assert_same_run(tmp_path / "1", tmp_path / "3")
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_run_that_goes_on_with_other_threads_ends_like_one_that_was_not_killed(tmp_path: Path, name: str):
+    with run_in(tmp_path / "whole") as run:
+        fit(run, name, available=1)
+    with killed_after(1, tmp_path / "killed") as run:
+        fit(run, name, available=1)
+    with run_in(tmp_path / "killed") as run:
+        fit(run, name, available=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_the_number_of_threads_is_set_for_a_while():
+    before = torch.get_num_threads()
+    with torch_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        with torch_threads(None):
+            assert torch.get_num_threads() == before + 1
+    with pytest.raises(KeyError), torch_threads(before + 1):
+        raise KeyError
+    assert torch.get_num_threads() == before
+
+
+def test_an_agent_computes_with_the_threads_of_its_run():
+    env, counts = board(), []
+    agent = NetworkAgent(CNN(8).build((5, 5), 25), replace(CPU, threads=7), Play(0.0, symmetries=False))
+    agent.net.register_forward_hook(lambda *_: counts.append(torch.get_num_threads()))
+    agent.decide(env.game, env.game.view(env.game.initial(np.random.default_rng(0))), np.random.default_rng(0))
+    agent.values(np.zeros((2, 5, 5), np.int8))
+    assert counts == [7, 7]
+
+
+def test_no_threads_are_refused():
+    with pytest.raises(LabError, match="threads=0 must be a whole number"):
+        Compute("cpu", "float32", compile=False, threads=0)
+
+
+@pytest.mark.slow
+def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
+    """The joblib launcher lets each job have its share of the cores only."""
+    need("hydra_joblib_launcher", "sweep")
+    sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
+    network = ("net_defaults.channels=16", "net_defaults.blocks=1")
+    episodes = ("algo.eval_every=2", "algo.eval_episodes=50", "evaluation.episodes=50")
+    command = ("env=minesweeper_8x8", "algo=ppo", "device=cpu", "logger=csv", *sizes, *network, *episodes)
+    done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP)
+    assert done.returncode == 0, done.stderr
+    single = lab.train("seed=2", *command)
+    job = lab.folder / "sweep/1"
+    assert read_config(job)["algo"]["compute"]["threads"] == 2, "for a resume"
+    assert_same_run(job, single)
+    assert results_without_times(job) == results_without_times(single)
