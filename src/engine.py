@@ -15,6 +15,7 @@ from src.core.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import LabError
 from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.game import Game, TwoPlayerGame
+from src.core.interrupt import interrupts_watched
 from src.core.record import read_game, write_game
 from src.core.replay import ReplayedGame
 from src.core.seeding import generator
@@ -212,7 +213,8 @@ def main(cfg: DictConfig) -> None:
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # bytes that are no text get an error line like any unknown command
             stream.reconfigure(encoding="utf-8", errors="replace")
-    serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
+    with interrupts_watched():
+        serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
 
 
 if __name__ == "__main__":

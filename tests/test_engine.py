@@ -247,6 +247,20 @@ def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
     assert (out, err, process.returncode) == ("error stopped\nnodes 1\n", "", 0)
 
 
+@pytest.mark.parametrize("command", ["go", "analyse 3"])
+def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: str):
+    process = lab.start("engine", "env=quoridor", "agent=alphabeta", f"agent.nodes={10**12}")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"perft 1\n{command}\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "nodes 131\n"
+    time.sleep(1.0)  # it is deep in the search by now
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate("write\n", timeout=60)
+    assert (out, err, process.returncode) == ("error stopped\nposition e1 e9 10 10 0 -\n", "", 0)
+
+
 def test_a_line_that_never_ends_is_skipped(engine: Engine):
     out = io.StringIO()
     serve(engine, io.StringIO("x" * (3 * MOST_LETTERS) + "\nlegal\n" + "y" * MOST_LETTERS), out)

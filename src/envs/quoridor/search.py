@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from src.core.interrupt import stoppable
 from src.core.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
 from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
@@ -25,6 +26,7 @@ LOWER, EXACT, UPPER = 1, 2, 3
 INFINITY = 2 * WIN
 NOWHERE = -1
 UNDECIDED = 4 * WIN
+INTERRUPTED = -1  # in place of a limit of nodes
 
 ENTRY = np.dtype(
     [("key", np.uint64), ("score", np.int32), ("move", np.int16), ("depth", np.int8), ("bound", np.int8)], align=True
@@ -216,10 +218,17 @@ class CompiledSearch:
         settings[[NODES, STOPPED, JUDGED]] = 0
         settings[NODE_LIMIT] = node_limit
         settings[FIRST] = NOWHERE if first is None else self.game.turned(state, first)
-        score = negamax(board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+        with stoppable(self._interrupt):
+            score = negamax(board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+        if settings[NODE_LIMIT] == INTERRUPTED:
+            raise KeyboardInterrupt
         if settings[STOPPED]:
             return None
         return Found(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
+
+    def _interrupt(self) -> None:
+        """Leave no nodes to the search that is running: it returns at the next one."""
+        self.desk.settings[NODE_LIMIT] = INTERRUPTED
 
     def _line(self, state: Position) -> tuple[int, ...]:
         """The best play as actions, each seen by the player who makes it."""
