@@ -48,12 +48,16 @@ class Engine:
 
     def answer(self, line: str) -> str:
         name, *arguments = line.split()
+        before = self.start, self.actions, self.state, self.rng.bit_generator.state
         try:
             if name not in self.commands:
                 raise LabError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
             return self.commands[name](arguments)
-        except LabError as error:
-            return _error(str(error))
+        except BaseException as error:  # also Ctrl-C, anywhere in a command
+            self.start, self.actions, self.state, self.rng.bit_generator.state = before
+            if isinstance(error, LabError):
+                return _error(str(error))
+            raise
 
     def position(self, arguments: list[str]) -> str:
         setup, names = arguments, []
