@@ -3,6 +3,7 @@
 python -m src.core.curve RUN...     draws win_rate.png of each run directory again, from its files
 """
 
+import io
 import json
 import logging
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 
 from src.core.arena import wilson_interval
 from src.core.config_file import CONFIG, read_config
+from src.core.files import write_atomic
 from src.core.runlog import RunLog
 
 log = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ def draw_run(directory: Path) -> bool:
     if figure is None:
         return False
     told = "\n".join(text.get_text() for text in figure.legends[0].get_texts())
-    figure.savefig(directory / PICTURE, dpi=120, metadata={"Description": told})
+    _save(figure, directory / PICTURE, dpi=120, metadata={"Description": told})
     return True
 
 
@@ -144,8 +146,15 @@ def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
         else:
             figure.colorbar(axes.imshow(values, cmap="cividis"), ax=axes)
         axes.set_title(name, fontsize="small")
-    figure.savefig(path, dpi=100)
+    _save(figure, path, dpi=100)
     return True
+
+
+def _save(figure: Any, path: Path, **options: Any) -> None:
+    """As a whole, and in place of a link rather than where it leads: a run directory may come from a stranger."""
+    data = io.BytesIO()
+    figure.savefig(data, format="png", **options)
+    write_atomic(path, data.getvalue())
 
 
 def _figure(width: float, height: float) -> Any:

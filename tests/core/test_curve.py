@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from src.core.arena import Tally
-from src.core.curve import PICTURE, draw_run, main, run_figure
+from src.core.curve import PICTURE, draw_counts, draw_run, main, run_figure
 from src.core.run import Run
 
 CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
@@ -94,3 +94,18 @@ def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: py
     main([str(tmp_path), str(tmp_path / "missing")])
     assert capsys.readouterr().out.count("nothing to draw") == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path):
+    """A run directory from a stranger may hold one."""
+    (tmp_path / "mine.txt").write_text("mine")
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in (PICTURE, "diagnostics.png"):
+        (run / name).symlink_to(tmp_path / "mine.txt")
+    finished_run(run, {"trained": score(60, 100)})
+    draw_counts(run / "diagnostics.png", {"x": np.ones(3)})
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    for name in (PICTURE, "diagnostics.png"):
+        assert not (run / name).is_symlink()
+        assert (run / name).read_bytes().startswith(b"\x89PNG")
