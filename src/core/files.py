@@ -62,6 +62,14 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def require_no_links(directory: Path, names: tuple[str, ...]) -> None:
-    """Refuse files that are written on in place where they are links, which may lead anywhere."""
+    """Refuse files that are written on in place where they are links, which may lead anywhere, or pipes, which block."""
     links = [name for name in names if (directory / name).is_symlink()]
     require(not links, f"{directory} has a link in place of {', '.join(links)}: a run writes files of its own only")
+    others = [name for name in names if (directory / name).exists() and not (directory / name).is_file()]
+    require(not others, f"{directory} has something else in place of the file {', '.join(others)}: remove it")
+
+
+def require_own_folder(path: Path) -> None:
+    """Refuse a folder that is a link or something else: what is written there has to stay below its parent."""
+    own = path.is_dir() and not path.is_symlink()
+    require(own or not os.path.lexists(path), f"{path} is not a folder of its own: a run writes files of its own only")

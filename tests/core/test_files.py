@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from src.core.errors import LabError
-from src.core.files import read_regular, require_replaceable, write_atomic
+from src.core.files import read_regular, require_no_links, require_replaceable, write_atomic
 from tests.lab import Lab
 
 SPECIAL = ["/dev/full", "/dev/null", ".", "..", "/", "a\0b", "x" * 300]
@@ -57,6 +57,13 @@ def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Pat
     assert (tmp_path / "mine.txt").read_text() == "mine"
     assert (tmp_path / "a.txt").read_text() == "new"
     assert not (tmp_path / "a.txt").is_symlink()
+
+
+def test_a_pipe_in_place_of_a_file_that_is_appended_to_is_refused(tmp_path: Path):
+    require_no_links(tmp_path, ("train.log",))
+    os.mkfifo(tmp_path / "train.log")
+    with pytest.raises(LabError, match="something else in place of the file train.log"):
+        require_no_links(tmp_path, ("train.log",))
 
 
 def test_reading_has_a_limit(tmp_path: Path):
