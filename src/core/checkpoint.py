@@ -5,7 +5,9 @@ The arrays are tensors of the file, the rest of the tree is JSON in its header, 
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,13 @@ from src.core.files import write_atomic
 FORMAT = "tactical-board-games checkpoint"
 VERSION = 1
 CHECKSUM = "sha256"  # files of the first versions have none
+MOST_BYTES = (
+    1 << 33
+)  # of a file: the rollout of a large batch takes some gigabytes, holes in a file take no space at all
+MOST_HEADER = 1 << 25  # of its names, shapes and tree
+
+
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
 
 
 class CheckpointError(LabError):
@@ -38,6 +47,7 @@ def load(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"there is no checkpoint at {path}")
     try:
+        _require_small(path)
         with safetensors.safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
@@ -52,6 +62,31 @@ def load(path: Path) -> dict[str, Any]:
             f"{path} cannot be used: {broken} holds NaN or infinite values, as it does once training diverged"
         )
     return tree
+
+
+def _require_small(path: Path) -> None:
+    """Refuse a file before anything of its size is allocated."""
+    with path.open("rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    size, memory = path.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = min(MOST_BYTES, memory // 2)
+    if size > most or header > MOST_HEADER:
+        raise CheckpointError(
+            f"{path} is damaged or not a checkpoint: it has {size:,} bytes and claims a header of {header:,}, but at "
+            f"most {most:,} and {MOST_HEADER:,} are read here"
+        )
+
+
+@contextmanager
+def read_by(reader: str, path: Path) -> Iterator[None]:
+    """Within, what does not fit the checkpoint at `path` is its fault: it was written by something else."""
+    try:
+        yield
+    except MISFITS as error:
+        if "OutOfMemory" in type(error).__name__:  # of the GPU, whatever is in the file
+            raise
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise CheckpointError(f"{path} does not hold what {reader} expects ({told})") from error
 
 
 def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

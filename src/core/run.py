@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
@@ -18,13 +18,14 @@ from src.core.config_file import CONFIG, read_config
 from src.core.console import about, progress_bar
 from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError, require
-from src.core.files import write_atomic
+from src.core.files import require_own_folder, write_atomic
 from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 WATCH = "python -m src.play (page Runs)"
 BEST = "checkpoints/best.safetensors"
 
@@ -40,6 +41,7 @@ class Run:
         self._lock = FileLock(directory / ".lock")
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
+        self._going_on = False  # from what was saved, and nothing was recorded since
         self._best_score: float | None = None
         self._win_rate: float | None = None  # of the latest evaluation
         self._began = self._saved = self._logged = time.monotonic()
@@ -51,6 +53,7 @@ class Run:
         except Timeout:
             raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
+            require_own_folder(self._path("last").parent)
             self._restored = self._load_last()
             origin = provenance()
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
@@ -63,10 +66,13 @@ class Run:
             raise
         return self
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if self._tracker is not None:
             self._tracker.finish(failed=error_type is not None)
         self._lock.release()
+        if self._going_on and isinstance(error, checkpoint.MISFITS):  # it could not even be put back to where it was
+            with checkpoint.read_by("this run", self._path("last")):
+                raise error
 
     def _keep_diff(self) -> None:
         """A commit alone does not say what was run where the tree has changes: keep them beside it."""
@@ -136,6 +142,7 @@ class Run:
             times["time/steps_per_second"] = (step - self._logged_step) / max(now - self._logged, 1e-9)
         self._logged, self._logged_step = now, step
         self._win_rate = metrics.get("eval/win_rate", self._win_rate)
+        self._going_on = False
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:
@@ -148,6 +155,7 @@ class Run:
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
+        self._going_on = True
         _, rates = self._log.column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
         return ranks.from_first(self._restored["learner"])
@@ -187,7 +195,7 @@ class Run:
                 "seconds": self.seconds,
             },
         )
-        self._saved = time.monotonic()
+        self._saved, self._going_on = time.monotonic(), False
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
         """Save once `checkpoint_seconds` have passed, also since `began`, where saving amid some work costs more."""
@@ -203,6 +211,12 @@ class Run:
 
     def best(self) -> dict[str, Any]:
         return ranks.from_first(checkpoint.load(self._path("best"))["learner"])
+
+    def load_best(self, load_agent: Callable[[dict[str, Any]], T]) -> T:
+        """The agent of the best checkpoint."""
+        best = self.best()
+        with checkpoint.read_by("this run", self._path("best")):
+            return load_agent(best)
 
     def _path(self, name: str) -> Path:
         return checkpoint_path(self.directory, name)

@@ -184,3 +184,31 @@ def test_values_that_are_not_finite_are_refused(tmp_path, weight):
     checkpoint.save(path, {"learner": {"weights": {"conv": weight}}, "fine": [np.arange(3), torch.ones(2)]})
     with pytest.raises(CheckpointError, match=r"learner.weights.conv holds NaN or infinite"):
         checkpoint.load(path)
+
+
+def test_a_file_with_terabytes_of_holes_is_refused_before_anything_is_allocated(tmp_path):
+    path, size = tmp_path / "a.safetensors", 1 << 42
+    tree = json.dumps({"dict": [["x", {"array": "0", "kind": "numpy"}]]})
+    metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": tree}
+    entry = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+    text = json.dumps({"__metadata__": metadata, "0": entry}).encode()
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + size)
+    with pytest.raises(CheckpointError, match=r"has 4,398,046,5\d\d,\d+ bytes"):
+        checkpoint.load(path)
+
+
+def test_a_header_that_claims_more_than_any_tree_takes_is_refused(tmp_path):
+    path = tmp_path / "a.safetensors"
+    path.write_bytes((1 << 26).to_bytes(8, "little") + b"{}")
+    with pytest.raises(CheckpointError, match="claims a header of 67,108,864"):
+        checkpoint.load(path)
+
+
+def test_contents_of_another_reader_are_said_to_be_so(tmp_path):
+    told = r"a.safetensors does not hold what PPO expects \(KeyError: 'weights'\)"
+    with pytest.raises(CheckpointError, match=told), checkpoint.read_by("PPO", tmp_path / "a.safetensors"):
+        raise KeyError("weights")
+    with pytest.raises(torch.OutOfMemoryError), checkpoint.read_by("PPO", tmp_path):
+        raise torch.OutOfMemoryError

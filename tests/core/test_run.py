@@ -204,3 +204,32 @@ def test_a_directory_where_nothing_was_learned_yet_is_begun(tmp_path: Path):
 def test_named_generators_come_from_the_seed(tmp_path):
     run = Run(tmp_path, CONFIG, None)
     assert run.generator("a").random() == run.generator("a").random() != run.generator("b").random()
+
+
+def go_on(directory: Path, *, logged: bool) -> None:
+    with Run(directory, CONFIG, None) as run:
+        saved = run.restore()
+        assert saved is not None
+        if logged:
+            run.log(3, {"train/td_error": 2.0})
+        saved["network"]
+
+
+def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
+    run = finished(tmp_path / "run")
+    with pytest.raises(LabError, match=r"last.safetensors does not hold what this run expects \(KeyError: 'network'\)"):
+        go_on(run, logged=False)
+    with pytest.raises(KeyError):  # a bug of ours, once the run goes on
+        go_on(run, logged=True)
+    with Run(run, CONFIG, None) as again:
+        again.restore()
+        with pytest.raises(LabError, match=r"best.safetensors does not hold what this run expects"):
+            again.load_best(lambda saved: saved["network"])
+
+
+def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
+    run = finished(tmp_path / "run")
+    (run / "checkpoints").rename(tmp_path / "elsewhere")
+    (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LabError, match="checkpoints is not a folder of its own"), Run(run, CONFIG, None):
+        pass

@@ -135,7 +135,7 @@ class Imitation:
                 advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())
-        best = self.load_agent(run.best())
+        best = run.load_best(self.load_agent)
         run.log(done * self.batch_size, mine_calibration(env, best, int(run.generator("calibration").integers(2**31))))
         return best
 

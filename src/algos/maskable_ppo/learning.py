@@ -107,7 +107,7 @@ class MaskablePPO:
                 advance(min(step, self.total_steps))
         run.save(state())
         run.diagnose(*model.env.diagnostics())
-        return self.load_agent(run.best())
+        return run.load_best(self.load_agent)
 
     def load_agent(self, saved: dict[str, Any]) -> MaskablePolicyAgent:
         policy = Network.from_dict(saved["network"]).build()

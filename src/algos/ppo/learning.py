@@ -191,7 +191,7 @@ class Learning:
                 run.save_when_due(self._state)
         run.save(self._state())
         self._diagnose()
-        best = algo.load_agent(run.best())
+        best = run.load_best(algo.load_agent)
         run.log(self.steps, mine_calibration(self.env, best, int(run.generator("calibration").integers(2**31))))
         return best
 

@@ -101,7 +101,7 @@ class QLearning:
                     run.save_best(figures["eval/not_lost_share"], state())
                 run.save_when_due(state)
         run.save(state())
-        agent = self.load_agent(run.best())
+        agent = run.load_best(self.load_agent)
         agent.store.export_json(run.directory / "qtable.json")
         return agent
 
