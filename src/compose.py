@@ -258,10 +258,9 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] |
     saved = checkpoint.load(path)
     begun = saved.get("learner", {}) is not None
     require(begun, f"{path} holds no agent yet: the run was stopped before it had saved one")
-    try:
-        return build(_changed(config.algo, changes), "algo").load_agent(saved["learner"])
-    except KeyError as error:
-        raise checkpoint.CheckpointError(f"{path} is not of {config.algo._target_}: it lacks {error}") from error
+    algo = build(_changed(config.algo, changes), "algo")
+    with checkpoint.read_by(config.algo._target_, path):
+        return algo.load_agent(saved["learner"])
 
 
 def _changed(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
