@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
 from src.compose import build
 from src.core.agent import RandomAgent
@@ -79,6 +80,23 @@ def test_bad_lines_get_one_error_line_and_change_nothing(engine: Engine, line: s
     assert answer.startswith("error ")
     assert "\n" not in answer
     assert engine.answer("legal") == "legal 0 1 2 3 5 6 7 8"
+
+
+def test_a_refused_or_stopped_line_draws_nothing(monkeypatch: pytest.MonkeyPatch):
+    game = build(composed("env=minesweeper_8x8").env, "env").game
+    engine, other = (Engine(game, RandomAgent(), seed=0) for _ in range(2))
+    assert engine.answer("position startpos moves nowhere").startswith("error ")
+
+    def interrupted(*_: object) -> None:
+        engine.start = None
+        engine.rng.random()
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(engine.commands, "go", interrupted)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer("go")
+    for line in ("write", "position startpos", "write"):
+        assert engine.answer(line) == other.answer(line)
 
 
 def test_moves_are_weighed_by_who_can(engine: Engine):
@@ -267,41 +285,6 @@ def test_a_line_that_never_ends_is_skipped(engine: Engine):
     first, second, third = out.getvalue().splitlines()
     assert first == third == f"error a line has less than {MOST_LETTERS} letters"
     assert second == "legal 0 1 2 3 4 5 6 7 8"
-
-
-COMMANDS = ["position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show", "startpos", "moves"]
-WORDS = [*COMMANDS, "0", "4", "8", "9", "-1", "10", "200", "-", "1e9", "0x10", "NaN", "+1", "None", "${x}", "~", "."]
-WORDS += ["e1", "e9", "e2", "e8", "e3h", "e5v", "e1,e9", "e2h,e2v", "a1", "i9", "j9", "X........", "XO.XO...X"]
-WORDS += ["seed", "7", "reveal:0,0", "flag:3,4", "reveal:99,0", "deploy:R1:10,13", "go:1,1", "shoot:K1", "wait", "pass"]
-ODD = [
-    "",
-    "\0",
-    "\x1b[2J",
-    "\x7f",
-    "\u2028",
-    "\u202e",
-    "\ud800",
-    "é",
-    "²",
-    "\U0001f600",
-    "9" * 5000,
-    "x" * 9000,
-    "\t",
-    "\r",
-]
-
-
-def hostile_line(rng: random.Random) -> str:
-    words = [rng.choice(WORDS) for _ in range(rng.randrange(1, 9))]
-    for _ in range(rng.choice([0, 0, 1, 2])):
-        words.insert(rng.randrange(len(words) + 1), rng.choice(ODD))
-    if rng.random() < 0.1:
-        words[rng.randrange(len(words))] = str(rng.randrange(-(10**30), 10**30))
-    if rng.random() < 0.1:
-        words = ["".join(chr(rng.randrange(0x3000)) for _ in range(rng.randrange(1, 40)))]
-    if rng.random() < 0.02:
-        words = ["position", "startpos", "moves"] + ["e2", "e8", "e1", "e9"] * 500
-    return " ".join(words)
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "quoridor", "minesweeper_8x8", "deployment"])

@@ -22,9 +22,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import src
+from experiments.faults.hostile import GIFT, HOSTILE, nodes
 from src import schema
 from src.compose import CONF, build, checked, load_agent, load_config, resolved
-from src.core.config_file import MOST_BYTES
 from src.core.errors import LabError
 from src.core.targets import Targets
 from src.play import Laboratory
@@ -33,7 +33,6 @@ from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, optio
 
 SHIPPED = sorted(path.parent for path in (ROOT / "experiments").rglob("config.yaml"))
 TICTACTOE = ROOT / "experiments/tictactoe_qlearning"
-GIFT = "outputs.gift.p:X-v0"  # gymnasium.make imports the module before the colon
 EXPLOIT = {
     "_target_": "src.algos.maskable_ppo.model.Model",
     "network": {
@@ -170,14 +169,6 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-def nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container of a tree with every key of it."""
-    pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
-    for key, child in pairs:
-        yield tree, key
-        yield from nodes(child)
-
-
 def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterator[tuple[str, str, int, str]]:
     """Every class of a tree, with the class and the argument that it is for."""
     if isinstance(tree, dict) and "_target_" in tree:
@@ -310,23 +301,6 @@ def build_all(run: Path) -> None:
 
 
 # What takes forever, or all the memory.
-
-BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{name}: &{name} [{','.join([f'*{below}'] * 9)}]\n" for below, name in zip("abcdefghi", "bcdefghij", strict=True)
-)
-HOSTILE = {
-    "bomb": f"{BOMB}composition: {{env: *j, algo: *j}}\nalgo: *j\n",
-    "itself": "algo: &a {player: *a}\n",
-    "anchor": "algo: &a {player: 1}\n",
-    "tag": "seed: !!python/object/apply:os.system [id]\n",
-    "deep": "a: " + "[" * 2000 + "]" * 2000,
-    "many": "a: [" + "1," * 100_000 + "]",
-    "large": "a: '" + "x" * MOST_BYTES + "'",
-    "minutes": "seed: 1" + ":59" * 60_000,
-    "digits": "seed: " + "9" * 10_000,
-    "date": "seed: 2001-01-01",
-    "key": "{1: 2}",
-}
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -62,7 +62,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def require_no_links(directory: Path, names: tuple[str, ...]) -> None:
-    """Refuse files that are written on in place where they are links, which may lead anywhere, or pipes, which block."""
+    """Refuse files that are appended to where they are links, which may lead anywhere, or pipes, which block."""
     links = [name for name in names if (directory / name).is_symlink()]
     require(not links, f"{directory} has a link in place of {', '.join(links)}: a run writes files of its own only")
     others = [name for name in names if (directory / name).exists() and not (directory / name).is_file()]

@@ -62,7 +62,7 @@ def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Pat
 def test_a_pipe_in_place_of_a_file_that_is_appended_to_is_refused(tmp_path: Path):
     require_no_links(tmp_path, ("train.log",))
     os.mkfifo(tmp_path / "train.log")
-    with pytest.raises(LabError, match="something else in place of the file train.log"):
+    with pytest.raises(LabError, match=r"something else in place of the file train\.log"):
         require_no_links(tmp_path, ("train.log",))
 
 

@@ -1,0 +1,304 @@
+"""Trainings that are killed again and again, at random moments and amid writes, and have to end as if nothing was.
+
+Most are forked; some go through the real command line. A case is one run with all its kills.
+"""
+
+import io
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.faults import forks, lines
+from experiments.faults.report import Row
+from experiments.faults.training import TRAININGS, Training, damage, difference
+from src.core import ranks
+from src.core.cli import launch
+from src.core.config_file import CONFIG
+
+ROOT = Path(__file__).parents[2]
+MOST_SECONDS = 240.0  # of a training, on a busy machine too
+MOST_KILLS = 9  # of one run, which may then end
+SIGNALS = (*([signal.SIGKILL] * 8), signal.SIGTERM, signal.SIGINT)
+COMMAND = 1000  # the first number of a case through the command line
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+@dataclass(frozen=True)
+class Kill:
+    """When a training is killed, and how."""
+
+    aim: str  # time: after so many seconds; operation: at a file operation; cut: in a write, after so many bytes
+    moment: float
+    signal: int
+
+    def __str__(self) -> str:
+        return f"{signal.Signals(self.signal).name} at {self.aim} {self.moment:.6g}"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A run that was not killed."""
+
+    directory: Path
+    seconds: float
+    operations: int
+    largest: int  # bytes of its largest file
+
+
+class Operations:
+    """Counts operations that change files, and ends the process before or after one of them."""
+
+    def __init__(self, last: int, number: int) -> None:
+        self.count, self.last, self.number = 0, last, number
+
+    def install(self) -> None:
+        for module, name in ((os, "replace"), (os, "unlink"), (os, "mkdir"), (os, "fsync")):
+            setattr(module, name, self.counted(getattr(module, name), lambda *_: True))
+        os.open = self.counted(os.open, lambda _, flags, *__: bool(flags & WRITES))
+        io.open = self.counted(io.open, lambda _, mode="r", *__: mode[0] != "r")
+
+    def counted(self, function: Callable[..., Any], writes: Callable[..., bool]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            if not writes(*arguments):
+                return function(*arguments, **options)
+            self.tick()
+            result = function(*arguments, **options)
+            self.tick()
+            return result
+
+        return call
+
+    def tick(self) -> None:
+        self.count += 1
+        if self.count == self.last:
+            os.kill(os.getpid(), self.number)
+
+
+def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
+    """The command `python -m src.train`, in a forked child."""
+    from src.train import arrange, main
+
+    os.chdir(folder)
+    sys.argv = ["src.train", *arguments]
+    operations = Operations(int(kill.moment) if kill and kill.aim == "operation" else 0, kill.signal if kill else 0)
+    if count is not None or operations.last:
+        operations.install()
+    if kill is not None and kill.aim == "cut":
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the write that passes the limit is cut short, the next kills
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(kill.moment), int(kill.moment)))
+    with ranks.joined():
+        launch(main, arrange)
+    if count is not None:
+        count.write_text(str(operations.count))
+
+
+class Killer:
+    """Runs the cases of one seed in a folder of its own."""
+
+    def __init__(self, folder: Path, seed: int, trainings: Sequence[Training] = TRAININGS) -> None:
+        self.folder, self.seed, self.trainings = folder, seed, trainings
+        self.references: dict[str, Reference] = {}
+        _import_everything()
+
+    def reference(self, training: Training) -> Reference:
+        """Train without a kill, once to learn what is to come out, and how long it takes."""
+        if training.name not in self.references:
+            name = f"reference-{len(self.references)}"
+            count, began = self.folder / f"{name}.count", time.monotonic()
+            arguments = training.arguments(Path(name))
+            child = forks.start(lambda: train(self.folder, arguments, None, count), self.folder / f"{name}.txt")
+            if not child.wait(MOST_SECONDS) or child.code != 0:
+                child.kill()
+                raise RuntimeError(f"{training.name} does not even end without a kill:\n{child.text[-2000:]}")
+            directory, seconds = self.folder / name, time.monotonic() - began
+            largest = max(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+            self.references[training.name] = Reference(directory, seconds, int(count.read_text()), largest)
+        return self.references[training.name]
+
+    def case(self, number: int, row: Row) -> None:
+        """Kill one run until it ends; every kill counts as one try."""
+        training = self.trainings[number % len(self.trainings)]
+        reference, rng = self.reference(training), random.Random(f"{self.seed} kills {number}")
+        run = Path(f"killed-{number}")
+        shutil.rmtree(self.folder / run, ignore_errors=True)
+        history: list[str] = []
+        for kill in (*kills(rng, reference), None):
+            arguments = next_arguments(training, self.folder, run)
+            child = forks.start(lambda: train(self.folder, arguments, kill), self.folder / f"{run}.txt")  # noqa: B023
+            reason, killed = self.end(child, kill)
+            if killed:
+                row.tried += 1
+                history.append(str(kill))
+                reason = reason or damage(self.folder / run)
+            if reason is not None or not killed:
+                break
+        reason = reason or difference(self.folder / run, reference.directory)
+        row.tried += not history  # a run that no kill has met
+        if reason is not None:
+            row.fail(number, f"{training.name}: {reason}; kills: {', '.join(history) or 'none'}")
+        else:
+            shutil.rmtree(self.folder / run)
+
+    def end(self, child: forks.Child, kill: Kill | None) -> tuple[str | None, bool]:
+        """What went wrong until the child ended, and whether it was killed."""
+        if kill is not None and kill.aim == "time":
+            child.wait(kill.moment)
+            child.send(kill.signal)
+        if not child.wait(MOST_SECONDS):
+            child.kill()
+            return f"does not end within {MOST_SECONDS:.0f} s", False
+        if child.code == 0:
+            return None, False
+        if kill is not None and was_killed(child.code, child.text, kill):
+            return None, True
+        return f"ended with code {child.code}: {child.text[-500:]}", False
+
+
+def was_killed(code: int, text: str, kill: Kill) -> bool:
+    if kill.signal == signal.SIGINT:
+        return code == -signal.SIGINT or text.rstrip().endswith(("stopped", "KeyboardInterrupt"))
+    return code == -kill.signal
+
+
+def kills(rng: random.Random, reference: Reference) -> Iterator[Kill]:
+    for _ in range(rng.randrange(2, MOST_KILLS + 1)):
+        aim, number = rng.choice(("time", "operation", "operation", "cut")), rng.choice(SIGNALS)
+        if aim == "time":
+            yield Kill(aim, rng.uniform(0.0, 1.1 * reference.seconds), number)
+        elif aim == "operation":
+            yield Kill(aim, rng.randrange(1, reference.operations + 1), number)
+        else:
+            yield Kill(aim, rng.randrange(1, reference.largest), signal.SIGXFSZ)
+
+
+def next_arguments(training: Training, folder: Path, run: Path) -> list[str]:
+    """Resume, or begin again where the run was killed before it had a configuration: only Hydra's notes are there."""
+    if (folder / run / CONFIG).exists():
+        return [f"resume={run}", "logger=csv"]
+    shutil.rmtree(folder / run, ignore_errors=True)
+    return training.arguments(run)
+
+
+def _import_everything() -> None:
+    """What a training imports, reads and compiles, so that children need not; and nothing that starts a thread."""
+    os.environ.update(forks.WITHOUT_THREADS)
+    import matplotlib
+    import torch._dynamo  # which optimizers import
+    from hydra.core.plugins import Plugins
+
+    import src.algos.alphabeta
+    import src.algos.imitation
+    import src.algos.maskable_ppo
+    import src.algos.ppo
+    import src.algos.qlearning
+    import src.compose
+    import src.train
+    from src.core.curve import draw_counts
+    from src.core.provenance import provenance, uncommitted
+
+    matplotlib.use("agg")
+    torch.set_num_threads(1)
+    Plugins.instance()
+    src.compose._allowed_targets()
+    provenance()  # what git says is kept
+    uncommitted()
+    with tempfile.TemporaryDirectory() as folder:
+        draw_counts(Path(folder, "counts.png"), {"counts": np.ones((2, 2))})
+    for env, agent in (("quoridor", "runner"), ("minesweeper_8x8", "exact"), ("deployment", "greedy")):
+        lines.play_out((f"env={env}", f"agent={agent}"), moves=30)
+
+
+class CommandLine:
+    """The same through `python -m src.train`: kills at random moments and right after a file has changed."""
+
+    def __init__(self, killer: Killer) -> None:
+        self.killer, self.folder = killer, killer.folder
+
+    def case(self, number: int, most: int, row: Row) -> None:
+        training = self.killer.trainings[number % len(self.killer.trainings)]
+        reference, rng = self.killer.reference(training), random.Random(f"{self.killer.seed} command {number}")
+        run = Path(f"command-{number}")
+        history: list[str] = []
+        shutil.rmtree(self.folder / run, ignore_errors=True)
+        while True:
+            process = self.start(next_arguments(training, self.folder, run))
+            moment = rng.randrange(1, 12) if len(history) < most else None  # changes of files
+            killed = moment is not None and kill_after_changes(process, self.folder / run, moment)
+            _, text = process.communicate(timeout=MOST_SECONDS)
+            if not killed:
+                break
+            row.tried += 1
+            history.append(f"SIGKILL after {moment} changes")
+            reason = damage(self.folder / run)
+            if reason is not None:
+                row.fail(number, f"{training.name}: {reason}; kills: {', '.join(history)}")
+                return
+        reason = difference(self.folder / run, reference.directory) if process.returncode == 0 else text[-500:]
+        if reason is not None:
+            row.fail(number, f"{training.name} by its command: {reason}; kills: {', '.join(history)}")
+
+    def start(self, arguments: Sequence[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "src.train", *arguments],
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | forks.WITHOUT_THREADS,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def kill_after_changes(process: subprocess.Popen[str], directory: Path, changes: int) -> bool:
+    """Whether the process was killed right after so many changes in its directory, rather than having ended."""
+    before, until = _stamps(directory), time.monotonic() + MOST_SECONDS
+    while changes > 0 and process.poll() is None and time.monotonic() < until:
+        now = _stamps(directory)
+        changes -= now != before
+        before = now
+        time.sleep(0.0005)
+    if process.poll() is not None:
+        return False
+    process.kill()
+    return True
+
+
+def _stamps(directory: Path) -> dict[str, tuple[int, int]]:
+    found = {}
+    for folder in (directory, directory / "checkpoints"):
+        try:
+            for entry in os.scandir(folder):
+                status = entry.stat()
+                found[entry.path] = status.st_mtime_ns, status.st_size
+        except OSError:  # not there yet, or a file that is gone again
+            continue
+    return found
+
+
+def attack(folder: Path, seed: int, wanted: int, by_command: int, say: Callable[[str], None]) -> list[Row]:
+    """Kill until there were so many, of them `by_command` through the real command line."""
+    killer = Killer(folder, seed)
+    rows: dict[str, Row] = {}
+    number = 0
+    while sum(row.tried for row in rows.values()) < wanted - by_command:
+        name = killer.trainings[number % len(killer.trainings)].name
+        killer.case(number, rows.setdefault(name, Row("kills", name)))
+        number += 1
+        say(f"{sum(row.tried for row in rows.values())} kills in {number} runs")
+    command, last = Row("kills", "through the command line"), COMMAND
+    while command.tried < by_command and not command.failures:
+        CommandLine(killer).case(last, min(4, by_command - command.tried), command)
+        last += 1
+        say(f"{command.tried} kills of commands")
+    return [*rows.values(), command]

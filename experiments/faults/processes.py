@@ -1,0 +1,137 @@
+"""The line protocol through real processes: garbage by the thousand lines, and Ctrl-C amid long commands."""
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from experiments.faults import forks
+from experiments.faults.lines import ENGINES, hostile_line, is_harmless, physical_lines
+from experiments.faults.report import Row
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120.0  # for any answer, on a busy machine
+FOREVER = 10**12
+INTERRUPT = 1000  # the first number of a case with Ctrl-C
+LONG = (  # an engine, and commands that would take it hours
+    (("env=quoridor", "agent=alphabeta", f"agent.nodes={FOREVER}"), ("go", "analyse 3", "eval", "perft 20")),
+    (("env=quoridor", "agent=alphabeta", f"agent.seconds={FOREVER}"), ("go", "analyse 1")),
+    (("env=quoridor", "agent=mcts", f"agent.simulations={FOREVER}"), ("go", "analyse 2", "eval")),
+)
+
+
+def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "src.engine", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | forks.WITHOUT_THREADS,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def harmless_lines(rng: random.Random) -> Iterator[bytes]:
+    """None of them leaves the engine, saves a file elsewhere or counts for hours."""
+    while True:
+        raw = rng.choice((hostile_line(rng).encode(errors="surrogatepass"), rng.randbytes(rng.randrange(200))))
+        lines = physical_lines(raw)
+        if all(is_harmless(line) and line.split() != ["quit"] for line in lines):
+            yield raw
+
+
+def garbage(folder: Path, seed: int, number: int, lines: int, row: Row) -> None:
+    """Send lines, each followed by a mark that must come back."""
+    arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{seed} process {number}")
+    source = harmless_lines(rng)
+    sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(lines))
+    process = start(arguments, folder)
+    try:
+        out, err = process.communicate(sent, timeout=SECONDS + lines)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        row.fail(number, f"{' '.join(arguments)} does not answer {lines} lines")
+        return
+    finally:
+        row.tried += lines
+    answers = out.decode(errors="replace").splitlines()
+    marks = [answer.split()[1] for answer in answers if answer.startswith("error mark-")]
+    if marks != [f"mark-{place}" for place in range(lines)]:
+        row.fail(number, f"{' '.join(arguments)}: {len(marks)} of {lines} marks came back: {err.decode()[-500:]}")
+    elif err or process.returncode != 0:
+        row.fail(number, f"{' '.join(arguments)} ended with {process.returncode}: {err.decode()[-500:]}")
+
+
+def interrupted(folder: Path, seed: int, number: int, row: Row) -> None:
+    """Send SIGINT amid every long command of an engine, which has to answer `error stopped` and to live on."""
+    arguments, commands = LONG[number % len(LONG)]
+    rng, process = random.Random(f"{seed} interrupt {number}"), start(arguments, folder)
+    talk = Conversation(process)
+    try:
+        for command in commands:
+            row.tried += 1
+            before = talk.ask("write")
+            talk.say(command)
+            talk.wait_until_busy(rng.uniform(0.05, 1.0))
+            process.send_signal(signal.SIGINT)
+            answer, after = talk.answer(), talk.ask("write")
+            if (answer, after) != ("error stopped", before):
+                row.fail(number, f"{' '.join(arguments)}: {command} was answered by {answer!r}, then {after!r}")
+                return
+    except TimeoutError as error:
+        row.fail(number, f"{' '.join(arguments)}: {error}")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+class Conversation:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        """The next line, waited for in a way that can be given up."""
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
+        if not ready:
+            raise TimeoutError(f"no answer after {SECONDS:.0f} s")
+        return self.process.stdout.readline().decode(errors="replace").rstrip("\n")
+
+    def ask(self, line: str) -> str:
+        self.say(line)
+        return self.answer()
+
+    def wait_until_busy(self, seconds: float) -> None:
+        """Wait until the process has computed for so long, so that a signal finds it at work."""
+        began, until = self.computed(), time.monotonic() + SECONDS
+        while self.computed() - began < seconds and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def computed(self) -> float:
+        words = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def attack(folder: Path, seed: int, lines: int, interrupts: int, say: Callable[[str], None]) -> list[Row]:
+    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C amid a command")
+    each = -(-lines // len(ENGINES))
+    for number in range(len(ENGINES) if lines >= len(ENGINES) * 10 else 1):
+        garbage(folder, seed, number, min(each, lines), through)
+        say(f"{through.tried} lines to processes")
+    number = INTERRUPT
+    while stopped.tried < interrupts:
+        interrupted(folder, seed, number, stopped)
+        number += 1
+        say(f"{stopped.tried} commands interrupted")
+    return [through, stopped]
