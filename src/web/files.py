@@ -188,7 +188,7 @@ def pictures(run: RunPath) -> list[str]:
         for path in sorted(run.path.glob(depth)):
             inner = path.relative_to(run.path)
             hidden = any(part.startswith(".") or part == "wandb" for part in inner.parts)
-            if not hidden and path.resolve().is_relative_to(run.folder.resolve()):
+            if not hidden and path.is_file() and path.resolve().is_relative_to(run.folder.resolve()):
                 found.append(inner.as_posix())
     return found[:MOST_PICTURES]
 
@@ -196,6 +196,8 @@ def pictures(run: RunPath) -> list[str]:
 def picture_size(run: RunPath, name: str) -> tuple[int, int] | None:
     """Width and height as the head of a PNG file tells them; None where it does not."""
     try:
+        if not (run.path / name).is_file():  # opening a pipe would wait
+            return None
         with (run.path / name).open("rb") as file:
             head = file.read(24)
     except OSError:

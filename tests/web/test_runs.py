@@ -1,6 +1,7 @@
 """What is read of run directories, without a browser."""
 
 import json
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -253,6 +254,13 @@ def test_a_run_that_was_online_has_a_link(outputs: Path, note: str, address: str
     assert files.wandb_address(run) is None
     (path / "wandb_url.txt").write_text(note)
     assert files.wandb_address(run) == address
+
+
+def test_a_pipe_is_no_picture(outputs: Path):
+    os.mkfifo(make_run(outputs, "run") / "look.png")
+    run = files.locate([outputs], "outputs/run")
+    assert files.pictures(run) == []
+    assert files.picture_size(run, "look.png") is None
 
 
 @pytest.mark.parametrize(("cut", "size"), [(None, (1, 1)), (20, None), (0, None)])
