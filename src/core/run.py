@@ -18,7 +18,7 @@ from src.core.config_file import CONFIG, read_config
 from src.core.console import about, progress_bar
 from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError, require
-from src.core.files import require_own_folder, write_atomic
+from src.core.files import require_own_folder, require_replaceable, write_atomic
 from src.core.provenance import DIFF, provenance, uncommitted
 from src.core.runlog import RunLog, Tracker
 from src.core.seeding import generator
@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 WATCH = "python -m src.play (page Runs)"
 BEST = "checkpoints/best.safetensors"
+WRITTEN = (CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE)
+WRITTEN += ("qtable.json", BEST, "checkpoints/last.safetensors")
 
 
 class Run:
@@ -54,6 +56,8 @@ class Run:
             raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
             require_own_folder(self._path("last").parent)
+            for name in WRITTEN:  # now, not after the training
+                require_replaceable(self.directory / name)
             self._restored = self._load_last()
             origin = provenance()
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))

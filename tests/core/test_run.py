@@ -227,6 +227,17 @@ def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
             again.load_best(lambda saved: saved["network"])
 
 
+@pytest.mark.parametrize("name", ["diagnostics.json", "win_rate.png", "diff.patch", LAST])
+def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: str):
+    run = finished(tmp_path / "run")
+    (run / name).unlink(missing_ok=True)
+    (run / name).mkdir()
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(LabError, match=f"{Path(name).name} is not a regular file"), Run(run, CONFIG, None):
+        pass
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
 def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
     run = finished(tmp_path / "run")
     (run / "checkpoints").rename(tmp_path / "elsewhere")
