@@ -176,6 +176,14 @@ def test_a_malformed_table_is_refused(tmp_path, content, message):
         RankingStore.import_json(path)
 
 
+def test_a_refused_row_is_not_repeated_whole(tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({"version": 1, "format": "f", "rankings": [{"state": "x" * 100_000}]}))
+    with pytest.raises(LabError) as refusal:
+        RankingStore.import_json(path)
+    assert len(str(refusal.value)) < 500
+
+
 @pytest.mark.parametrize(
     "change", [{"episodes": 0}, {"learning_rate": 0}, {"discount": 2}, {"epsilon": -0.1}, {"eval_every": 0}]
 )

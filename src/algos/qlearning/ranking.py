@@ -65,4 +65,4 @@ def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
         case {"state": str(state), "move": int(move), "value": int() | float() as value}:
             if not isinstance(move, bool) and -sys.float_info.max <= value <= sys.float_info.max:
                 return state, move, float(value)
-    raise LabError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {row}")
+    raise LabError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {str(row)[:200]}")
