@@ -15,6 +15,7 @@ from experiments.faults.__main__ import main
 from experiments.faults.report import Row, reproductions, table
 from experiments.faults.training import TRAININGS, same
 from src.core.errors import LabError
+from src.core.run import Run
 from src.engine import Engine
 
 pytestmark = pytest.mark.slow
@@ -55,8 +56,14 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def test_a_resume_that_does_not_go_back_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr("src.core.runlog.RunLog.keep", lambda *_: None)  # rows that are then written again
+def test_a_generator_that_does_not_go_on_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    restore = Run.restore
+
+    def without_generator(run: Run) -> dict[str, Any] | None:
+        saved = restore(run)
+        return saved if saved is None else saved | {"rng": np.random.default_rng(7).bit_generator.state}
+
+    monkeypatch.setattr(Run, "restore", without_generator)
     row = one_kill(monkeypatch, tmp_path, "operation", 150)
     assert "metrics.csv differs" in row.failures[0].reason
 
@@ -91,7 +98,7 @@ class Fragile(Engine):
     """Lets an error out."""
 
     def analyse(self, arguments: list[str]) -> str:
-        return str(int(arguments[0]))
+        raise ValueError("a bug")
 
 
 class Talkative(Engine):
@@ -106,7 +113,7 @@ class Talkative(Engine):
     [
         (Lenient, "the moves became"),
         (Forgetful, "something has changed"),
-        (Fragile, "Error: "),
+        (Fragile, "ValueError: a bug"),
         (Talkative, "legal are"),
     ],
 )

@@ -87,6 +87,7 @@ def _redirect(output: Path) -> None:
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     for descriptor, old in ((nothing, 0), (file, 1), (file, 2)):
         os.dup2(descriptor, old)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))  # a test has others
 
 
 def _address_space() -> int:
