@@ -11,6 +11,7 @@ import numpy as np
 from src.core import checkpoint
 from src.core.config_file import CONFIG, read_config
 from src.core.errors import LabError
+from src.core.provenance import DIFF
 from src.core.run import checkpoint_path
 from src.core.runlog import RunLog
 
@@ -133,4 +134,5 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _names(run: Path) -> list[str]:
-    return sorted(str(path.relative_to(run)) for path in run.rglob("*"))
+    names = {str(path.relative_to(run)) for path in run.rglob("*")}
+    return sorted(names - {DIFF})  # the code may have changed since

@@ -15,7 +15,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     require_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    partial = path.with_name(f".{path.name}.partial")
+    partial = _partial(path)
     partial.unlink(missing_ok=True)  # left by a process that was killed, or a link that somebody has put there
     with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         file.write(data)
@@ -28,6 +28,10 @@ def require_replaceable(path: Path) -> None:
     """Refuse a path that a new file cannot be put in place of: a directory, a device or a pipe."""
     require(path.name not in ("", ".."), f"{path} is not the name of a file")
     try:
+        in_the_way = _partial(path).is_dir() and not _partial(path).is_symlink()
+        require(
+            not in_the_way, f"{_partial(path)} is a directory: remove it, {path.name} is written by that name first"
+        )
         mode = path.stat().st_mode
     except FileNotFoundError:
         return
@@ -45,6 +49,10 @@ def require_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise LabError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")
 
 
 def read_regular(path: Path, most: int) -> bytes:

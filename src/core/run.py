@@ -156,10 +156,10 @@ class Run:
             self._began = time.monotonic()
             self._save(None)  # from now on a run without a last checkpoint is one that has lost it
             return ranks.from_first(None)
+        self._going_on = True
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
-        self._going_on = True
         _, rates = self._log.column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
         return ranks.from_first(self._restored["learner"])
@@ -179,9 +179,10 @@ class Run:
         saved = checkpoint.load(path)
         if saved.get("configuration") != _digest(self._config):
             raise checkpoint.CheckpointError(f"{path} does not belong to the configuration in {self.directory}")
-        self._log.require_rows(saved["rows"])
-        if saved["best_score"] is not None:
-            checkpoint.load(self._path("best"))
+        with checkpoint.read_by("a run", path):
+            self._log.require_rows(saved["rows"])
+            if saved["best_score"] is not None:
+                checkpoint.load(self._path("best"))
         return saved
 
     def save(self, learner: dict[str, Any]) -> None:

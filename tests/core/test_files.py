@@ -59,6 +59,12 @@ def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Pat
     assert not (tmp_path / "a.txt").is_symlink()
 
 
+def test_a_directory_in_place_of_a_partial_file_is_refused(tmp_path: Path):
+    (tmp_path / ".a.txt.partial").mkdir()
+    with pytest.raises(LabError, match=r"\.a\.txt\.partial is a directory: remove it"):
+        write_atomic(tmp_path / "a.txt", "new")
+
+
 def test_a_pipe_in_place_of_a_file_that_is_appended_to_is_refused(tmp_path: Path):
     require_no_links(tmp_path, ("train.log",))
     os.mkfifo(tmp_path / "train.log")

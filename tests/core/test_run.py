@@ -227,6 +227,14 @@ def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
             again.load_best(lambda saved: saved["network"])
 
 
+@pytest.mark.parametrize("change", [{"rows": "x"}, {"rows": None}, {"seconds": "x"}, {"seconds": []}])
+def test_a_checkpoint_with_other_values_than_a_run_keeps_is_named(tmp_path: Path, change: dict[str, object]):
+    run = finished(tmp_path / "run")
+    checkpoint.save(run / LAST, checkpoint.load(run / LAST) | change)
+    with pytest.raises(LabError, match=r"last.safetensors does not hold what"):
+        go_on(run, logged=False)
+
+
 @pytest.mark.parametrize("name", ["diagnostics.json", "win_rate.png", "diff.patch", LAST])
 def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: str):
     run = finished(tmp_path / "run")
