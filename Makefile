@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format golden bench experiment clean
+.PHONY: help train play test testslow lint format golden bench faults experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -36,6 +36,9 @@ golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be look
 
 bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the last time, some minutes
 	$(BIN)/python -m experiments.bench
+
+faults: $(VENV)/installed-web  ## Kill trainings, send garbage to the line protocol, read hostile files; an hour or more
+	$(BIN)/python -m experiments.faults
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \

@@ -1,1 +1,1 @@
-"""Faults on purpose: killed trainings, garbage on the line protocol, hostile files; none may do harm."""
+"""Faults on purpose: killed trainings, garbage on the line protocol, hostile files."""

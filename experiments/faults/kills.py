@@ -1,4 +1,4 @@
-"""Trainings that are killed again and again, at random moments and amid writes, and have to end as if nothing was.
+"""Trainings that are killed repeatedly, at random moments and amid writes, and must end like one that was not.
 
 Most are forked; some go through the real command line. A case is one run with all its kills.
 """
