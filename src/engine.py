@@ -10,8 +10,8 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
+from src.cli import in_one_sentence, launch, refuse_multirun
 from src.core.agent import Agent
-from src.core.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import LabError
 from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.game import Game, TwoPlayerGame

@@ -7,7 +7,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.core.cli import in_one_sentence, launch, refuse_multirun
+from src.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import require
 
 

@@ -16,8 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
+from src.cli import in_one_sentence, launch, mistake, refuse_multirun
 from src.core.agent import NOTHING, Agent
-from src.core.cli import in_one_sentence, launch, mistake, refuse_multirun
 from src.core.errors import LabError, require
 from src.core.game import Game
 from src.core.seeding import generator

@@ -3,7 +3,7 @@
 import hydra
 from omegaconf import DictConfig
 
-from src.core.cli import in_one_sentence, launch, refuse_multirun
+from src.cli import in_one_sentence, launch, refuse_multirun
 from src.core.errors import require
 
 

@@ -18,8 +18,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
+from src.cli import SWEEP_DIRECTORY, launch, mistake, quoted
 from src.core import ranks, sweep
-from src.core.cli import SWEEP_DIRECTORY, launch, mistake, quoted
 from src.core.config_file import CONFIG
 from src.core.errors import require
 from src.core.files import new_directories, write_atomic

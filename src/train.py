@@ -2,21 +2,25 @@
 
 import logging
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
+from src.cli import (
+    SWEEP_DIRECTORY,
+    continue_run,
+    in_one_sentence,
+    in_our_words,
+    launch,
+    refuse_showing_many,
+    stop_with_advice,
+    sweep_name,
+)
 from src.core import ranks
-from src.core.cli import SWEEP_DIRECTORY, in_one_sentence, in_our_words, launch, quoted, refuse_showing_many
 from src.core.errors import require
-from src.core.files import require_no_links
 
 log = logging.getLogger(__name__)
 
@@ -72,46 +76,17 @@ def main(cfg: DictConfig) -> float:
     return metrics[cfg.optimized_metric]
 
 
-@contextmanager
-def stop_with_advice(directory: Path) -> Iterator[None]:
-    """On Ctrl-C say how to go on with the run; a sweep says it for all its jobs."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if sweep_name() is None:
-            sys.exit(f"stopped: go on with python -m src.train resume={directory}")
-        raise
-
-
-def sweep_name() -> str | None:
-    hydra_config = HydraConfig.get()
-    return Path(hydra_config.sweep.dir).name if hydra_config.mode == RunMode.MULTIRUN else None
-
-
 def arrange(arguments: list[str]) -> list[str]:
     """Of the ranks that learn together only the first has a directory of its own."""
     refuse_showing_many(arguments)
     arguments = in_our_words(arguments)
-    if any(argument.startswith(SWEEP_DIRECTORY) for argument in arguments):
-        from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
+    for word in arguments:
+        if word.startswith(SWEEP_DIRECTORY):
+            from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
 
-        require_same_jobs(arguments)
+            require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = continue_run(arguments)
     return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]
-
-
-def continue_run(arguments: list[str]) -> list[str]:
-    """Point Hydra at the directory of the run to resume, which brings its own configuration along."""
-    resumed = [argument for argument in arguments if argument.lstrip("+").startswith("resume=")]
-    if not resumed or resumed == ["resume=null"]:
-        return arguments
-    loggers = [argument for argument in arguments if argument.startswith(("logger=", "logger."))]
-    others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
-    require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
-    directory = resumed[0].split("=", 1)[1].strip("'\"")
-    require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
-    require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
-    return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from src import schema
+from src.cli import in_our_words
 from src.compose import CONF, checked
-from src.core.cli import in_our_words
 from src.evaluate import spell_out_opponent
 from tests.lab import ROOT
 from tests.test_compositions import composed

@@ -92,7 +92,7 @@ def test_a_refused_or_stopped_line_draws_nothing(monkeypatch: pytest.MonkeyPatch
         engine.rng.random()
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(engine.commands, "go", interrupted)  # type: ignore[arg-type]
+    monkeypatch.setitem(engine.commands, "go", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.answer("go")
     for line in ("write", "position startpos", "write"):

@@ -15,8 +15,9 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from rich.console import Console
 
+from src import cli
 from src.compose import CONF
-from src.core import checkpoint, cli, sweep
+from src.core import checkpoint, sweep
 from src.core.arena import wilson_interval
 from src.core.errors import LabError
 from tests.lab import Lab, read_json

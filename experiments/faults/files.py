@@ -22,7 +22,7 @@ from experiments.faults.hostile import RUN_MUTATIONS, damaged_bytes, mutated_tre
 from experiments.faults.kills import Killer
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS
-from src.core.cli import launch, mistake
+from src.cli import launch, mistake
 from src.core.errors import LabError
 
 ROOT = Path(__file__).parents[2]

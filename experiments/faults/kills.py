@@ -23,8 +23,8 @@ import numpy as np
 from experiments.faults import forks, lines
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, Training, damage, difference
+from src.cli import launch
 from src.core import ranks
-from src.core.cli import launch
 from src.core.config_file import CONFIG
 
 ROOT = Path(__file__).parents[2]

@@ -21,12 +21,8 @@ from src.core.files import write_atomic
 FORMAT = "tactical-board-games checkpoint"
 VERSION = 1
 CHECKSUM = "sha256"  # files of the first versions have none
-MOST_BYTES = (
-    1 << 33
-)  # of a file: the rollout of a large batch takes some gigabytes, holes in a file take no space at all
+MOST_BYTES = 1 << 33  # of a file: the rollout of a large batch takes some gigabytes
 MOST_HEADER = 1 << 25  # of its names, shapes and tree
-
-
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
 
 

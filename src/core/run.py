@@ -28,8 +28,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 WATCH = "python -m src.play (page Runs)"
 BEST = "checkpoints/best.safetensors"
-WRITTEN = (CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE)
-WRITTEN += ("qtable.json", BEST, "checkpoints/last.safetensors")
+WRITTEN = (
+    *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
+    *("qtable.json", BEST, "checkpoints/last.safetensors"),
+)
 
 
 class Run:

@@ -12,7 +12,6 @@ from rich import box
 from rich.table import Table
 
 from src.core.arena import wilson_interval
-from src.core.cli import SWEEP_DIRECTORY
 from src.core.config_file import CONFIG, MOST_BYTES, parse_yaml, read_config
 from src.core.errors import require
 from src.core.files import read_regular
@@ -34,9 +33,8 @@ class Job:
     status: str
 
 
-def require_same_jobs(arguments: Sequence[str]) -> None:
+def require_same_jobs(directory: str, arguments: Sequence[str]) -> None:
     """Refuse to go on with a sweep by a command that makes other jobs, before anything of it is written over."""
-    directory = next(word.split("=", 1)[1].strip("'\"") for word in arguments if word.startswith(SWEEP_DIRECTORY))
     path = Path(directory, COMMAND)
     if path.exists():
         text = path.read_text().strip()

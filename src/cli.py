@@ -6,6 +6,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,7 +17,8 @@ from omegaconf import DictConfig
 
 from src.core import ranks
 from src.core.errors import LabError, require
-from src.core.hydra_errors import hydra_message
+from src.core.files import require_no_links
+from src.hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
 MULTIRUN = {"-m", "--multirun"}
@@ -134,3 +136,33 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+@contextmanager
+def stop_with_advice(directory: Path) -> Iterator[None]:
+    """On Ctrl-C say how to go on with the run; a sweep says it for all its jobs."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if sweep_name() is None:
+            sys.exit(f"stopped: go on with python -m src.train resume={directory}")
+        raise
+
+
+def sweep_name() -> str | None:
+    hydra_config = HydraConfig.get()
+    return Path(hydra_config.sweep.dir).name if hydra_config.mode == RunMode.MULTIRUN else None
+
+
+def continue_run(arguments: list[str]) -> list[str]:
+    """Point Hydra at the directory of the run to resume, which brings its own configuration along."""
+    resumed = [argument for argument in arguments if argument.lstrip("+").startswith("resume=")]
+    if not resumed or resumed == ["resume=null"]:
+        return arguments
+    loggers = [argument for argument in arguments if argument.startswith(("logger=", "logger."))]
+    others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
+    require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
+    directory = resumed[0].split("=", 1)[1].strip("'\"")
+    require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
+    require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
+    return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
