@@ -74,7 +74,7 @@ def test_missing_settings_are_named():
         ("scenario.player_1.0.position", [2.7, 5], r"player_1\[0\]\.position=2\.7: expected a whole number"),
         ("scenario.player_1.0.position", ["4", 1], r"position='4': expected a whole number from 0 to 8"),
         ("scenario.player_1.0.position", [2, 7], r"position=7: expected a whole number from 0 to 6"),
-        ("profiles", [], r"profiles is \[\]: expected a profile for each name"),
+        ("profiles", [], r"profiles=\[\] must be a mapping"),
         ("board.map", 5, r"board\.map is 5"),
         ("min_enemy_distance", -1, "min_enemy_distance=-1 must be a whole number"),
         ("min_enemy_distance", 1.5, r"min_enemy_distance=1\.5 must be a whole number"),
@@ -121,7 +121,7 @@ def test_positions_matter_only_where_they_are_used():
 
 def test_nothing_given_where_something_is_needed_is_named():
     for key, message in (
-        ("profiles", "profiles is None"),
+        ("profiles", "profiles=null must be a mapping"),
         ("board", "board is None"),
         ("zones", "zones is None"),
         ("scenario", "scenario is None"),
