@@ -177,7 +177,7 @@ def _refusals_allowed(read: Callable[[], object]) -> None:
         read()
 
 
-READERS: tuple[Callable[[str], None], ...] = (load_agent, page, evaluate, resume)
+READERS: tuple[Callable[[str], None], ...] = (load_agent, load_agent, page, evaluate, resume)  # the first is quick
 
 
 def boards(rng: random.Random) -> Callable[[], None]:
@@ -284,7 +284,7 @@ class Hostilities:
                 raise
             verdict |= {"verdict": "refused", "sentence": sentence}
         wrong = [*guard.wrong, *(f"imports {module}" for module in guard.foreign_modules())]
-        changed = sorted(name for name, found in contents(place).items() ^ before.items() if not _may_change(name))
+        changed = sorted(name for name, _ in contents(place).items() ^ before.items() if not _may_change(name, kind))
         if changed and (verdict["verdict"] == "refused" or reader_writes_nothing(verdict["reader"])):
             wrong.append(f"changed {', '.join(sorted(set(changed)))}")
         result.write_text(json.dumps(verdict | {"wrong": wrong}))
@@ -309,8 +309,14 @@ def reader_writes_nothing(name: str) -> bool:
     return name != "resume"
 
 
-def _may_change(name: str) -> bool:
-    return name.endswith((".lock", ".pyc", "sweep.csv", "sweep.txt"))
+def _may_change(name: str, kind: str) -> bool:
+    """Locks, notes and caches; and what a resumed run has set back before its algorithm refuses a checkpoint.
+
+    A checkpoint with a correct checksum can be judged by the algorithm alone, which reads it last.
+    """
+    set_back = ("train.log", "metrics.csv", "last.safetensors", "diagnostics.json", "diagnostics.png")
+    endings = (".lock", ".pyc", "sweep.csv", "sweep.txt", *(set_back if kind == "checkpoint: contents" else ()))
+    return name.endswith(endings)
 
 
 def contents(place: Path) -> dict[str, str]:
