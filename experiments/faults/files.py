@@ -13,9 +13,10 @@ import random
 import shutil
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.faults import forks
 from experiments.faults.hostile import RUN_MUTATIONS, damaged_bytes, mutated_tree
@@ -27,6 +28,7 @@ from src.core.errors import LabError
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine
+AT_ONCE = 2  # cases
 MEMORY = 3 << 30  # bytes that a case may take beyond what is imported
 MOST_SENTENCE = 4000  # letters
 RUN = Path("outputs/run")
@@ -177,7 +179,14 @@ def _refusals_allowed(read: Callable[[], object]) -> None:
         read()
 
 
-READERS: tuple[Callable[[str], None], ...] = (load_agent, load_agent, page, evaluate, resume)  # the first is quick
+READERS: tuple[Callable[[str], None], ...] = (
+    load_agent,
+    load_agent,
+    load_agent,
+    page,
+    evaluate,
+    resume,
+)  # the first is quick
 
 
 def boards(rng: random.Random) -> Callable[[], None]:
@@ -215,6 +224,13 @@ def _damaged_json(rng: random.Random, tree: Any) -> bytes:
     return json.dumps(mutated_tree(rng, tree)).encode()
 
 
+class Case(NamedTuple):
+    number: int
+    what: str
+    place: Path
+    child: forks.Child
+
+
 class Hostilities:
     """The cases of one seed."""
 
@@ -236,23 +252,32 @@ class Hostilities:
     def case(self, number: int, row: Row) -> str:
         """Make one hostile file and let something read it; returns what became of it."""
         row.tried += 1
-        rng = random.Random(f"{self.seed} files {number}")
-        place = self.folder / f"case-{number}"
+        return self.end(self.begin(number), row)
+
+    def begin(self, number: int) -> Case:
+        rng, place, kind = (
+            random.Random(f"{self.seed} files {number}"),
+            self.folder / f"case-{number}",
+            self.kind(number),
+        )
         shutil.rmtree(place, ignore_errors=True)
         (place / RUN).parent.mkdir(parents=True)
         (place / "outside").write_text("outside\n")
         (place / "outputs/gift").mkdir()
         (place / "outputs/gift/p.py").write_text("open('executed', 'w').close()\n")
-        kind = self.kind(number)
         base = rng.choice(list(self.bases)) if kind in RUN_MUTATIONS else "qlearning, tictactoe"
         shutil.copytree(self.bases[base], place / RUN)
         result = place.with_suffix(".json")
         child = forks.start(lambda: self.attempt(place, result, kind, base, rng), place.with_suffix(".txt"), MEMORY)
-        reason = self.judge(child, place, result)
+        return Case(number, f"{kind} of {base}", place, child)
+
+    def end(self, case: Case, row: Row) -> str:
+        result = case.place.with_suffix(".json")
+        reason = self.judge(case.child, case.place, result)
         if reason is None:
-            shutil.rmtree(place)
+            shutil.rmtree(case.place)
             return str(json.loads(result.read_text())["verdict"])
-        row.fail(number, f"{kind} of {base}: {reason}")
+        row.fail(case.number, f"{case.what}: {reason}")
         return "failed"
 
     def kind(self, number: int) -> str:
@@ -338,12 +363,21 @@ def contents(place: Path) -> dict[str, str]:
 def attack(folder: Path, seed: int, wanted: int, say: Callable[[str], None]) -> list[Row]:
     hostilities = Hostilities(folder, seed)
     rows: dict[str, Row] = {}
-    verdicts: dict[str, dict[str, int]] = {}
-    for number in range(wanted):
-        kind = hostilities.kind(number)
-        verdict = hostilities.case(number, rows.setdefault(kind, Row("files", kind)))
-        counts = verdicts.setdefault(kind, {"worked": 0, "refused": 0, "failed": 0})
-        counts[verdict] += 1
-        rows[kind].note = f"{counts['refused']} refused, {counts['worked']} worked"
-        say(f"{number + 1} files, {sum(count['failed'] for count in verdicts.values())} failed")
+    verdicts: dict[str, Counter[str]] = {}
+    pending: list[Case] = []
+    for number in range(wanted + AT_ONCE):
+        if number < wanted:
+            pending.append(hostilities.begin(number))
+        if not pending or (number < wanted and len(pending) < AT_ONCE):
+            continue
+        case = pending.pop(0)
+        kind = hostilities.kind(case.number)
+        row = rows.setdefault(kind, Row("files", kind))
+        row.tried += 1
+        counts = verdicts.setdefault(kind, Counter())
+        counts[hostilities.end(case, row)] += 1
+        row.note = f"{counts['refused']} refused, {counts['worked']} worked"
+        say(
+            f"{sum(row.tried for row in rows.values())} files, {sum(len(row.failures) for row in rows.values())} failed"
+        )
     return list(rows.values())

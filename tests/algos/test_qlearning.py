@@ -176,6 +176,12 @@ def test_a_malformed_table_is_refused(tmp_path, content, message):
         RankingStore.import_json(path)
 
 
+@pytest.mark.parametrize("row", [["...", 1, "x"], ["...", 1, None], ["...", True, 1.0], [7, 1, 1.0], ["...", 1], "x"])
+def test_a_checkpoint_with_other_rows_is_refused(row):
+    with pytest.raises(ValueError, match="finite value|unpack"):
+        QLearning(**SETTINGS).load_agent({"format": "f", "table": [["...", 1, 0.5], row]})
+
+
 def test_a_refused_row_is_not_repeated_whole(tmp_path):
     path = tmp_path / "table.json"
     path.write_text(json.dumps({"version": 1, "format": "f", "rankings": [{"state": "x" * 100_000}]}))

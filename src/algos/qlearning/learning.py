@@ -1,5 +1,6 @@
 """Tabular Q-learning for two-player games, over positions that stand for all their mirror images."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -177,4 +178,9 @@ def require_zero_sum(env: TableEnv) -> None:
 
 
 def _store_of(saved: dict[str, Any]) -> RankingStore:
+    for row in saved["table"]:
+        state, move, value = row
+        known = isinstance(state, str) and type(move) is int and type(value) in (int, float) and math.isfinite(value)
+        if not known:
+            raise ValueError(f"{str(row)[:100]} is no state, move and finite value")
     return RankingStore.from_rows(saved["format"], saved["table"])
