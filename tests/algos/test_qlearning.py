@@ -178,7 +178,7 @@ def test_a_malformed_table_is_refused(tmp_path, content, message):
 
 @pytest.mark.parametrize("row", [["...", 1, "x"], ["...", 1, None], ["...", True, 1.0], [7, 1, 1.0], ["...", 1], "x"])
 def test_a_checkpoint_with_other_rows_is_refused(row):
-    with pytest.raises(ValueError, match="finite value|unpack"):
+    with pytest.raises(ValueError, match=r"finite value|unpack"):
         QLearning(**SETTINGS).load_agent({"format": "f", "table": [["...", 1, 0.5], row]})
 
 
