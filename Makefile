@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format golden bench faults experiment clean
+.PHONY: help train play test testslow lint format audit golden bench faults experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -30,6 +30,9 @@ lint: $(VENV)/installed-dev  ## Check style and types
 format: $(VENV)/installed-dev  ## Mend what lint can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+audit: $(VENV)/installed-audit  ## Look up known vulnerabilities of the pinned versions, which needs a network
+	$(BIN)/python -m tests.audit
 
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
@@ -62,6 +65,10 @@ $(VENV)/installed-web: $(VENV)/installed
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard]'
+	touch $@
+
+$(VENV)/installed-audit: $(VENV)/installed
+	$(PIP) --editable '.[audit]'
 	touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
