@@ -1,6 +1,7 @@
 """Who may import whom, read from the source itself."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +84,21 @@ def test_a_breach_would_be_found(tmp_path: Path, module: str, line: str):
 
 def test_training_is_wiring_only():
     assert len((SRC / "train.py").read_text().splitlines()) < 100
+
+
+GAME_WORDS = re.compile(
+    r"\bmines?\b|mine_|minesweeper|reveal|frontier|\bflagged\b|deploy|wargame|\bhex(es)?\b|quoridor|\bwalls?\b|\bpawns?\b",
+    re.IGNORECASE,
+)
+OLD_NAMES = re.compile(r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_')  # of earlier versions, to read their files
+
+
+@pytest.mark.parametrize("layer", ["core", "nets", "algos"])
+def test_generic_code_knows_no_game(layer: str):
+    found = [
+        f"{path.relative_to(SRC)}:{number}: {line.strip()}"
+        for path in sorted((SRC / layer).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if GAME_WORDS.search(line) and not OLD_NAMES.search(line)
+    ]
+    assert found == []

@@ -32,7 +32,7 @@ from src.nets.boards import CNN, Residual
 
 NETS: dict[str, CNN | Residual] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}
 STEPS, MINI_BATCHES, EPOCHS = 128, 8, 3
-WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.003, aux_mine_weight=0.0)
+WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
 
 
 class SameNetwork(MaskableActorCriticPolicy):
@@ -91,10 +91,10 @@ def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: 
     compute = Compute(device, "bfloat16", compile=True)
     shape, actions = env.observation_space.shape, env.game.num_actions
     assert shape is not None
-    net = compute.prepare(architecture.build(shape, actions))
+    net = compute.prepare(architecture.build(shape, actions, aux=True))
     fast, random = compute.fast(net), torch.Generator(device)
     optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
-    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, sure_below=0.0)  # type: ignore[arg-type]
+    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, multi_action_below=0.0)  # type: ignore[arg-type]
 
     def update() -> int:
         rollouts.collect(fast, net, 0.995, 0.95, random)
@@ -125,7 +125,7 @@ def speed(update: Callable[[], int], device: str, seconds: float) -> float:
 def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
     """A forward pass to play, and a forward and a backward pass, worth two, an epoch to learn."""
     assert env.observation_space.shape is not None
-    net = architecture.build(env.observation_space.shape, env.game.num_actions)
+    net = architecture.build(env.observation_space.shape, env.game.num_actions, aux=True)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         net(torch.zeros(1, *env.observation_space.shape))
     return counter.get_total_flops() * (1 + 3 * EPOCHS)

@@ -54,7 +54,7 @@ TRAININGS = (
     Training("qlearning, tictactoe", TABLE),
     Training("qlearning, curriculum", (*TABLE, "curriculum=random_first", "algo.learning_rate=0.5")),
     Training("ppo, tictactoe", (*PPO, "env=tictactoe")),
-    Training("ppo, minesweeper_8x8", (*PPO, "env=minesweeper_8x8", "algo.losses.aux_mine_weight=0.1")),
+    Training("ppo, minesweeper_8x8", (*PPO, "env=minesweeper_8x8", "algo.losses.aux_coef=0.1")),
     Training("ppo, quoridor", (*PPO, *QUORIDOR, "algo.eval_opening_plies=2")),
     Training("ppo, deployment", (*PPO, *WARGAME, "algo.total_steps=256", "evaluation.episodes=2")),
     Training("imitation, minesweeper_8x8", (*TEACHER, *SMALL_NET)),

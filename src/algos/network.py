@@ -20,6 +20,7 @@ from src.core import checkpoint
 from src.core.agent import Agent, Decision, RandomAgent
 from src.core.algorithm import Environment
 from src.core.arena import evaluate
+from src.core.capabilities import AuxTask
 from src.core.errors import LabError, require
 from src.core.exhaustive import walk_replies
 from src.core.game import Game, Trait
@@ -48,7 +49,8 @@ PRECISIONS: dict[Precision, torch.dtype] = {
 class Architecture(Protocol):
     """The sizes of a network; built once it is known what it looks at and chooses from."""
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> nn.Module: ...
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> nn.Module:
+        """`aux`: with a head for the auxiliary task of the game, where the network has room for one."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,8 @@ def native_bfloat16(on_gpu: bool) -> bool:
 class Play:
     """How a finished network plays."""
 
-    sure_below: Annotated[
-        float, Bounds(ge=0, lt=1)
-    ]  # mine probability below which cells are revealed in one go; 0: one at a time
+    # Risk (`AuxTask`) below which all such actions are played one after the other; 0: one decision for each.
+    multi_action_below: Annotated[float, Bounds(ge=0, lt=1)]
     symmetries: bool  # average over the mirror images of the board
 
     def __post_init__(self) -> None:
@@ -151,7 +152,7 @@ class Play:
 
 
 class NetworkAgent(Agent):
-    """Plays the likeliest action. `why` holds the probabilities of actions and mines, and the value."""
+    """Plays the likeliest action. `why` holds the probabilities of actions and of the auxiliary task, and the value."""
 
     games_in_step = 512
 
@@ -166,8 +167,8 @@ class NetworkAgent(Agent):
             "play.symmetries averages over mirror images, but this game does not look the same in a mirror",
         )
         require(
-            game.players == 1 or self.play.sure_below == 0,
-            "play.sure_below reveals cells that hold no mine, which is of no use with two players: set it to 0",
+            game.aux_task is not None or self.play.multi_action_below == 0,
+            "play.multi_action_below plays all actions of little risk, which this game does not predict: set it to 0",
         )
         view = game.view(game.initial(np.random.default_rng(0)))
         observation = game.observe(view)
@@ -175,7 +176,7 @@ class NetworkAgent(Agent):
             known = self.heads(observation[None]).policy.shape[1]
         except RuntimeError as error:
             raise LabError(f"this network was trained for another kind of board: {error}") from error
-        # Fewer kinds of action than the game has will do: a network that only reveals plays where flags are allowed.
+        # Fewer kinds of action than the game has will do: they come first in every game with several kinds on cells.
         cells = int(np.prod(observation.shape[-2:]))
         fewer_kinds = observation.ndim >= 2 and known < game.num_actions and known % cells == 0
         require(
@@ -193,18 +194,26 @@ class NetworkAgent(Agent):
             heads = self.heads(observations)
             masks = np.stack([game.sensible_mask(view)[: heads.policy.shape[1]] for view in views])
             probability = MaskedCategorical(heads.policy, torch.from_numpy(masks).to(heads.policy.device)).probs
-            parts = (probability, heads.mine.sigmoid(), heads.value)
+            parts = (probability, heads.aux.sigmoid(), heads.value)
         rows = zip(rngs, masks, *(part.float().cpu().numpy() for part in parts), strict=True)
-        return [self._decision(*row) for row in rows]
+        return [self._decision(game.aux_task, *row) for row in rows]
 
     def _decision(
-        self, rng: np.random.Generator, mask: np.ndarray, probability: np.ndarray, mine: np.ndarray, value: float
+        self,
+        task: AuxTask | None,
+        rng: np.random.Generator,
+        mask: np.ndarray,
+        probability: np.ndarray,
+        risk: np.ndarray,
+        value: float,
     ) -> Decision:
-        why = {"action_probability": probability, "mine_probability": mine, "value": float(value)}
-        sure = np.flatnonzero(mask[: mine.size] & (mine.ravel() < self.play.sure_below))
-        if sure.size:
-            order = sure[np.argsort(mine.ravel()[sure])].tolist()
-            return Decision(order[0], why, order[1:])
+        why = {"action_probability": probability, "value": float(value)}
+        if task is not None and risk.size:
+            why[f"{task.name}_probability"] = risk
+            sure = np.flatnonzero(mask[: risk.size] & (risk.ravel() < self.play.multi_action_below))
+            if sure.size:
+                order = sure[np.argsort(risk.ravel()[sure])].tolist()
+                return Decision(order[0], why, order[1:])
         if self.greedy:
             return Decision(int(probability.argmax()), why)
         return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), why)
@@ -236,11 +245,10 @@ def require_sound(net: nn.Module, step: int) -> None:
     )
 
 
-def build_net(
-    architecture: Architecture, observation_shape: tuple[int, ...], num_actions: int, init_from: str | None
-) -> nn.Module:
-    """A new network, or one that goes on from the best of an earlier run."""
-    net = architecture.build(observation_shape, num_actions)
+def build_net(architecture: Architecture, env: Environment, init_from: str | None) -> nn.Module:
+    """A new network for an environment, or one that goes on from the best of an earlier run."""
+    game = env.game
+    net = architecture.build(env.observation_space.shape, game.num_actions, game.aux_task is not None)
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
         _put_weights(
@@ -253,26 +261,34 @@ def build_net(
 
 def load_network(architecture: Architecture, saved: dict[str, Any], compute: Compute) -> nn.Module:
     """The network that `weights_of` described."""
-    net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"])
+    aux = any(name.startswith("aux_head.") for name in _weights(saved))
+    net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"], aux)
     _put_weights(net, saved, "the saved weights are of another network than algo.net describes")
     return compute.prepare(net)
 
 
 def _put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
     try:
-        net.load_state_dict({name: weight.float() for name, weight in saved["weights"].items()})
+        weights = {name: weight.float() for name, weight in _weights(saved).items()}
+        if getattr(net, "aux_head", None) is None:  # networks of the first versions had one in every game
+            weights = {name: weight for name, weight in weights.items() if not name.startswith("aux_head.")}
+        net.load_state_dict(weights)
     except (KeyError, AttributeError, RuntimeError) as error:
         raise LabError(f"{complaint}: {error}") from error
 
 
-def weights_of(
-    net: nn.Module, observation_shape: tuple[int, ...], num_actions: int, dtype: torch.dtype = torch.float32
-) -> dict[str, Any]:
+def _weights(saved: dict[str, Any]) -> dict[str, Tensor]:
+    """By their current names."""
+    return {re.sub(r"^mine_", "aux_", name): weight for name, weight in saved["weights"].items()}
+
+
+def weights_of(net: nn.Module, env: Environment, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
     """What `load_agent` needs, as it is now. Kept for play, float16 will do: half the size, and no game is decided by
     the rest.
     """
     weights = {name: weight.to(dtype, copy=True) for name, weight in net.state_dict().items()}
-    return {"weights": weights, "observation_shape": list(observation_shape), "num_actions": num_actions}
+    shape, actions = env.observation_space.shape, env.game.num_actions
+    return {"weights": weights, "observation_shape": list(shape), "num_actions": actions}
 
 
 def selection_metrics(

@@ -123,9 +123,9 @@ def evaluate(
     """
     began = time.perf_counter()
     finished: list[_Match] = []
-    mine = range(ranks.rank(), episodes, ranks.world())
-    for first in range(0, len(mine), agent.games_in_step):
-        numbers = mine[first : first + agent.games_in_step]
+    own = range(ranks.rank(), episodes, ranks.world())
+    for first in range(0, len(own), agent.games_in_step):
+        numbers = own[first : first + agent.games_in_step]
         matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
         for number, match in zip(numbers, matches, strict=True):
             pair = number // game.players
@@ -236,7 +236,7 @@ def _own_outcome(match: _Match) -> int:
 
 def _ended(game: Game, agent: Agent, match: _Match) -> _Ended:
     """A tally x gives two figures: how often it happened, and whether the game was won without its ever happening."""
-    figures, outcome = dict(game.figures(match.state)), _own_outcome(match)
+    figures, outcome = dict(game.episode_metrics(match.state)), _own_outcome(match)
     for key in agent.tallies:
         figures[key] = match.tallies[key]
         figures[f"won_without_{key}"] = outcome == 1 and match.tallies[key] == 0

@@ -14,6 +14,13 @@ MOST_EVENTS = 1 << 15  # keys, values, and where lists and mappings begin and en
 MOST_DEPTH = 50
 MOST_LETTERS = 1 << 16  # of a value in quotes
 MOST_PLAIN = 1 << 11  # of one without, which may be a number
+RENAMED = {  # keys of earlier versions by their current names; none of them has another meaning anywhere
+    "aux_mine_weight": "aux_coef",
+    "frontier_mask_until_updates": "restrict_actions_until_updates",
+    "learned_share": "rollout_fraction",
+    "policy_from_mines": "policy_from_aux",
+    "sure_below": "multi_action_below",
+}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
 
 
@@ -21,7 +28,7 @@ def read_config(directory: Path) -> dict[str, Any]:
     """The configuration of the run in a directory, in plain values. What it may build is `targets`' business."""
     path = directory / CONFIG
     require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    return parse_config(read_regular(path, MOST_BYTES), str(path))
+    return _current(parse_config(read_regular(path, MOST_BYTES), str(path)))
 
 
 def parse_config(data: bytes, name: str) -> dict[str, Any]:
@@ -30,6 +37,13 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
     return config
+
+
+def _current(node: Any) -> Any:
+    """With the keys of earlier versions by their current names."""
+    if isinstance(node, dict):
+        return {RENAMED.get(key, key): _current(value) for key, value in node.items()}
+    return [_current(value) for value in node] if isinstance(node, list) else node
 
 
 def _is_plain(node: Any) -> bool:

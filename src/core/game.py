@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtim
 
 import numpy as np
 
+from src.core.capabilities import AuxTask
 from src.core.errors import LabError
 from src.core.search import Evaluation, Searcher
 from src.core.seeding import draw
@@ -35,6 +36,7 @@ class Game(ABC, Generic[State]):
 
     traits: ClassVar[frozenset[Trait]]
     mirrored: ClassVar[bool] = False  # looks the same in a mirror: actions are cells, every reflection a game
+    aux_task: ClassVar[AuxTask | None] = None  # what networks may predict about each cell
     num_actions: int
 
     @property
@@ -73,7 +75,7 @@ class Game(ABC, Generic[State]):
         """What the player to move may know; everything, unless the game hides something."""
         return state
 
-    def figures(self, state: State) -> dict[str, float]:
+    def episode_metrics(self, state: State) -> dict[str, float]:
         """What is worth averaging over finished games, beyond who won."""
         return {}
 

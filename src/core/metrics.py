@@ -6,6 +6,9 @@ for tabular learning, environment steps for the rest.
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
+
+import yaml
 
 GROUPS: dict[str, dict[str, str]] = {
     "Every run": {
@@ -50,31 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "losses/approx_kl": "divergence of the policy from the one that played (Schulman's k3)",
         "losses/clip_fraction": "share of steps whose probability ratio was clipped",
         "losses/grad_norm": "length of the gradient before it is clipped",
-    },
-    "Minesweeper": {
-        "train/safe_revealed": "Minesweeper: share of the safe cells revealed, a training game",
-        "train/invalid_rate": "Minesweeper: share of the steps of training games that were invalid",
-        "final/*/safe_revealed": "Minesweeper: share of the safe cells revealed, a game",
-        "final/*/steps": "Minesweeper: steps a game",
-        "final/*/invalid_rate": "Minesweeper: share of the steps that were invalid",
-        "final/*/reward_*": "Minesweeper: each component of the reward, summed over a game",
-        "final/*/guess": "Minesweeper: reveals a game that were not certain, for agents that know",
-        "final/*/won_without_guess": "Minesweeper: share of games won without such a reveal",
-        "eval/mine_ece": "Minesweeper: expected calibration error of the mine probabilities, on fresh boards",
-        "eval/mine_auroc": "Minesweeper: area under the ROC curve of the mine probabilities",
-        "losses/mine_loss": "Minesweeper: binary cross entropy of the mine probabilities",
-    },
-    "The wargame": {
-        "deployment_valid_action_rate": "wargame: share of the learner's deployment actions that the engine accepted",
-        "deployment_invalid_action_attempt_rate": "wargame: share that the engine refused; 0 with a correct mask",
-        "deployment_steps_mean": "wargame: units placed a game, by both players",
-        "deployment_deadlock_count": "wargame: games cut off because units were left that could not be placed",
-        "deployment_pass_count": "wargame: passes for want of a legal placement, by both players",
-        "winrate_with_active_deployment": "wargame: share of training games won, where units are placed by actions",
-        "deployment_correlation/*": "wargame: correlation of where the player named put its units in training with "
-        "what became of them: survival or damage done, by the distance to an objective or to the enemy's zone",
-        "final/*/deployment_*": "wargame: the same over the games of the final evaluation, as means a game and of both "
-        "players",
+        "losses/aux_loss": "binary cross entropy of the auxiliary task of the game",
     },
     "Tabular learning": {
         "train/td_error": "mean absolute correction of the table in the latest game",
@@ -89,6 +68,16 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 CURVES = ("eval/not_lost_share", "eval/win_rate")  # what selects the best checkpoint: the first of them that is logged
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
+
+
+def register(title: str, metrics: dict[str, str]) -> None:
+    """Add the metrics of a game, by name."""
+    GROUPS[title] = metrics
+    METRICS.update(metrics)
+
+
+for _path in sorted((Path(__file__).parents[1] / "envs").glob("*/metrics.yaml")):  # beside the game that logs them
+    register(**yaml.safe_load(_path.read_text()))
 
 
 def current_names(columns: Sequence[str]) -> list[str]:

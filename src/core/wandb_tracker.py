@@ -123,7 +123,7 @@ class WandbTracker:
 
 
 def run_name(config: Mapping[str, Any]) -> str:
-    """What was run and what differs from the defaults, such as minesweeper_8x8-ppo-lr=0.0003-seed2."""
+    """What was run and what differs from the defaults, such as tictactoe-ppo-lr=0.0003-seed2."""
     names = config["composition"]
     words = [word.lstrip("+") for word in names.get("overrides") or ()]
     keys = [word.partition("=")[0] for word in words]

@@ -94,16 +94,16 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             part.load_state(one)
 
     @property
-    def journal(self) -> "SummedJournal":
+    def episode_stats(self) -> "SummedStats":
         """The statistics of the finished games of all parts; parts without any have no such attribute."""
-        return SummedJournal([part.journal for part in self.parts])
+        return SummedStats([part.episode_stats for part in self.parts])
 
-    def figures(self) -> dict[str, float]:
+    def episode_metrics(self) -> dict[str, float]:
         """Return the metrics of the games since they were last asked for; none where parts keep none."""
-        return self.journal.figures() if hasattr(self, "journal") else {}
+        return self.episode_stats.episode_metrics() if hasattr(self, "episode_stats") else {}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        return self.journal.diagnostics() if hasattr(self, "journal") else ({}, {})
+        return self.episode_stats.diagnostics() if hasattr(self, "episode_stats") else ({}, {})
 
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
         """Let the first part that has an illegal action refuse it, before any part has played."""
@@ -119,25 +119,25 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return join_infos(infos, [part.num_envs for part in self.parts])
 
 
-class SummedJournal:
-    """The journals of several batches as one: counts and records are added up, and read by the first."""
+class SummedStats:
+    """The statistics of several batches as one: counts and records are added up, and read by the first."""
 
-    def __init__(self, journals: Sequence[Any]) -> None:
-        self._journals = list(journals)
+    def __init__(self, stats: Sequence[Any]) -> None:
+        self._stats = list(stats)
 
     def recent(self) -> dict[str, Any]:
         """Return what was counted since this was last asked for."""
-        return _sum([journal.recent() for journal in self._journals])
+        return _sum([one.recent() for one in self._stats])
 
     def records(self) -> dict[str, Any]:
-        return _sum([journal.records() for journal in self._journals])
+        return _sum([one.records() for one in self._stats])
 
-    def figures(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
-        return self._journals[0].figures(self.recent() if recent is None else recent)
+    def episode_metrics(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
+        return self._stats[0].episode_metrics(self.recent() if recent is None else recent)
 
     def of(self, records: Mapping[str, Any]) -> Any:
-        """Return a journal that holds these records instead."""
-        return self._journals[0].of(records)
+        """Return statistics that hold these records instead."""
+        return self._stats[0].of(records)
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         return self.of(self.records()).diagnostics()

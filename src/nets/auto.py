@@ -15,7 +15,7 @@ class AutoNet:
     flat: MLP  # for all others
     custom: Any = None  # an architecture used instead of both
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> nn.Module:
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> nn.Module:
         is_board = len(observation_shape) in (2, 3) and max(observation_shape[-2:]) > 3
         by_shape = self.board if is_board else self.flat
-        return (self.custom or by_shape).build(observation_shape, num_actions)
+        return (self.custom or by_shape).build(observation_shape, num_actions, aux)

@@ -4,7 +4,7 @@
       -> trunk (B, F, H, W)
            policy: 1x1 conv, one plane a kind of action -> (B, A), all actions of the first kind first
            value:  pooled -> MLP                        -> (B,)
-           mine:   1x1 conv                             -> (B, H, W)
+           aux:    1x1 conv, where the game has an `AuxTask` -> (B, H, W)
 
 Nothing depends on H and W, so one set of weights plays boards of every size, as long as actions belong to cells or to
 the corners between four cells. Where they do not, the policy is a dense layer for one size of board.
@@ -20,13 +20,13 @@ from torch import Tensor, nn
 from src.core.errors import require
 from src.core.ranges import Bounds, Depth, Size
 
-BOARD_PLANES = 11  # of a board given as int8: revealed, flagged, and one for each number 0..8
+CODE_PLANES = 11  # of a board of codes given as int8: not negative, -2, and one for each of 0..8
 
 
 class Heads(NamedTuple):
     policy: Tensor  # (B, A) logits
     value: Tensor  # (B,)
-    mine: Tensor  # (B, H, W) logits, or (B, 0) of networks that have no such head
+    aux: Tensor  # (B, H, W) logits of the auxiliary task, or (B, 0) without one
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class CNN:
     """Three plain convolutions: small and quick to learn."""
 
     hidden: Annotated[int, Bounds(ge=8, le=65_536, multiple_of=8)]  # channels of the last two
-    policy_from_mines: float | None = None  # see `BoardNet`
+    policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         inputs = input_planes(observation_shape)
         trunk = nn.Sequential(
             nn.Conv2d(inputs, 32, 3, padding=1),
@@ -49,7 +49,8 @@ class CNN:
             nn.Conv2d(self.hidden, self.hidden, 3, padding=1),
             nn.ReLU(),
         )
-        return BoardNet(trunk, self.hidden, observation_shape, num_actions, self.policy_from_mines, self.corner_planes)
+        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
+        return BoardNet(trunk, self.hidden, observation_shape, heads)
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,15 @@ class Residual:
     channels: Size
     blocks: Depth
     pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
-    policy_from_mines: float | None = None  # see `BoardNet`
+    policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "BoardNet":
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
         stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
-        return BoardNet(
-            trunk, self.channels, observation_shape, num_actions, self.policy_from_mines, self.corner_planes
-        )
+        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
+        return BoardNet(trunk, self.channels, observation_shape, heads)
 
 
 class ResidualBlock(nn.Module):
@@ -96,55 +96,63 @@ def residual_tower(channels: int, blocks: int, pool_every: int) -> list[Residual
     ]
 
 
-class BoardNet(nn.Module):
-    """Three heads on `trunk`, computed in float32 whatever precision autocast gives the trunk.
+@dataclass(frozen=True)
+class HeadsConfig:
+    num_actions: int
+    aux: bool  # predict the auxiliary task of the game
+    policy_from_aux: float | None
+    corner_planes: bool
 
-    With `policy_from_mines` the logits of the first kind of action start as minus that weight (which is learned) times
-    the mine logits: the policy begins as "lowest mine probability first" and learns what to do differently. A policy
-    that is to be compared with the one that acted takes the mine logits of then, given as `acted_on`: else learning
-    where the mines are would move it, and an algorithm that limits how far a policy moves would mistake that for its
-    own doing.
+
+class BoardNet(nn.Module):
+    """The heads on `trunk`, computed in float32 whatever precision autocast gives the trunk.
+
+    With `policy_from_aux` the logits of the first kind of action start as minus that weight (which is learned) times
+    the logits of the auxiliary task: the policy begins as "lowest risk first" and learns what to do differently. A
+    policy that is to be compared with the one that acted takes the auxiliary logits of then, given as `aux_logits`:
+    else learning the task would move it, and an algorithm that limits how far a policy moves would mistake that for
+    its own doing.
     """
 
     def __init__(
-        self,
-        trunk: nn.Module,
-        channels: int,
-        observation_shape: tuple[int, ...],
-        num_actions: int,
-        policy_from_mines: float | None = None,
-        corner_planes: bool = False,
+        self, trunk: nn.Module, channels: int, observation_shape: tuple[int, ...], config: HeadsConfig
     ) -> None:
         super().__init__()
         self.trunk = trunk
-        self.cells = observation_shape[-2] * observation_shape[-1]
-        self.policy_head = policy_head(channels, observation_shape[-2:], num_actions, corner_planes)
+        board = observation_shape[-2:]
+        self.policy_head = policy_head(channels, board, config.num_actions, config.corner_planes)
         self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
-        self.mine_head = nn.Conv2d(channels, 1, 1)
-        self.mine_weight: nn.Parameter | None = None
-        if policy_from_mines is not None:
-            require(
-                num_actions % self.cells == 0,
-                f"net.policy_from_mines={policy_from_mines} needs one action a cell, but there are {num_actions} "
-                f"actions on {self.cells} cells: set it to null",
-            )
-            self.mine_weight = nn.Parameter(torch.tensor(float(policy_from_mines)))
-            for weight in self.policy_head.parameters():
-                nn.init.zeros_(weight)
+        self.aux_head = nn.Conv2d(channels, 1, 1) if config.aux else None
+        self.aux_weight: nn.Parameter | None = None
+        if config.policy_from_aux is not None:
+            self._start_from_aux(config, board[0] * board[1])
 
-    def forward(self, observation: Tensor, acted_on: Tensor | None = None) -> Heads:
-        planes = as_planes(observation, self.mine_head.weight.dtype)
+    def _start_from_aux(self, config: HeadsConfig, cells: int) -> None:
+        weight = config.policy_from_aux
+        require(config.aux, f"net.policy_from_aux={weight} needs a game with an auxiliary task: set it to null")
+        require(
+            config.num_actions % cells == 0,
+            f"net.policy_from_aux={weight} needs one action a cell, but there are {config.num_actions} actions on "
+            f"{cells} cells: set it to null",
+        )
+        self.aux_weight = nn.Parameter(torch.tensor(float(weight or 0)))
+        for parameter in self.policy_head.parameters():
+            nn.init.zeros_(parameter)
+
+    def forward(self, observation: Tensor, aux_logits: Tensor | None = None) -> Heads:
+        dtype = next(self.value_head.parameters()).dtype
+        planes = as_planes(observation, dtype)
         features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
         with torch.autocast(features.device.type, enabled=False):
-            features = features.to(self.mine_head.weight.dtype)
-            mine = self.mine_head(features).squeeze(1)
+            features = features.to(dtype)
+            aux = features.new_zeros(len(features), 0) if self.aux_head is None else self.aux_head(features).squeeze(1)
             policy = self.policy_head(features)
-            if self.mine_weight is not None:
-                # Detached: the mine head keeps predicting mines, whatever the policy gains by.
-                known = mine.detach() if acted_on is None else acted_on
-                safety = -self.mine_weight * known.flatten(1)
+            if self.aux_weight is not None:
+                # Detached: the auxiliary head keeps predicting the truth, whatever the policy gains by.
+                known = aux.detach() if aux_logits is None else aux_logits
+                safety = -self.aux_weight * known.flatten(1)
                 policy = policy + F.pad(safety, (0, policy.shape[1] - safety.shape[1]))
-            return Heads(policy, self.value_head(pooled(features)).squeeze(-1), mine)
+            return Heads(policy, self.value_head(pooled(features)).squeeze(-1), aux)
 
 
 def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_planes: bool) -> nn.Sequential:
@@ -186,11 +194,11 @@ def input_planes(observation_shape: tuple[int, ...]) -> int:
         len(observation_shape) in (2, 3),
         f"an observation of shape {observation_shape} is no board: this network takes (H, W) or (C, H, W)",
     )
-    return BOARD_PLANES if len(observation_shape) == 2 else observation_shape[0]
+    return CODE_PLANES if len(observation_shape) == 2 else observation_shape[0]
 
 
 def as_planes(observation: Tensor, dtype: torch.dtype) -> Tensor:
-    """Planes (B, C, H, W) as they are; a board (B, H, W), -2 a flag, -1 hidden, 0..8 a number, spread into planes."""
+    """Planes (B, C, H, W) as they are; a board (B, H, W) of codes -2..8 spread into planes."""
     if observation.dim() == 4:
         return observation.to(dtype)
     kinds = torch.arange(9, device=observation.device).view(1, 9, 1, 1)

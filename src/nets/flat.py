@@ -19,7 +19,8 @@ class MLP:
 
     hidden: Annotated[Sequence[Size], Bounds(ge=1)]  # neurons of each layer
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "FlatNet":
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "FlatNet":
+        """Without a head for an auxiliary task, which belongs to the cells of a board."""
         return FlatNet([prod(observation_shape), *self.hidden], num_actions)
 
 

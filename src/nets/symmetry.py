@@ -33,16 +33,17 @@ def averaged(net: nn.Module, observation: Tensor) -> Heads:
     for turn, undo in mirrors(rows, cols):
         heads = net(turn(observation).contiguous())
         policy = undo(_as_boards(heads.policy, *turn(observation).shape[-2:])).flatten(1)
-        answers.append(Heads(policy, heads.value, undo(heads.mine)))
+        aux = undo(heads.aux) if heads.aux.dim() == 3 else heads.aux
+        answers.append(Heads(policy, heads.value, aux))
     return Heads(*(torch.stack(parts).float().mean(dim=0) for parts in zip(*answers, strict=True)))
 
 
-def mirrored(observation: Tensor, policy: Tensor, mine: Tensor, choice: int) -> tuple[Tensor, Tensor, Tensor]:
+def mirrored(observation: Tensor, policy: Tensor, aux: Tensor, choice: int) -> tuple[Tensor, Tensor, Tensor]:
     """A batch of boards with per-action and per-cell labels, all turned by the same symmetry."""
     rows, cols = observation.shape[-2:]
     images = list(mirrors(rows, cols))
     turn, _ = images[choice % len(images)]
-    return turn(observation), turn(_as_boards(policy, rows, cols)).flatten(1), turn(mine)
+    return turn(observation), turn(_as_boards(policy, rows, cols)).flatten(1), turn(aux)
 
 
 def _as_boards(per_action: Tensor, rows: int, cols: int) -> Tensor:

@@ -64,7 +64,7 @@ class Units:
     blocks: Depth
     pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
 
-    def build(self, observation_shape: tuple[int, ...], num_actions: int) -> "UnitsNet":
+    def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "UnitsNet":
         described = ((self.layout.size,), self.layout.actions)
         require(
             described == (tuple(observation_shape), num_actions),

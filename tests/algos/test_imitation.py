@@ -16,7 +16,7 @@ from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.lessons import ExactTeacher, RulesTeacher
 from src.nets.boards import Residual
 from src.nets.flat import MLP
-from src.nets.losses import mine_loss
+from src.nets.losses import aux_loss
 from tests.algos.test_ppo import killed_after, read_column, run_in
 
 CPU = Compute("cpu", "float32", compile=False)
@@ -27,7 +27,7 @@ def imitation(**changes: Any) -> Imitation:
         "teacher": ExactTeacher(),
         "net": Residual(8, 2, 2),
         "compute": CPU,
-        "play": Play(sure_below=0.0, symmetries=False),
+        "play": Play(multi_action_below=0.0, symmetries=False),
         "init_from": None,
         "total_steps": 640,
         "seconds": None,
@@ -39,7 +39,7 @@ def imitation(**changes: Any) -> Imitation:
         "warm_up": 5,
         "weight_decay": 0.0,
         "max_grad_norm": 1.0,
-        "aux_mine_weight": 1.0,
+        "aux_coef": 1.0,
         "value_weight": 0.1,
         "mirror": True,
         "averaging": 0.9,
@@ -61,7 +61,7 @@ def test_the_losses_by_hand():
     assert cross_entropy(policy, right, hidden).item() == pytest.approx((each + any_of_them) / 2)
     hidden = torch.tensor([[[True, False, False]]])
     logits, probability = torch.tensor([[[0.0, 9.0, 9.0]]]), torch.tensor([[[0.25, 0.0, 0.0]]])
-    assert mine_loss(logits, probability, hidden.flatten(1)).item() == pytest.approx(np.log(2)), (
+    assert aux_loss(logits, probability, hidden.flatten(1)).item() == pytest.approx(np.log(2)), (
         "revealed cells do not count"
     )
     value, chance = torch.tensor([0.5, 0.0]), torch.tensor([1.0, -1.0])
@@ -128,7 +128,7 @@ def test_what_the_teacher_cannot_show_is_refused():
 def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:
-        agent = imitation(play=Play(sure_below=0.9, symmetries=False)).fit(env, Curriculum({}, None), run)
+        agent = imitation(play=Play(multi_action_below=0.9, symmetries=False)).fit(env, Curriculum({}, None), run)
     view = env.game.view(env.game.initial(np.random.default_rng(0)))
     decision = agent.decide(env.game, view, np.random.default_rng(0))
     mine = decision.why["mine_probability"].ravel()

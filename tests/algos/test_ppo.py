@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, Play, selection_metrics, weights_of
+from src.algos.network import Compute, Play, load_network, selection_metrics, weights_of
 from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
@@ -31,8 +31,8 @@ from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
 
 CPU = Compute("cpu", "float32", compile=False)
-WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=0.2, vf_coef=0.5, ent_coef=0.01, aux_mine_weight=0.1)
-PLAIN_WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.01, aux_mine_weight=0.0)
+WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
+PLAIN_WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
 
 
 def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) -> RolloutBuffer:
@@ -43,14 +43,14 @@ def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) 
         buffer.add(
             observations=one,
             masks=one.bool(),
-            mines=none,
+            aux_targets=none,
             actions=torch.tensor([1]),
             log_probs=torch.ones(1),
             values=torch.tensor([value]),
             rewards=torch.tensor([reward]),
             dones=torch.tensor([done]),
             chosen=True,
-            acted_on=none,
+            aux_logits=none,
         )
     return buffer
 
@@ -116,9 +116,9 @@ def test_what_nobody_chose_does_not_move_the_policy():
             values=torch.zeros(3),
             advantages=torch.tensor([1.0, 5.0, 99.0]),
             returns=torch.zeros(3),
-            mines=torch.zeros(3, 0),
+            aux_targets=torch.zeros(3, 0),
             chosen=torch.tensor([True, True, False]),
-            acted_on=torch.zeros(3, 0),
+            aux_logits=torch.zeros(3, 0),
         )
     )
     assert batch.advantages[:2].tolist() == pytest.approx([-1.0, 1.0])
@@ -144,7 +144,7 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
     def net(_: torch.Tensor) -> Heads:
         return Heads(torch.zeros(8, 16), torch.zeros(8), torch.where(envs.mine_mask(), 9.0, -9.0))
 
-    rollouts = Rollouts(envs, 3, CPU, seed=0, sure_below=0.01)
+    rollouts = Rollouts(envs, 3, CPU, seed=0, multi_action_below=0.01)
     ended = rollouts.collect(net, net, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
     assert not rollouts.buffer.chosen.any()
     assert ended["games"].item() == ended["won"].item() == 24
@@ -158,7 +158,7 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
 
 def test_learning_with_sure_cells(tmp_path: Path):
     env = minesweeper("torch", first_click="uniform")
-    algo = ppo(sure_below=0.6, learned_share=0.5)
+    algo = ppo(multi_action_below=0.6, rollout_fraction=0.5)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "whole") as run:
         algo.fit(env, plain_ladder(), run)
@@ -175,11 +175,11 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
     planes = MinesweeperEnv(
         EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
-    ppo(sure_below=0.1).check(planes, plain_ladder())
-    with pytest.raises(LabError, match="need a network that predicts mines"):
-        ppo(sure_below=0.1, net=MLP([8])).check(planes, plain_ladder())
+    ppo(multi_action_below=0.1).check(planes, plain_ladder())
+    with pytest.raises(LabError, match="need a network with an auxiliary head"):
+        ppo(multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
     with pytest.raises(LabError, match="after the first click"):
-        ppo(sure_below=0.1).check(minesweeper("torch"), plain_ladder())
+        ppo(multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
 
 
 def test_the_policy_loss_stops_paying_beyond_the_clip():
@@ -207,9 +207,9 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
         values=torch.zeros(2),
         advantages=torch.tensor([1.0, -1.0]),
         returns=torch.tensor([1.0, 0.0]),
-        mines=torch.tensor([[[1, 0]], [[-1, -1]]], dtype=torch.int8),
+        aux_targets=torch.tensor([[[1, 0]], [[-1, -1]]], dtype=torch.int8),
         chosen=torch.tensor([True, True]),
-        acted_on=torch.zeros(2, 0),
+        aux_logits=torch.zeros(2, 0),
     )
 
     def net(_: torch.Tensor) -> Heads:
@@ -220,7 +220,7 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
     assert losses["policy_loss"] == pytest.approx(0.0)
     assert losses["value_loss"] == pytest.approx(0.25)
     assert losses["entropy"] == pytest.approx(log_2 / 2), "one of two rows has a choice"
-    assert losses["mine_loss"] == pytest.approx(log_2)
+    assert losses["aux_loss"] == pytest.approx(log_2)
     assert losses["loss"] == pytest.approx(0.5 * 0.25 - 0.01 * log_2 / 2 + 0.1 * log_2)
     assert losses["approx_kl"] == pytest.approx(0.0)
 
@@ -247,15 +247,15 @@ def ppo(**changes: Any) -> PPO:
     settings: dict[str, Any] = {
         "net": CNN(16),
         "compute": CPU,
-        "play": Play(sure_below=0.0, symmetries=False),
+        "play": Play(multi_action_below=0.0, symmetries=False),
         "losses": WEIGHTS,
         "init_from": None,
         "total_steps": 512,
         "seconds": None,
         "num_envs": 8,
         "steps_per_env": 8,
-        "sure_below": 0.0,
-        "learned_share": 1.0,
+        "multi_action_below": 0.0,
+        "rollout_fraction": 1.0,
         "mini_batches": 2,
         "ppo_epochs": 2,
         "gamma": 0.99,
@@ -265,7 +265,7 @@ def ppo(**changes: Any) -> PPO:
         "weight_decay": 0.0,
         "max_grad_norm": 0.5,
         "target_kl": None,
-        "frontier_mask_until_updates": 2,
+        "restrict_actions_until_updates": 2,
         "eval_every": 2,
         "eval_episodes": 10,
     }
@@ -330,8 +330,7 @@ def win_rate(env: Any, agent: Agent) -> float:
 
 def untrained(algo: PPO, env: Any) -> dict[str, Any]:
     torch.manual_seed(0)
-    shape, actions = env.observation_space.shape, env.game.num_actions
-    return weights_of(algo.net.build(shape, actions), shape, actions)
+    return weights_of(algo._build(env), env)
 
 
 def read_column(folder: Path, name: str) -> list[float]:
@@ -344,7 +343,7 @@ def read_column(folder: Path, name: str) -> list[float]:
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str, saves: int):
     """Amid a rollout of 8 steps, of which the first 7 are followed by a save, or amid the 4 minibatches after it."""
 
-    def figures(folder: Path) -> list[dict[str, str]]:
+    def episode_metrics(folder: Path) -> list[dict[str, str]]:
         with (folder / "metrics.csv").open() as file:
             return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
@@ -354,7 +353,7 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backen
         ppo().fit(minesweeper(backend), plain_ladder(), run)
     with run_in(tmp_path / "killed") as run:
         ppo().fit(minesweeper(backend), plain_ladder(), run)
-    assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
+    assert episode_metrics(tmp_path / "killed") == episode_metrics(tmp_path / "whole")
 
 
 def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):
@@ -377,7 +376,7 @@ def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: P
         return Heads(logits, torch.full((size,), 10.0), torch.zeros(size, 0))
 
     for truncates, expected in ((True, 6.0), (False, 1.0)):
-        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0, sure_below=0.0)
+        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0, multi_action_below=0.0)
         rollouts.collect(net, net, 0.5, 1.0, torch.Generator())  # type: ignore[arg-type]
         assert rollouts.buffer.rewards.tolist() == [[1.0] * 3, [expected] * 3]
         assert rollouts.buffer.dones.tolist() == [[False] * 3, [True] * 3]
@@ -415,9 +414,9 @@ def versus(opponent: Agent) -> VersusEnv:
     [
         ({"mini_batches": 40}, "less than two steps each"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
-        ({"sure_below": 1.0}, "sure_below=1.0 must be a number in"),
-        ({"learned_share": 0.0}, "learned_share=0.0 must be a number in"),
-        ({"sure_below": 0.1}, "after the first click"),
+        ({"multi_action_below": 1.0}, "multi_action_below=1.0 must be a number in"),
+        ({"rollout_fraction": 0.0}, "rollout_fraction=0.0 must be a number in"),
+        ({"multi_action_below": 0.1}, "after the first click"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
@@ -428,7 +427,7 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: d
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
     with pytest.raises(LabError, match="in a mirror"):
         ppo(play=Play(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
-    with pytest.raises(LabError, match="two players"):
+    with pytest.raises(LabError, match="which this game does not predict"):
         ppo(play=Play(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
 
 
@@ -441,15 +440,15 @@ def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about
         values=torch.zeros(1),
         advantages=torch.zeros(1),
         returns=torch.zeros(1),
-        mines=torch.full((1, 1, 2), -1, dtype=torch.int8),
+        aux_targets=torch.full((1, 1, 2), -1, dtype=torch.int8),
         chosen=torch.ones(1, dtype=torch.bool),
-        acted_on=torch.zeros(1, 0),
+        aux_logits=torch.zeros(1, 0),
     )
 
     def net(_: torch.Tensor) -> Heads:
         return Heads(torch.zeros(1, 2), torch.zeros(1), torch.zeros(1, 1, 2))
 
-    assert ppo_losses(net, batch, WEIGHTS, CPU)["mine_loss"].item() == 0
+    assert ppo_losses(net, batch, WEIGHTS, CPU)["aux_loss"].item() == 0
 
 
 def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
@@ -500,7 +499,7 @@ def test_an_update_ends_before_the_minibatch_that_moved_too_far(tmp_path: Path, 
 
 def test_masks_are_narrowed_to_the_frontier_for_as_many_updates_as_configured(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
-        learning = started(ppo(frontier_mask_until_updates=1), minesweeper(size=7, first_click="uniform"), run)
+        learning = started(ppo(restrict_actions_until_updates=1), minesweeper(size=7, first_click="uniform"), run)
         narrowed = []
         for _ in range(2):
             learning._update()
@@ -533,7 +532,7 @@ def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
         learning = started(ppo(), minesweeper(size=6, mines=5, first_click="uniform"), run)
         learning._update()
     buffer = learning.groups[0].buffer
-    boards, labels = buffer.observations.flatten(0, 1), buffer.mines.flatten(0, 1)
+    boards, labels = buffer.observations.flatten(0, 1), buffer.aux_targets.flatten(0, 1)
     around = torch.nn.functional.conv2d((labels == 1).float()[:, None], torch.ones(1, 1, 3, 3), padding=1)[:, 0]
     shown = boards >= 0
     assert (around[shown] == boards[shown]).all()
@@ -552,20 +551,20 @@ def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: 
     """The policy reads the mine head, but is compared with the one that acted on the mine logits of then."""
     torch.manual_seed(0)
     with run_in(tmp_path / "run") as run:
-        learning = started(ppo(net=Residual(8, 1, 0, policy_from_mines=3.0)), minesweeper(first_click="uniform"), run)
+        learning = started(ppo(net=Residual(8, 1, 0, policy_from_aux=3.0)), minesweeper(first_click="uniform"), run)
         learning.groups[0].collect(learning.net, learning.net, 1.0, 1.0, learning.random)
     batch = next(learning.groups[0].buffer.minibatches(1, 1.0, learning.random))
-    assert batch.acted_on.shape[1:] == (4, 4)
+    assert batch.aux_logits.shape[1:] == (4, 4)
     with torch.no_grad():
-        learning.net.get_parameter("mine_head.weight").add_(1.0)
+        learning.net.get_parameter("aux_head.weight").add_(1.0)
     losses = ppo_losses(learning.net, normalised(batch), WEIGHTS, CPU)
     assert losses["approx_kl"].item() == pytest.approx(0, abs=1e-6)
-    moved = ppo_losses(learning.net, normalised(batch)._replace(acted_on=torch.zeros(64, 0)), WEIGHTS, CPU)
+    moved = ppo_losses(learning.net, normalised(batch)._replace(aux_logits=torch.zeros(64, 0)), WEIGHTS, CPU)
     assert moved["approx_kl"].item() > 0.01
 
 
 def test_the_weight_of_the_entropy_falls_in_a_straight_line():
-    weights = LossWeights(0.2, None, 0.5, ent_coef=0.1, aux_mine_weight=0.0, ent_coef_end=0.02)
+    weights = LossWeights(0.2, None, 0.5, ent_coef=0.1, aux_coef=0.0, ent_coef_end=0.02)
     assert [weights.at(progress).ent_coef for progress in (0.0, 0.5, 1.0, 1.5)] == pytest.approx(
         [0.1, 0.06, 0.02, 0.02]
     )
@@ -592,7 +591,7 @@ def test_rows_are_logged_at_every_update_and_average_over_it(tmp_path: Path, mon
 def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     env = echo(lambda num_envs: EchoBatch(num_envs, rounds=2, truncates=True))
     with run_in(tmp_path / "run") as run:
-        ppo(net=MLP([8]), losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0).fit(env, plain_ladder(), run)
+        ppo(net=MLP([8]), losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).fit(env, plain_ladder(), run)
     assert [record.levelname for record in caplog.records if "may be stalling" in record.message] == ["WARNING"]
     caplog.clear()
     with run_in(tmp_path / "other") as run:
@@ -600,13 +599,13 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "may be stalling" not in caplog.text
 
 
-@pytest.mark.parametrize("changes", [{"frontier_mask_until_updates": 0}, {"losses": "plain"}, {}])
+@pytest.mark.parametrize("changes", [{"restrict_actions_until_updates": 0}, {"losses": "plain"}, {}])
 def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
     if changes.get("losses") == "plain":
         changes = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(LabError, match="this game has no mines: set"):
+    with pytest.raises(LabError, match="this game has no auxiliary task"):
         ppo(**changes).check(versus(RandomAgent()), plain_ladder())
-    ppo(losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0).check(versus(RandomAgent()), plain_ladder())
+    ppo(losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).check(versus(RandomAgent()), plain_ladder())
 
 
 class FirstMove(Agent):
@@ -619,14 +618,14 @@ class FirstMove(Agent):
 def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus(RandomAgent())
     env.baselines = {"first": FirstMove()}
-    settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "frontier_mask_until_updates": 0}
+    settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0}
     with pytest.raises(LabError, match="always decide alike"):
         ppo(**settings).check(env, plain_ladder())
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
 
 
 def test_heads_are_computed_in_float32_under_autocast():
-    net = Residual(8, 1, 0, policy_from_mines=3.0).build((4, 4), 16)
+    net = Residual(8, 1, 0, policy_from_aux=3.0).build((4, 4), 16, aux=True)
     with torch.autocast("cpu", torch.bfloat16):
         heads = net(torch.zeros(2, 4, 4, dtype=torch.int8))
     assert {part.dtype for part in heads} == {torch.float32}
@@ -637,3 +636,40 @@ def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.M
         monkeypatch.setattr("src.algos.network.native_bfloat16", lambda on_gpu, native=native: native)
         assert Compute("cpu", "auto", compile=False).dtype == expected
         assert Compute("cpu", "float32", compile=False).dtype == torch.float32
+
+
+class Columns(TicTacToe):
+    """Stones fall to the lowest empty cell of a column: fewer actions than cells."""
+
+    num_actions = 3
+
+    def legal_actions(self, view: str) -> list[int]:
+        return sorted({cell % 3 for cell in super().legal_actions(view)})
+
+    def play(self, state: str, action: int) -> str:
+        return super().play(state, max(cell for cell in super().legal_actions(state) if cell % 3 == action))
+
+
+def test_a_board_may_have_fewer_actions_than_cells(tmp_path: Path):
+    env = VersusEnv(
+        Columns(symmetric=True), RandomAgent(), OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()}
+    )
+    board = Residual(8, 1, 0)
+    settings = {"net": board, "losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0, "multi_action_below": 0.0}
+    algo = ppo(**settings, total_steps=64)
+    algo.check(env, plain_ladder())
+    with run_in(tmp_path / "run") as run:
+        agent = algo.fit(env, plain_ladder(), run)
+    decision = agent.decide(env.game, "X........", np.random.default_rng(0))
+    assert decision.action in (0, 1, 2)
+    assert set(decision.why) == {"action_probability", "value"}, "nothing is predicted about cells in this game"
+
+
+def test_networks_of_earlier_versions_are_loaded_by_their_names():
+    env = minesweeper()
+    net = CNN(8).build(env.observation_space.shape or (), env.game.num_actions, aux=True)
+    saved = weights_of(net, env)
+    old = {**saved, "weights": {name.replace("aux_", "mine_"): weight for name, weight in saved["weights"].items()}}
+    assert "mine_head.weight" in old["weights"]
+    loaded = load_network(CNN(8), old, CPU)
+    assert torch.equal(loaded.get_parameter("aux_head.weight"), net.get_parameter("aux_head.weight"))

@@ -87,7 +87,7 @@ def test_torchrun_trains_one_run(tmp_path: Path):
 
 
 def test_ranks_add_up_what_their_games_have_to_tell(told: Path):
-    """The wargame's journals: in some rollouts no game of a rank ends."""
+    """The wargame's stats: in some rollouts no game of a rank ends."""
     won, told_won = (
         read_column(told / "wargame", name) for name in ("train/win_rate", "winrate_with_active_deployment")
     )

@@ -47,7 +47,7 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
     monkeypatch.setattr(learning, "selection_metrics", spy)
     env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"random": RandomAgent()})
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 1e9, "composition": {}}, None) as run:
-        ppo(total_steps=64, losses=PLAIN_WEIGHTS, frontier_mask_until_updates=0, eval_opening_plies=plies).fit(
+        ppo(total_steps=64, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0, eval_opening_plies=plies).fit(
             env, Curriculum({}, None), run
         )
     assert set(asked) == {plies}

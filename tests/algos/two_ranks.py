@@ -39,16 +39,18 @@ def joined_batch() -> Batch:
         values=torch.randn(SIZE, generator=random),
         advantages=torch.randn(SIZE, generator=random) * torch.where(second_half, 5.0, 1.0) + 3 * second_half,
         returns=torch.randn(SIZE, generator=random),
-        mines=torch.where(masks.view(-1, 4, 4), (torch.rand(SIZE, 4, 4, generator=random) < 0.2).to(torch.int8), -1),
+        aux_targets=torch.where(
+            masks.view(-1, 4, 4), (torch.rand(SIZE, 4, 4, generator=random) < 0.2).to(torch.int8), -1
+        ),
         chosen=torch.rand(SIZE, generator=random) < torch.where(second_half, 0.9, 0.3),
-        acted_on=torch.zeros(SIZE, 0),
+        aux_logits=torch.zeros(SIZE, 0),
     )
 
 
 def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
     """The weights after three updates, and the clipped gradients of the last."""
     torch.manual_seed(0)
-    net = CNN(8).build((1, 4, 4), CELLS)
+    net = CNN(8).build((1, 4, 4), CELLS, aux=True)
     optimizer = Optimizer(net, CPU, lr=1e-3, weight_decay=0.01, max_grad_norm=0.5)
     for _ in range(3):
         ppo_update(net, optimizer, normalised(batch), WEIGHTS, CPU)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from src.core import checkpoint
+from src.core.config_file import read_config
 from src.core.errors import LabError
 from src.core.run import Run, has_learner
 
@@ -252,3 +253,11 @@ def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
     (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LabError, match="checkpoints is not a folder of its own"), Run(run, CONFIG, None):
         pass
+
+
+def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path):
+    (tmp_path / "config.yaml").write_text(
+        "algo: {sure_below: 0.1, play: {sure_below: 0.2}, losses: {aux_mine_weight: 3.0}}\n"
+    )
+    algo = {"multi_action_below": 0.1, "play": {"multi_action_below": 0.2}, "losses": {"aux_coef": 3.0}}
+    assert read_config(tmp_path) == {"algo": algo}

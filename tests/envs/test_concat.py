@@ -104,7 +104,7 @@ def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
         actions = drawn(rng, batch.action_masks())
         for mine, theirs in zip(batch.step(actions), other.step(actions), strict=True):
             assert_same(mine, theirs)
-    assert batch.figures() == other.figures()
+    assert batch.episode_metrics() == other.episode_metrics()
     with pytest.raises(LabError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
         batch.load_state(batch.state()[:1])
 
@@ -123,16 +123,16 @@ def test_statistics_are_the_sum_over_the_members():
             whole.step(actions)
             for k, part in enumerate(parts):
                 part.step(actions[4 * k : 4 * k + 4])
-        recent = [part.journal.recent() for part in parts]
+        recent = [part.episode_stats.recent() for part in parts]
         summed = {name: recent[0][name] + recent[1][name] for name in recent[0]}
         assert min(one["episodes"] for one in recent) > 0
         if half == 0:
-            assert whole.figures() == parts[0].journal.figures(summed)
+            assert whole.episode_metrics() == parts[0].episode_stats.episode_metrics(summed)
         else:
-            assert whole.journal.recent() == summed
-    assert whole.figures() == {}
-    for name, records in whole.journal.records().items():
-        np.testing.assert_array_equal(records, sum(part.journal.records()[name] for part in parts))
+            assert whole.episode_stats.recent() == summed
+    assert whole.episode_metrics() == {}
+    for name, records in whole.episode_stats.records().items():
+        np.testing.assert_array_equal(records, sum(part.episode_stats.records()[name] for part in parts))
     figures, counts = whole.diagnostics()
     assert figures
     hexes = "units placed on each hex, first player"
@@ -141,8 +141,8 @@ def test_statistics_are_the_sum_over_the_members():
 
 def test_games_without_statistics_have_none():
     batch = versus(pool(RandomAgent(), MinimaxAgent())).vectorize(2)
-    assert not hasattr(batch, "journal")
-    assert batch.figures() == {}
+    assert not hasattr(batch, "episode_stats")
+    assert batch.episode_metrics() == {}
     assert batch.diagnostics() == ({}, {})
 
 

@@ -21,7 +21,7 @@ def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
 @pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
 def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CNN | Residual):
     rows, cols = 3, 5
-    module = net.build((rows, cols), 2 * rows * cols)
+    module = net.build((rows, cols), 2 * rows * cols, aux=True)
     conv: Any = module.policy_head[0]
     with torch.no_grad():
         conv.weight.zero_()
@@ -34,7 +34,7 @@ def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CN
 def test_a_logit_belongs_to_the_cell_of_its_number():
     """What changes in one corner is seen in the logits of that corner, of either kind, and of no cell far away."""
     rows, cols = 9, 12
-    module = Residual(8, 1, 0).build((rows, cols), 2 * rows * cols)
+    module = Residual(8, 1, 0).build((rows, cols), 2 * rows * cols, aux=True)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(generator=torch.Generator().manual_seed(1))
@@ -49,11 +49,11 @@ def test_a_logit_belongs_to_the_cell_of_its_number():
 
 @pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
 def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
-    module = net.build((8, 8), 64)
+    module = net.build((8, 8), 64, aux=True)
     heads = module(board(16, 30))
     assert heads.policy.shape == (2, 480)
     assert heads.value.shape == (2,)
-    assert heads.mine.shape == (2, 16, 30)
+    assert heads.aux.shape == (2, 16, 30)
 
 
 @pytest.mark.parametrize("net", [CNN(16, None, True), Residual(8, 1, 0, None, True)], ids=str)
@@ -117,7 +117,7 @@ def test_mirrors_are_all_different_and_undone(rows: int, cols: int, count: int):
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5)])
 def test_the_average_is_the_same_for_every_mirror_image(shape: tuple[int, int]):
-    net = Residual(8, 1, 1).build(shape, 2 * shape[0] * shape[1])
+    net = Residual(8, 1, 1).build(shape, 2 * shape[0] * shape[1], aux=True)
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(3))
@@ -128,7 +128,7 @@ def test_the_average_is_the_same_for_every_mirror_image(shape: tuple[int, int]):
         image = averaged(net, turn(x))
         policy = undo(image.policy.view(2, 2, *turn(x).shape[-2:])).flatten(1)
         assert torch.allclose(policy, average.policy, atol=1e-5)
-        assert torch.allclose(undo(image.mine), average.mine, atol=1e-5)
+        assert torch.allclose(undo(image.aux), average.aux, atol=1e-5)
         assert torch.allclose(image.value, average.value, atol=1e-5)
 
 
@@ -141,13 +141,13 @@ def test_labels_are_turned_with_their_board():
         assert torch.equal(cells, turned.float())
 
 
-@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0, policy_from_mines=2.0), MLP([8])], ids=str)
+@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0, policy_from_aux=2.0), MLP([8])], ids=str)
 def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
     """Rounded logits would make ratios differ from 1 before anything was learned."""
-    module = net.build((3, 4, 4), 16)
+    module = net.build((3, 4, 4), 16, aux=True)
     with torch.autocast("cpu", torch.bfloat16):
         heads = module(torch.rand(2, 3, 4, 4))
-    assert {heads.policy.dtype, heads.value.dtype, heads.mine.dtype} == {torch.float32}
+    assert {heads.policy.dtype, heads.value.dtype, heads.aux.dtype} == {torch.float32}
 
 
 def test_a_board_of_one_row_has_no_corners():

@@ -1,4 +1,4 @@
-"""Imitation: do what the teacher holds right, know where it sees mines, and how it expects the game to end."""
+"""Imitation: learn a teacher's actions, its probabilities for the auxiliary task, and how it expects games to end."""
 
 import copy
 import logging
@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import torch
 from torch import Tensor, nn
 
-from src.algos.calibration import mine_calibration
 from src.algos.imitation.stream import LessonStream, Teacher
 from src.algos.network import (
     Architecture,
@@ -25,13 +24,14 @@ from src.algos.network import (
 )
 from src.algos.optimizer import Optimizer
 from src.core.algorithm import Environment
+from src.core.capabilities import SupportsAgentMetrics
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
 from src.core.ranges import BatchSize, Bounds, Count, Interval, NonNegative, Positive, checked
 from src.core.run import Run
 from src.nets.boards import Heads
-from src.nets.losses import mine_loss
+from src.nets.losses import aux_loss
 from src.nets.masked import NEVER, MaskedCategorical
 from src.nets.symmetry import mirrored
 
@@ -59,7 +59,7 @@ class Imitation:
         warm_up: Annotated[int, Bounds(ge=0)],
         weight_decay: NonNegative,
         max_grad_norm: Positive,
-        aux_mine_weight: NonNegative,
+        aux_coef: NonNegative,
         value_weight: NonNegative,
         mirror: bool,
         averaging: Annotated[float, Bounds(ge=0, lt=1)],
@@ -75,7 +75,7 @@ class Imitation:
         self.total_steps, self.seconds, self.batch_size = total_steps, seconds, batch_size
         self.lesson_rows, self.window, self.repeats = lesson_rows, window, repeats
         self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
-        self.aux_mine_weight, self.value_weight = aux_mine_weight, value_weight
+        self.aux_coef, self.value_weight = aux_coef, value_weight
         self.mirror, self.averaging = mirror, averaging
         self.eval_every, self.eval_episodes = eval_every, eval_episodes
 
@@ -83,13 +83,14 @@ class Imitation:
         require(len(curriculum.all(env)) == 1, "imitation learns one board at a time: leave out curriculum=")
         self.teacher.check(env.game)
         agent = NetworkAgent(
-            build_net(self.net, env.observation_space.shape, env.game.num_actions, self.init_from),
+            build_net(self.net, env, self.init_from),
             Compute("cpu", "float32", False),
             self.play,
         )
         agent.check(env.game)
-        mine = agent.heads(env.observation_space.sample()[None]).mine
-        require(mine.shape[1:] == env.observation_space.shape[-2:], "imitation tells mines: choose net=cnn or residual")
+        aux = agent.heads(env.observation_space.sample()[None]).aux
+        has_head = aux.shape[1:] == env.observation_space.shape[-2:]
+        require(has_head, "imitation needs a network with an auxiliary head: choose net=cnn or residual")
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         self.compute.report_idle_cores()
@@ -98,11 +99,10 @@ class Imitation:
 
     def _fit(self, env: Environment, run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
-        shape, actions = env.observation_space.shape, env.game.num_actions
         log.info("preparing the teacher, which the first time takes a minute or two")
         self.teacher.lesson(env.game, run.seed, 0, 1)  # compiles, before the clock starts
         saved = run.restore()
-        net = self.compute.prepare(build_net(self.net, shape, actions, self.init_from if saved is None else None))
+        net = self.compute.prepare(build_net(self.net, env, self.init_from if saved is None else None))
         average = copy.deepcopy(net).eval()
         batches, done = max(self.total_steps // self.batch_size, 1), 0
         optimizer = self._optimizer(net)
@@ -115,7 +115,7 @@ class Imitation:
         def state() -> dict[str, Any]:
             require_sound(net, done * self.batch_size)
             learner = {"net": net.state_dict(), "optimizer": optimizer.state(), "batches": done}
-            return {**weights_of(average, shape, actions), **learner}
+            return {**weights_of(average, env), **learner}
 
         fast, agent = self.compute.fast(net), NetworkAgent(average, self.compute, self.play)
         total, begun = batches * self.batch_size, done * self.batch_size
@@ -131,12 +131,14 @@ class Imitation:
                     require_sound(net, done * self.batch_size)
                     figures |= selection_metrics(env, agent, self.eval_episodes, run.seed)
                     run.log(done * self.batch_size, figures | {"train/lr": optimizer.current_lr})
-                    run.save_best(figures["eval/win_rate"], weights_of(average, shape, actions, torch.float16))
+                    run.save_best(figures["eval/win_rate"], weights_of(average, env, torch.float16))
                 advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())
         best = run.load_best(self.load_agent)
-        run.log(done * self.batch_size, mine_calibration(env, best, int(run.generator("calibration").integers(2**31))))
+        if isinstance(env, SupportsAgentMetrics):
+            seed = int(run.generator("calibration").integers(2**31))
+            run.log(done * self.batch_size, env.agent_metrics(best, seed))
         return best
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
@@ -164,36 +166,36 @@ class Imitation:
         )
 
     def _losses(self, net: nn.Module, rows: list[Tensor], image: int) -> dict[str, Tensor]:
-        observation, right, mine, chance = rows
+        observation, good_actions, aux_target, win_probability = rows
         if self.mirror:
-            observation, right, mine = mirrored(observation, right, mine, image)
+            observation, good_actions, aux_target = mirrored(observation, good_actions, aux_target, image)
         with self.compute.autocast():
             heads: Heads = net(observation.contiguous())
-        hidden = observation < 0
+        known = (aux_target >= 0).flatten(1)
         losses = {
-            "policy_loss": cross_entropy(heads.policy, right, hidden.flatten(1)),
-            "mine_loss": mine_loss(heads.mine, mine.float(), hidden.flatten(1)),
-            "value_loss": value_loss(heads.value, chance),
+            "policy_loss": cross_entropy(heads.policy, good_actions, known),
+            "aux_loss": aux_loss(heads.aux, aux_target.float(), known),
+            "value_loss": value_loss(heads.value, win_probability),
         }
-        weights = {"policy_loss": 1.0, "mine_loss": self.aux_mine_weight, "value_loss": self.value_weight}
+        weights = {"policy_loss": 1.0, "aux_loss": self.aux_coef, "value_loss": self.value_weight}
         return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
 
 
-def cross_entropy(policy: Tensor, right: Tensor, hidden: Tensor) -> Tensor:
-    """The mean of the cross entropy with the uniform distribution over the right actions and of the surprise that any
-    of them is chosen; where one action is right, both are the same.
+def cross_entropy(policy: Tensor, good_actions: Tensor, legal_cells: Tensor) -> Tensor:
+    """The mean of the cross entropy with the uniform distribution over the good actions and of the surprise that any
+    of them is chosen; where one action is good, both are the same.
 
-    The first makes the network name every right action, the second keeps it away from wrong ones. What is `hidden`
-    (B, HW) is legal.
+    The first makes the network name every good action, the second keeps it away from others. Every kind of action is
+    legal on `legal_cells` (B, HW).
     """
-    legal = hidden.repeat(1, policy.shape[1] // hidden.shape[1])
+    legal = legal_cells.repeat(1, policy.shape[1] // legal_cells.shape[1])
     log_probs = MaskedCategorical(policy, legal).log_probs
-    each = -(torch.where(right, log_probs, 0.0).sum(dim=1) / right.sum(dim=1))
-    any_of_them = -log_probs.masked_fill(~right, NEVER).logsumexp(dim=1)
+    each = -(torch.where(good_actions, log_probs, 0.0).sum(dim=1) / good_actions.sum(dim=1))
+    any_of_them = -log_probs.masked_fill(~good_actions, NEVER).logsumexp(dim=1)
     return ((each + any_of_them) / 2).mean()
 
 
-def value_loss(value: Tensor, chance: Tensor) -> Tensor:
-    """Values run from -1, a loss, to 1; a chance below 0 is not known."""
-    known = chance >= 0
-    return (((value.float() - (2 * chance - 1)) ** 2) * known).sum() / known.sum().clamp_min(1)
+def value_loss(value: Tensor, win_probability: Tensor) -> Tensor:
+    """Values run from -1, a loss, to 1; a win probability below 0 is not known."""
+    known = win_probability >= 0
+    return (((value.float() - (2 * win_probability - 1)) ** 2) * known).sum() / known.sum().clamp_min(1)

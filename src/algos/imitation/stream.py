@@ -20,8 +20,9 @@ class Teacher(Protocol):
     def lesson(self, game: Game, seed: int, number: int, rows: int) -> Any:
         """Lesson `number`, a named tuple of arrays with `rows` rows each:
 
-        observation (rows, ...), right (rows, A) bool: the actions that are right, mine (rows, H, W): chance of a mine,
-        chance (rows,): chance to win, negative where it is not known. It depends on its arguments alone.
+        observation (rows, ...), good_actions (rows, A) bool, aux_target (rows, H, W): probability that the auxiliary
+        task is true of a cell, negative where there is nothing to predict and its actions are illegal,
+        win_probability (rows,), negative where it is not known. It depends on its arguments alone.
         """
 
 

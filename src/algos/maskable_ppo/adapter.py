@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
+from src.core.capabilities import SupportsEpisodeStats
 from src.core.errors import LabError, require
 
 
@@ -71,13 +72,13 @@ class MaskedVecEnv(VecEnv):
         mean_return, mean_length = np.mean(finished, axis=0).tolist()
         return {"train/episode_return": mean_return, "train/episode_length": mean_length}
 
-    def figures(self) -> dict[str, float]:
+    def episode_metrics(self) -> dict[str, float]:
         """What the batch has to tell of its games beyond rewards, by the names of metrics."""
-        return self.batch.figures() if hasattr(self.batch, "figures") else {}
+        return self.batch.episode_stats.episode_metrics() if isinstance(self.batch, SupportsEpisodeStats) else {}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """What it has to tell once training is over, as `Run.diagnose` takes it."""
-        return self.batch.diagnostics() if hasattr(self.batch, "diagnostics") else ({}, {})
+        return self.batch.episode_stats.diagnostics() if isinstance(self.batch, SupportsEpisodeStats) else ({}, {})
 
     def state(self) -> dict[str, Any]:
         finished = np.array(self._finished, np.float64).reshape(-1, 2)

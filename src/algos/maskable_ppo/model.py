@@ -40,7 +40,7 @@ class Model(sb3_contrib.MaskablePPO):
         self.learn(self.n_steps * self.n_envs, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         reported = self.logger.name_to_value
         losses = {name: sign * float(reported[theirs]) for name, (theirs, sign) in LOSSES.items()}
-        return losses | self.env.take_finished() | self.env.figures()
+        return losses | self.env.take_finished() | self.env.episode_metrics()
 
     def agent_state(self) -> dict[str, Any]:
         """All that playing needs."""

@@ -9,7 +9,18 @@ from torch import Tensor
 from src.nets.masked import require_legal
 
 STORED = (
-    *("observations", "masks", "mines", "actions", "log_probs", "values", "rewards", "dones", "chosen", "acted_on"),
+    *(
+        "observations",
+        "masks",
+        "aux_targets",
+        "actions",
+        "log_probs",
+        "values",
+        "rewards",
+        "dones",
+        "chosen",
+        "aux_logits",
+    ),
     *("advantages", "returns"),
 )  # (T, N, ...)
 
@@ -22,13 +33,15 @@ class Batch(NamedTuple):
     values: Tensor  # (B,) as estimated then
     advantages: Tensor  # (B,)
     returns: Tensor  # (B,)
-    mines: Tensor  # (B, H, W) int8: 1 a mine, 0 none, -1 not to be predicted; (B, 0) in games without mines
+    aux_targets: Tensor  # (B, H, W) int8, see `SupportsAuxTargets`; (B, 0) in games without an auxiliary task
     chosen: Tensor  # (B,) bool: the policy chose the action; elsewhere there was nothing to choose
-    acted_on: Tensor  # (B, H, W) mine logits that the policy acted on, or (B, 0) where it does not read them
+    aux_logits: Tensor  # (B, H, W) that the policy acted on, or (B, 0) where it does not read them
 
 
 class RolloutBuffer:
-    def __init__(self, steps: int, observations: Tensor, masks: Tensor, mines: Tensor, acted_on: Tensor) -> None:
+    def __init__(
+        self, steps: int, observations: Tensor, masks: Tensor, aux_targets: Tensor, aux_logits: Tensor
+    ) -> None:
         """All (N, ...): what a step of N environments holds, for shapes and types."""
 
         def room(like: Tensor) -> Tensor:
@@ -36,7 +49,7 @@ class RolloutBuffer:
 
         scalars = torch.zeros(observations.shape[0], device=observations.device)
         self.observations, self.masks = room(observations), room(masks)  # (T, N, ...)
-        self.mines, self.acted_on = room(mines), room(acted_on)  # (T, N, ...)
+        self.aux_targets, self.aux_logits = room(aux_targets), room(aux_logits)  # (T, N, ...)
         self.actions = room(scalars.long())  # this and the following (T, N)
         self.log_probs, self.values, self.rewards = room(scalars), room(scalars), room(scalars)
         self.dones, self.chosen = room(scalars.bool()), room(scalars.bool())

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.algos.calibration import mine_calibration
 from src.algos.network import (
     Architecture,
     Compute,
@@ -33,6 +32,11 @@ from src.core import ranks
 from src.core.agent import SelfPlay
 from src.core.algorithm import Environment
 from src.core.arena import require_varied
+from src.core.capabilities import (
+    SupportsActionRestriction,
+    SupportsAgentMetrics,
+    SupportsMultiAction,
+)
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
@@ -62,8 +66,8 @@ class PPO:
         seconds: Positive | None,
         num_envs: Annotated[int, Bounds(ge=1, le=2**20)],
         steps_per_env: Interval,
-        sure_below: Annotated[float, Bounds(ge=0, lt=1)],
-        learned_share: Annotated[float, Bounds(gt=0, le=1)],
+        multi_action_below: Annotated[float, Bounds(ge=0, lt=1)],
+        rollout_fraction: Annotated[float, Bounds(gt=0, le=1)],
         mini_batches: Interval,
         ppo_epochs: Interval,
         gamma: Fraction,
@@ -73,7 +77,7 @@ class PPO:
         weight_decay: NonNegative,
         max_grad_norm: Positive,
         target_kl: Positive | None,
-        frontier_mask_until_updates: Annotated[int, Bounds(ge=0)],
+        restrict_actions_until_updates: Annotated[int, Bounds(ge=0)],
         eval_every: Interval,
         eval_episodes: Interval,
         eval_opening_plies: Plies = 0,
@@ -81,11 +85,11 @@ class PPO:
         self.net, self.compute, self.play, self.losses, self.init_from = net, compute, play, losses, init_from
         self.total_steps, self.seconds = total_steps, seconds
         self.num_envs, self.steps_per_env = num_envs, steps_per_env
-        self.sure_below, self.learned_share = sure_below, learned_share
+        self.multi_action_below, self.rollout_fraction = multi_action_below, rollout_fraction
         self.mini_batches, self.ppo_epochs = mini_batches, ppo_epochs
         self.gamma, self.gae_lambda = gamma, gae_lambda
         self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
-        self.target_kl, self.frontier_mask_until_updates = target_kl, frontier_mask_until_updates
+        self.target_kl, self.restrict_actions_until_updates = target_kl, restrict_actions_until_updates
         self.eval_every, self.eval_episodes = eval_every, eval_episodes
         self.eval_opening_plies = eval_opening_plies
 
@@ -95,40 +99,44 @@ class PPO:
         share = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share))
         for stage in curriculum.all(env):
             agent.check(stage.game)
-            self._check_mines(stage.vectorize(share), agent)
+            self._check_capabilities(stage, share, agent)
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
         require(
             self.num_envs % ranks.world() == 0,
             f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
         )
-        fewest = round(share * self.steps_per_env * self.learned_share)
+        fewest = round(share * self.steps_per_env * self.rollout_fraction)
         require(
             fewest >= 2 * self.mini_batches,
             f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} that are learned "
-            "from in a rollout (algo.num_envs, steps_per_env, learned_share)",
+            "from in a rollout (algo.num_envs, steps_per_env, rollout_fraction)",
         )
 
-    def _check_mines(self, envs: Any, agent: NetworkAgent) -> None:
-        """Refuse settings about mines where the game has none or the network does not predict them."""
-        learns_mines = self.losses.aux_mine_weight > 0 or self.sure_below > 0
-        if not learns_mines and self.frontier_mask_until_updates == 0:
+    def _check_capabilities(self, env: Environment, num_envs: int, agent: NetworkAgent) -> None:
+        """Refuse settings that need more of the game or the network than they have."""
+        task, predicts = env.game.aux_task, self.losses.aux_coef > 0 or self.multi_action_below > 0
+        if not predicts and self.restrict_actions_until_updates == 0:
             return
+        envs = env.vectorize(num_envs)
         require(
-            hasattr(envs, "mine_labels"),
-            "this game has no mines: set algo.losses.aux_mine_weight=0, algo.frontier_mask_until_updates=0 and "
-            "algo.sure_below=0",
+            (task is not None or not predicts) and isinstance(envs, SupportsActionRestriction),
+            "this game has no auxiliary task and no actions to leave out: set algo.losses.aux_coef=0, "
+            "algo.multi_action_below=0 and algo.restrict_actions_until_updates=0",
         )
-        if not learns_mines:
+        if not predicts:
             return
         observations, info = envs.reset(seed=0)
-        mine = agent.heads(np.asarray(observations[:1])).mine  # one board: this runs on the CPU before every training
+        aux = agent.heads(np.asarray(observations[:1])).aux  # one board: this runs on the CPU before every training
         require(
-            mine.shape[1:] == observations.shape[-2:],
-            "algo.losses.aux_mine_weight and algo.sure_below need a network that predicts mines: choose "
+            aux.shape[1:] == observations.shape[-2:],
+            "algo.losses.aux_coef and algo.multi_action_below need a network with an auxiliary head: choose "
             "net@algo.net=cnn or residual, or set both to 0",
         )
-        if self.sure_below > 0:
-            envs.reveal_all(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
+        if self.multi_action_below > 0:
+            require(
+                isinstance(envs, SupportsMultiAction), "this game plays one action a step: set multi_action_below=0"
+            )
+            envs.step_many(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         self.compute.report_idle_cores()
@@ -139,7 +147,7 @@ class PPO:
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
     def _build(self, env: Environment, init_from: str | None = None) -> nn.Module:
-        return build_net(self.net, env.observation_space.shape, env.game.num_actions, init_from)
+        return build_net(self.net, env, init_from)
 
 
 class Learning:
@@ -192,7 +200,8 @@ class Learning:
         run.save(self._state())
         self._diagnose()
         best = run.load_best(algo.load_agent)
-        run.log(self.steps, mine_calibration(self.env, best, int(run.generator("calibration").integers(2**31))))
+        if isinstance(self.env, SupportsAgentMetrics):
+            run.log(self.steps, self.env.agent_metrics(best, int(run.generator("calibration").integers(2**31))))
         return best
 
     def _update(self) -> None:
@@ -201,13 +210,13 @@ class Learning:
         for group in self.groups:
             if group.buffer.filled == group.steps:
                 continue  # the run was saved after this rollout
-            if algo.frontier_mask_until_updates > 0:
-                group.frontier_mask(self.updates < algo.frontier_mask_until_updates)
+            if algo.restrict_actions_until_updates > 0:
+                group.restrict_actions(self.updates < algo.restrict_actions_until_updates)
             ended = group.collect(
                 self.fast, self.net, algo.gamma, algo.gae_lambda, self.random, self._save_within_update
             )
             self._add(ended)
-            if algo.sure_below > 0:
+            if algo.multi_action_below > 0:
                 self._add({"chosen": group.buffer.chosen.sum(), "steps": torch.tensor(group.buffer.chosen.numel())})
             self.steps += group.envs.num_envs * group.steps * ranks.world()
         self._learn()
@@ -258,7 +267,7 @@ class Learning:
                     yield from [None] * algo.mini_batches  # type: ignore[misc]
                 else:
                     self.order_drawn_at = self.random.get_state()
-                    yield from group.buffer.minibatches(algo.mini_batches, algo.learned_share, self.random)
+                    yield from group.buffer.minibatches(algo.mini_batches, algo.rollout_fraction, self.random)
                 first += algo.mini_batches
 
     def _take_metrics(self) -> dict[str, float]:
@@ -275,8 +284,8 @@ class Learning:
             metrics |= win_rate_band(sums["won"], games)
         if "chosen" in sums:
             metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
-        if journals := self._journals():
-            metrics |= journals[0].figures(_sum_of(ranks.gather(_sum_of([one.recent() for one in journals]))))
+        if stats := self._stats():
+            metrics |= stats[0].episode_metrics(_sum_of(ranks.gather(_sum_of([one.recent() for one in stats]))))
         self._warn_of_stalling(games, sums["truncated"])
         return metrics
 
@@ -296,14 +305,14 @@ class Learning:
             )
         self.stalling = stalling
 
-    def _journals(self) -> list[Any]:
-        return [group.journal for group in self.groups if group.journal is not None]
+    def _stats(self) -> list[Any]:
+        return [group.episode_stats for group in self.groups if group.episode_stats is not None]
 
     def _diagnose(self) -> None:
         """What the games of all groups and ranks have to tell once training is over."""
-        if journals := self._journals():
-            records = _sum_of(ranks.gather(_sum_of([one.records() for one in journals])))
-            self.run.diagnose(*journals[0].of(records).diagnostics())
+        if stats := self._stats():
+            records = _sum_of(ranks.gather(_sum_of([one.records() for one in stats])))
+            self.run.diagnose(*stats[0].of(records).diagnostics())
 
     def _evaluate(self, metrics: dict[str, float]) -> None:
         """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
@@ -333,8 +342,8 @@ class Learning:
             envs = env.vectorize(max(1, round(algo.num_envs // ranks.world() * share)), algo.compute.where)
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
-            reads_mines = getattr(self.net, "mine_weight", None) is not None
-            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.sure_below, reads_mines))
+            reads_aux = getattr(self.net, "aux_weight", None) is not None
+            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.multi_action_below, reads_aux))
         return groups
 
     def _update_self_play(self, weights: dict[str, Any]) -> None:
@@ -347,7 +356,7 @@ class Learning:
                 opponent.become(NetworkAgent(frozen, self.algo.compute, self.algo.play, greedy=False))
 
     def _weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
-        return weights_of(self.net, self.env.observation_space.shape, self.env.game.num_actions, dtype)
+        return weights_of(self.net, self.env, dtype)
 
     def _state(self) -> dict[str, Any]:
         require_sound(self.net, self.steps)

@@ -10,6 +10,13 @@ from torch import Tensor, nn
 
 from src.algos.network import Compute, as_device
 from src.algos.ppo.buffer import RolloutBuffer
+from src.core.capabilities import (
+    EpisodeStats,
+    SupportsActionRestriction,
+    SupportsAuxTargets,
+    SupportsEpisodeStats,
+    SupportsMultiAction,
+)
 from src.nets.masked import MaskedCategorical
 
 KEPT = ("_observations", "_masks", "_returns", "_lengths")  # beside the envs, what a checkpoint holds of a rollout
@@ -40,21 +47,21 @@ class Rollouts:
         steps: int,
         compute: Compute,
         seed: int,
-        sure_below: float,
-        policy_reads_mines: bool = False,
+        multi_action_below: float,
+        policy_reads_aux: bool = False,
     ) -> None:
-        """Cells of a mine probability below `sure_below` are revealed all at once, a step that nobody chose."""
-        self.envs, self.steps, self.device, self.sure_below = envs, steps, compute.where, sure_below
+        """All actions of a risk below `multi_action_below` are played in one step, which nobody chose."""
+        self.envs, self.steps, self.device, self.multi_action_below = envs, steps, compute.where, multi_action_below
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # takes and gives tensors
         self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())
         observations, info = envs.reset(seed=seed)
         self._see(observations, info["action_mask"])
-        mines = self._mines()
+        targets = self._aux_targets()
         self._nothing = torch.zeros((envs.num_envs, 0), device=self.device)
-        self._policy_reads_mines = policy_reads_mines
-        acted_on = mines.float() if policy_reads_mines else self._nothing
-        self.buffer = RolloutBuffer(steps, self._observations, self._masks, mines, acted_on)
+        self._policy_reads_aux = policy_reads_aux
+        aux_logits = targets.float() if policy_reads_aux else self._nothing
+        self.buffer = RolloutBuffer(steps, self._observations, self._masks, targets, aux_logits)
         self._returns = torch.zeros(envs.num_envs, device=self.device)
         self._lengths = torch.zeros(envs.num_envs, device=self.device)
         self._ended = self._no_games()
@@ -79,19 +86,14 @@ class Rollouts:
             setattr(self, name, saved[name].to(self.device))
 
     @property
-    def journal(self) -> Any | None:
-        """What the environments have written down of their games beyond rewards, if they do."""
-        return getattr(self.envs, "journal", None)
+    def episode_stats(self) -> EpisodeStats | None:
+        return self.envs.episode_stats if isinstance(self.envs, SupportsEpisodeStats) else None
 
-    def frontier_mask(self, on: bool) -> None:
-        """Narrow the masks to the frontier of each board or widen them again, where boards have one.
-
-        What the environment itself is configured to is never widened.
-        """
-        if not hasattr(self.envs, "set_frontier_mask") or self.envs.config.frontier_mask:  # type: ignore[attr-defined]
-            return
-        self.envs.set_frontier_mask(on)
-        self._masks = torch.as_tensor(self.envs.action_masks()).to(self.device, copy=True)
+    def restrict_actions(self, on: bool) -> None:
+        """Narrow the masks to actions worth exploring or widen them again, where the environments know how."""
+        if isinstance(self.envs, SupportsActionRestriction):
+            self.envs.restrict_actions(on)
+            self._masks = torch.as_tensor(self.envs.action_masks()).to(self.device, copy=True)
 
     @torch.no_grad()
     def collect(
@@ -126,8 +128,8 @@ class Rollouts:
         heads = self._heads(net, self._observations)
         policy = MaskedCategorical(heads.policy, self._masks)
         actions = policy.sample(generator)
-        seen = {"observations": self._observations, "masks": self._masks, "mines": self._mines()}
-        chosen, (observations, rewards, terminated, truncated, info) = self._step(actions, heads.mine)
+        seen = {"observations": self._observations, "masks": self._masks, "aux_targets": self._aux_targets()}
+        chosen, (observations, rewards, terminated, truncated, info) = self._step(actions, heads.aux)
         rewards = as_device(rewards, self.device).float()
         dones = as_device(terminated, self.device) | as_device(truncated, self.device)
         cut_off = truncated & ~terminated  # what ended as part of the game has no value after it
@@ -139,7 +141,7 @@ class Rollouts:
             rewards=rewards,
             dones=dones,
             chosen=chosen,
-            acted_on=heads.mine.float() if self._policy_reads_mines else self._nothing,
+            aux_logits=heads.aux.float() if self._policy_reads_aux else self._nothing,
         )
         self._count(rewards, dones, as_device(truncated, self.device), info)
         if self._on_device:
@@ -157,15 +159,16 @@ class Rollouts:
                 self._add_final_values(step, rows, final)
             self._cut = []
 
-    def _step(self, actions: Tensor, mine: Tensor) -> tuple[Tensor | bool, tuple[Any, ...]]:
+    def _step(self, actions: Tensor, aux: Tensor) -> tuple[Tensor | bool, tuple[Any, ...]]:
         """Where nothing is sure the chosen action, else all that is; returns where it was chosen, and the step."""
-        if self.sure_below == 0:
+        if self.multi_action_below == 0:
             return True, self.envs.step(self._hand_over(actions))
-        sure = (mine.float().sigmoid() < self.sure_below) & self._masks.view_as(mine)
+        assert isinstance(self.envs, SupportsMultiAction)  # PPO.check has seen to it
+        sure = (aux.float().sigmoid() < self.multi_action_below) & self._masks.view_as(aux)
         chosen = ~sure.flatten(1).any(1)
-        alone = torch.zeros_like(self._masks).scatter_(1, actions[:, None], True).view_as(mine)
+        alone = torch.zeros_like(self._masks).scatter_(1, actions[:, None], True).view_as(aux)
         cells = torch.where(chosen.view(-1, 1, 1), alone, sure)
-        return chosen, self.envs.reveal_all(self._hand_over(cells))  # type: ignore[attr-defined]
+        return chosen, self.envs.step_many(self._hand_over(cells))
 
     def _heads(self, net: Any, observations: Tensor) -> Any:
         with self._compute.autocast():
@@ -179,11 +182,10 @@ class Rollouts:
         self._observations = torch.as_tensor(observations).to(self.device, copy=True)
         self._masks = torch.as_tensor(masks).to(self.device, copy=True)
 
-    def _mines(self) -> Tensor:
-        labels = getattr(self.envs, "mine_labels", None)
-        if labels is None:
+    def _aux_targets(self) -> Tensor:
+        if not isinstance(self.envs, SupportsAuxTargets):
             return torch.zeros((self.envs.num_envs, 0), dtype=torch.int8, device=self.device)
-        return as_device(labels(), self.device)
+        return as_device(self.envs.aux_targets(), self.device)
 
     def _add_final_values(self, step: int, truncated: np.ndarray, final: Any) -> None:
         """Add the value of its last position to the reward of every game that this step cut off."""

@@ -12,7 +12,7 @@ from src.algos.optimizer import Optimizer
 from src.algos.ppo.buffer import Batch
 from src.core import ranks
 from src.core.ranges import NonNegative, Positive
-from src.nets.losses import mine_loss
+from src.nets.losses import aux_loss
 from src.nets.masked import MaskedCategorical
 
 
@@ -22,7 +22,7 @@ class LossWeights:
     clip_eps_v: Positive | None  # the same for values; None leaves them free
     vf_coef: NonNegative
     ent_coef: NonNegative
-    aux_mine_weight: NonNegative
+    aux_coef: NonNegative  # weight of the auxiliary task of the game
     ent_coef_end: NonNegative | None = None  # what `ent_coef` falls to, in a straight line; None: it stays as it is
 
     def at(self, progress: float) -> "LossWeights":
@@ -50,7 +50,7 @@ def ppo_update(
 def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
     """The loss of a batch, its parts, and how far the policy has moved from the one that played."""
     with compute.autocast():
-        heads = net(batch.observations, batch.acted_on) if batch.acted_on.shape[1] > 0 else net(batch.observations)
+        heads = net(batch.observations, batch.aux_logits) if batch.aux_logits.shape[1] > 0 else net(batch.observations)
     policy = MaskedCategorical(heads.policy, batch.masks)
     log_ratio = policy.log_prob(batch.actions) - batch.log_probs
     each, clipped = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_eps)
@@ -62,11 +62,11 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
         "entropy": entropy,
     }
     loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * entropy
-    if weights.aux_mine_weight > 0 and batch.mines.shape[1] > 0:
-        mines = batch.mines.flatten(1)
-        unknown = mines >= 0  # every hidden cell, also where masks allow fewer actions
-        losses["mine_loss"] = mine_loss(heads.mine, mines.float(), unknown, ranks.mean(unknown.sum()))
-        loss = loss + weights.aux_mine_weight * losses["mine_loss"]
+    if weights.aux_coef > 0 and batch.aux_targets.shape[1] > 0:
+        targets = batch.aux_targets.flatten(1)
+        known = targets >= 0  # also where masks allow fewer actions
+        losses["aux_loss"] = aux_loss(heads.aux, targets.float(), known, ranks.mean(known.sum()))
+        loss = loss + weights.aux_coef * losses["aux_loss"]
     with torch.no_grad():
         approx_kl = log_ratio.exp() - 1 - log_ratio  # Schulman's estimator: never negative, little variance
         drift = {"approx_kl": mean(approx_kl), "clip_fraction": mean(clipped)}

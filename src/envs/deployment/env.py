@@ -15,7 +15,7 @@ from src.core.seeding import draw
 from src.envs.concat import vectorize_against
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import Journal, episode_figures
+from src.envs.deployment.metrics import DeploymentStats, episode_figures
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
 from src.envs.versus import SEATS, Seat
@@ -42,7 +42,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self.baselines = dict(baselines)
         self.action_space = spaces.Discrete(game.num_actions)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
-        self.journal = Journal(game)
+        self.episode_stats = DeploymentStats(game)
         self._opponents = opponents_in(opponent)
         self._batch = Batch(game, self._opponents[0], reward, SEATS[seat], 1, restart=False)
         self._seeded = self._playing = False
@@ -105,7 +105,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         outcome = self.game.outcome(state)
         assert outcome is not None
         outcomes = np.array([seen_from(int(results["seat"][0]), outcome)])
-        self.journal.add(results, batch.games.games, batch.games.units, outcomes)
+        self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
         log_deadlocks(batch.games.games)
         figures = {
             name: value[0].item() for name, value in episode_figures(results, batch.games.games, outcomes).items()

@@ -145,7 +145,7 @@ class DeploymentGame(Game[GameState]):
     def render(self, state: GameState) -> str:
         return drawing.board_text(state)
 
-    def figures(self, state: GameState) -> dict[str, float]:
+    def episode_metrics(self, state: GameState) -> dict[str, float]:
         """Of the deployment, which both players share; means over games are what a run logs."""
         if self.deployment_type != "active":
             return {}

@@ -26,7 +26,7 @@ def episode_figures(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray
     }
 
 
-class Journal:
+class DeploymentStats:
     """Totals over the finished episodes of a learner. Refusals are counted where they happen: in the engine."""
 
     def __init__(self, game: DeploymentGame) -> None:
@@ -61,9 +61,9 @@ class Journal:
             self.survived[seat, slot, start] += alive
             self.damage[seat, slot, start] += dealt
 
-    def of(self, records: Mapping[str, np.ndarray]) -> "Journal":
+    def of(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
         """One that holds these records instead."""
-        other = Journal(self.game)
+        other = DeploymentStats(self.game)
         vars(other).update(records)
         return other
 
@@ -75,13 +75,13 @@ class Journal:
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
-        """What was counted since this was last asked for; counts of several journals may be added up."""
+        """What was counted since this was last asked for; counts of several batches may be added up."""
         totals = {name: getattr(self, name) for name in COUNTS}
         recent = {name: totals[name] - self.told[name] for name in COUNTS}
         self.told = totals
         return recent
 
-    def figures(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
+    def episode_metrics(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
         """The metrics of the contract over recent episodes, so that over a run they show what was learned; none where
         no deployment was played."""
         recent = self.recent() if recent is None else recent
@@ -127,7 +127,7 @@ class Journal:
         }
 
     def records(self) -> dict[str, np.ndarray]:
-        """What was placed where in all episodes, and what came of it; records of several journals may be added up."""
+        """What was placed where in all episodes, and what came of it; records of several batches may be added up."""
         return {name: getattr(self, name) for name in ("unit_order", "placed", "survived", "damage")}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:

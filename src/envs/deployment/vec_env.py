@@ -13,7 +13,7 @@ from src.core.agent import Agent
 from src.core.errors import LabError, require
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import Journal, episode_figures
+from src.envs.deployment.metrics import DeploymentStats, episode_figures
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.seeds import seeds_of_envs
 
@@ -26,7 +26,7 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     A game that ends is followed by the next in the same step: the observation and mask are already the new game's, the
     last observation of the old is `info["final_obs"][i]`, and `info["final_info"]` holds its outcome, length, seat and
     deployment figures, and for every unit (N, 2S) where it was placed, its hp left and the damage it did; zeros where
-    no game ended. `journal` adds them up.
+    no game ended. `episode_stats` adds them up.
     """
 
     metadata = {"render_modes": ["ansi"], "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -41,7 +41,7 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.single_action_space = spaces.Discrete(game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.journal = Journal(game)
+        self.episode_stats = DeploymentStats(game)
         self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True)
         self._seeded = self._playing = False
 
@@ -83,20 +83,20 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def state(self) -> dict[str, Any]:
         """Everything the batch goes on from, in plain values and arrays for a checkpoint."""
-        return {"batch": self._batch.saved(), "journal": self.journal.saved()}
+        return {"batch": self._batch.saved(), "episode_stats": self.episode_stats.saved()}
 
     def load_state(self, saved: dict[str, Any]) -> None:
         self._batch.load(saved["batch"])
-        self.journal.load(saved["journal"])
+        self.episode_stats.load(saved["episode_stats"])
         self._seeded = self._playing = True
 
-    def figures(self) -> dict[str, float]:
+    def episode_metrics(self) -> dict[str, float]:
         """The deployment metrics of the episodes since they were last asked for, to be logged by whoever trains."""
-        return self.journal.figures()
+        return self.episode_stats.episode_metrics()
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """How placements went with what came of them, and what was chosen how often, in all episodes."""
-        return self.journal.diagnostics()
+        return self.episode_stats.diagnostics()
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         require(self._playing, "there are no episodes to step: call reset() first")
@@ -126,7 +126,7 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         buffers = self._batch.buffers
         results, games, units = buffers.final_results, buffers.final_games, buffers.final_units
         outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
-        self.journal.add(results[ended], games[ended], units[ended], outcomes[ended])
+        self.episode_stats.add(results[ended], games[ended], units[ended], outcomes[ended])
         log_deadlocks(games[ended])
         observations = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended):

@@ -38,7 +38,7 @@ class EnvConfig:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def require_reveal_all(self) -> None:
+    def require_multi_action(self) -> None:
         """Refuse steps that reveal several cells where mines are laid by the first of them, or flags can be set."""
         if self.first_click == "agent" or self.flag_actions:
             raise LabError(

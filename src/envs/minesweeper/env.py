@@ -16,6 +16,7 @@ from src.core.errors import LabError
 from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
+from src.envs.minesweeper.calibration import mine_calibration
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
 from src.envs.minesweeper.play_local import play_local
 from src.envs.minesweeper.reward import COMPONENTS
@@ -53,6 +54,11 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self._batch = Batch(self.game, self.config.reward, 1, frontier_mask=self.config.frontier_mask, restart=False)
         self._seeded = False
         self._playing = False
+
+    def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
+        """How well the mine probabilities of a network are calibrated; nothing for agents that predict none."""
+        boards = replace(self.config, flag_actions=False)
+        return mine_calibration(MinesweeperEnv(boards, backend="numpy"), agent, seed) if hasattr(agent, "heads") else {}
 
     def play_local(self, agent: Agent | None, rng: np.random.Generator, heatmap: Path | None) -> None:
         """A game of this configuration in the terminal, where a person may set flags whatever a learner may."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from src.core.capabilities import AuxTask
 from src.core.errors import LabError
 from src.core.game import Game, Trait
 from src.envs.minesweeper import planes, rules, viewer
@@ -43,6 +44,7 @@ class Minesweeper(Game[Position]):
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
+    aux_task = AuxTask("mine")
     mirrored: ClassVar[bool] = True
 
     def __init__(
@@ -154,7 +156,7 @@ class Minesweeper(Game[Position]):
         view = self.view(state)
         return viewer.text_board(view.visible, view.mines)
 
-    def figures(self, state: Position) -> dict[str, float]:
+    def episode_metrics(self, state: Position) -> dict[str, float]:
         safe = self.cells - int(state.boards.games[0]["mines"])
         return {
             "safe_revealed": 1 - int(state.boards.games[0]["safe_left"]) / safe,

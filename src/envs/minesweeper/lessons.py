@@ -25,7 +25,9 @@ from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine,
 from src.envs.splitmix import below
 
 STATES = 1 << 16
-UNTOLD = -1.0  # a chance that is not known, as the game was broken off or took a turn that its player would not take
+UNKNOWN_VALUE = (
+    -1.0
+)  # a chance that is not known, as the game was broken off or took a turn that its player would not take
 EARLY = 8  # guesses of a game, one of which may be drawn
 PROMISING = 8  # guesses that are drawn among
 
@@ -34,9 +36,9 @@ _kept = threading.local()
 
 class Lesson(NamedTuple):
     observation: np.ndarray  # (rows, H, W) int8: the board as it is seen
-    right: np.ndarray  # (rows, A) bool: the actions the teacher approves of
-    mine: np.ndarray  # (rows, H, W) float16: probability of a mine
-    chance: np.ndarray  # (rows,) float32: chance to win from here, or UNTOLD
+    good_actions: np.ndarray  # (rows, A) bool: the actions the teacher approves of
+    aux_target: np.ndarray  # (rows, H, W) float16: probability of a mine, -1 on revealed cells
+    win_probability: np.ndarray  # (rows,) float32: chance to win from here, or UNKNOWN_VALUE
 
 
 @entry
@@ -56,22 +58,22 @@ def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: 
     first = used  # the earliest row whose chance is yet to be told
     wander = below(game, 2 * EARLY)  # the guess, counted from 0, that is drawn among the promising ones
     guess = 0
-    while game.status == PLAYING and used < lesson.chance.size:
+    while game.status == PLAYING and used < lesson.win_probability.size:
         status, log_completions = examine(visible, known, game.mines, e, probability)
         if status != CONSISTENT:  # too entangled for the engine at hand, which is rare: the game is left here
             break
         used = _write(lesson, used, visible, probability)
         count = 0
-        for cell in np.flatnonzero(lesson.right[used - 1]):
+        for cell in np.flatnonzero(lesson.good_actions[used - 1]):
             moves[count] = cell
             count += 1
         if count > 0:
             _reveal_some(boards, moves, count)
             continue
         choice, chance = _choose(visible, known, game.mines, e, probability, log_completions)
-        lesson.right[used - 1, choice] = True
+        lesson.good_actions[used - 1, choice] = True
         if chance >= 0.0:
-            lesson.chance[first:used] = chance
+            lesson.win_probability[first:used] = chance
             first = used
         if guess == wander:
             choice = _other_guess(game, visible, e, probability)
@@ -79,7 +81,7 @@ def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: 
         guess += 1
         used = _reveal_guess(boards, e, lesson, used, choice, known, probability)
     if game.status != PLAYING:
-        lesson.chance[first:used] = game.status == WON
+        lesson.win_probability[first:used] = game.status == WON
     return used
 
 
@@ -89,8 +91,8 @@ def _begin(boards: Boards, lesson: Lesson, used: int, fewest: int, most: int, un
     game, cells = boards.games[0], boards.visible.shape[1]
     rules.deal(boards, 0, fewest, most)
     if not uniform:
-        lesson.observation[used], lesson.mine[used] = boards.visible[0], game.mines / cells
-        lesson.right[used, :cells] = True
+        lesson.observation[used], lesson.aux_target[used] = boards.visible[0], game.mines / cells
+        lesson.good_actions[used, :cells] = True
         used += 1
     rules.reveal(boards, 0, below(game, cells))
     return used
@@ -115,11 +117,11 @@ def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
 def _choose(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> tuple[int, float]:
-    """The best guess, and its chance to win if the rest of the game could be searched, else UNTOLD."""
+    """The best guess, and its chance to win if the rest of the game could be searched, else UNKNOWN_VALUE."""
     cell, chance = search_ending(visible, known, mines, e, log_completions)
     if cell >= 0:
         return cell, chance
-    return best_guess(visible, known, mines, e, probability, log_completions), UNTOLD
+    return best_guess(visible, known, mines, e, probability, log_completions), UNKNOWN_VALUE
 
 
 @kernel
@@ -134,7 +136,7 @@ def _reveal_guess(
 ) -> int:
     """A guess that shows a zero gives a row before the cascade too: who looks ahead sees no further than the zero."""
     game, visible = boards.games[0], boards.visible[0]
-    if boards.number[0, choice] == 0 and used < lesson.chance.size:
+    if boards.number[0, choice] == 0 and used < lesson.win_probability.size:
         visible[choice] = 0
         status, _ = examine(visible, known, game.mines, e, probability)
         if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
@@ -147,9 +149,9 @@ def _reveal_guess(
 @kernel
 def _write(lesson: Lesson, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
     """A row in which all cells that are certainly safe are right."""
-    lesson.observation[used], lesson.mine[used] = visible, probability
+    lesson.observation[used], lesson.aux_target[used] = visible, probability
     for cell in range(visible.size):
-        lesson.right[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
+        lesson.good_actions[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
     return used + 1
 
 
@@ -159,10 +161,10 @@ def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest:
     game, visible, number = boards.games[0], boards.visible[0], boards.number[0]
     known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
     moves = np.zeros(2 * visible.size, np.int32)
-    flags = lesson.right.shape[1] > visible.size
+    flags = lesson.good_actions.shape[1] > visible.size
     first = used
     used = _begin(boards, lesson, used, fewest, most, uniform)
-    while game.status == PLAYING and used < lesson.chance.size:
+    while game.status == PLAYING and used < lesson.win_probability.size:
         if not deduce(visible, known, game.mines, e):
             break
         count = 0
@@ -177,16 +179,16 @@ def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest:
             rules.reveal(boards, 0, _safest(visible, known, game.mines, e, probability))
             continue
         move = moves[below(game, count)]
-        lesson.observation[used], lesson.mine[used] = visible, number == rules.MINE
-        lesson.right[used] = False
-        lesson.right[used, move] = True
+        lesson.observation[used], lesson.aux_target[used] = visible, number == rules.MINE
+        lesson.good_actions[used] = False
+        lesson.good_actions[used, move] = True
         used += 1
         if move < visible.size:
             rules.reveal(boards, 0, move)
         else:
             rules.toggle_flag(boards, 0, move - visible.size)
     if game.status != PLAYING:
-        lesson.chance[first:used] = game.status == WON
+        lesson.win_probability[first:used] = game.status == WON
     return used
 
 
@@ -222,13 +224,15 @@ class Teacher:
             np.zeros(flat, np.int8),
             np.zeros((rows, game.num_actions), np.bool_),
             np.zeros(flat, np.float32),
-            np.full(rows, UNTOLD, np.float32),
+            np.full(rows, UNKNOWN_VALUE, np.float32),
         )
         used = 0
         while used < rows:
             used = type(self).play(boards, engine, lesson, used, *game.mine_range, game.first_click == "uniform")
-        mine = lesson.mine.astype(np.float16).reshape(board)
-        return Lesson(lesson.observation.reshape(board), lesson.right, mine, lesson.chance)
+        hidden = lesson.observation < 0
+        target = np.where(hidden, lesson.aux_target, -1).astype(np.float16)
+        observation, target = lesson.observation.reshape(board), target.reshape(board)
+        return Lesson(observation, lesson.good_actions, target, lesson.win_probability)
 
 
 def _room(game: Minesweeper) -> tuple[Boards, Engine]:

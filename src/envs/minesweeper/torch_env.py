@@ -87,11 +87,11 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._games, self._dealt, *result = self.play(self._games, self._dealt, actions)
         return tuple(result)
 
-    def reveal_all(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step_many(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
         """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
         if not self._seeded:
             raise LabError("there are no episodes to step: call reset() first")
-        self.config.require_reveal_all()
+        self.config.require_multi_action()
         self._stock.refill(self._dealt)
         self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
         return tuple(result)
@@ -162,6 +162,10 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """(N, A) bool: the legal actions of every env."""
         return self._mask(self._games)
 
+    def restrict_actions(self, on: bool) -> None:
+        """Narrow the masks to the frontier, or widen them to what is configured."""
+        self.set_frontier_mask(on or self.config.frontier_mask)
+
     def set_frontier_mask(self, on: bool) -> None:
         """Narrow the masks to the frontier or widen them again, also amid episodes."""
         self._frontier_mask = on
@@ -170,7 +174,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
         return self._games.code == MINE
 
-    def mine_labels(self) -> Tensor:
+    def aux_targets(self) -> Tensor:
         """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
         unknown = (self._games.visible < 0) & self._games.laid.view(-1, 1, 1)
         return torch.where(unknown, (self._games.code == MINE).to(torch.int8), -1)

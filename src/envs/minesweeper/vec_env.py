@@ -70,14 +70,14 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch.step(self._checked(actions))
         return self._step_result()
 
-    def reveal_all(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step_many(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step every env by revealing all of its `cells` (N, H, W) bool, at least one of them hidden, at once.
 
         With a mine among them the game is lost and nothing is opened.
         """
         if not self._seeded:
             raise LabError("there are no episodes to step: call reset() first")
-        self.config.require_reveal_all()
+        self.config.require_multi_action()
         self._batch.reveal_all(np.ascontiguousarray(cells).reshape(self.num_envs, -1))
         return self._step_result()
 
@@ -132,6 +132,10 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """(N, A) bool: the legal actions of every env."""
         return self._hand_out(self._batch.buffers.mask)
 
+    def restrict_actions(self, on: bool) -> None:
+        """Narrow the masks to the frontier, or widen them to what is configured."""
+        self.set_frontier_mask(on or self.config.frontier_mask)
+
     def set_frontier_mask(self, on: bool) -> None:
         """Narrow the masks to the frontier or widen them again, also amid episodes."""
         self._batch.set_frontier_mask(on)
@@ -151,7 +155,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
         return (self._batch.boards.number == rules.MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
 
-    def mine_labels(self) -> np.ndarray:
+    def aux_targets(self) -> np.ndarray:
         """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
         boards = self._batch.boards
         unknown = (boards.visible < 0) & boards.games["laid"][:, None]

@@ -109,7 +109,7 @@ def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
     game.deploy_unit(state, "b3", 3, 5)
     with pytest.raises(DeploymentDeadlockError, match="player 1 has units left"):
         game.pass_deployment(state)
-    assert game.figures(state)["deployment_pass_count"] == 3
+    assert game.episode_metrics(state)["deployment_pass_count"] == 3
 
 
 def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCaptureFixture):
@@ -126,7 +126,7 @@ def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCap
     assert info["deployment_deadlock_count"] == 1
     assert info["deployment_pass_count"] == 1
     assert "deployment deadlock" in caplog.text
-    assert env.journal.figures()["deployment_deadlock_count"] == 1
+    assert env.episode_stats.episode_metrics()["deployment_deadlock_count"] == 1
     with pytest.raises(LabError, match="call reset"):
         env.action_masks()
 

@@ -277,7 +277,7 @@ def test_a_fixed_deployment_starts_in_battle():
     assert state.phase == "move"
     assert state.deployment_state.deployment_complete
     assert (state.units["b3"].col, state.units["b3"].row) == (6, 1)
-    assert game.figures(state) == {}
+    assert game.episode_metrics(state) == {}
     with pytest.raises(DeploymentError, match="deployment is over"):
         game.play(state, 0)
 

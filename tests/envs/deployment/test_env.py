@@ -74,7 +74,7 @@ def test_no_empty_mask_is_ever_handed_out(opponent):
                 assert info["action_mask"].any()
                 np.testing.assert_array_equal(info["action_mask"], env.action_masks())
                 assert env._batch.states[0].game["to_move"] == info["seat"]
-    assert env.journal.figures()["deployment_invalid_action_attempt_rate"] == 0
+    assert env.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"] == 0
 
 
 def test_an_empty_mask_is_refused():
@@ -130,7 +130,7 @@ def test_a_game_that_is_decided_before_the_learner_acts_is_begun_again(asked: bo
     for _ in range(150):
         assert info["action_mask"].any(axis=1).all()
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
-    assert batch.journal.episodes > 20
+    assert batch.episode_stats.episodes > 20
 
 
 def is_over_before_the_second_player_acts(game: DeploymentGame, player: Bot, seed: int) -> bool:

@@ -5,7 +5,7 @@ import pytest
 
 from src.core.errors import LabError
 from src.core.metrics import is_documented
-from src.envs.deployment.metrics import Journal
+from src.envs.deployment.metrics import DeploymentStats
 from tests.envs.deployment.making import bot, full_game, make_env, small_game
 
 NAMES = {
@@ -29,13 +29,13 @@ def played(batch, steps: int, seed: int = 0) -> list[dict]:
 
 def test_the_figures_have_the_names_of_the_contract_and_are_documented():
     batch = make_env().vectorize(4)
-    assert batch.journal.figures() == {}, "nothing has ended yet, and nothing is made up"
+    assert batch.episode_stats.episode_metrics() == {}, "nothing has ended yet, and nothing is made up"
     infos = played(batch, 120)
-    assert set(batch.journal.figures()) == NAMES
+    assert set(batch.episode_stats.episode_metrics()) == NAMES
     assert all(is_documented(name) for name in NAMES)
     final = next(info["final_info"] for info in infos if "final_info" in info)
     assert set(final) >= NAMES
-    game_figures = small_game().figures(batch._batch.states[0])
+    game_figures = small_game().episode_metrics(batch._batch.states[0])
     assert set(game_figures) == NAMES - {"winrate_with_active_deployment"}
     assert all(is_documented(f"final/random/{name}") for name in game_figures)
 
@@ -47,15 +47,15 @@ def test_they_add_up_over_episodes():
         if "final_info" in info:
             for i in np.flatnonzero(info["_final_info"]):
                 episodes.append({name: values[i] for name, values in info["final_info"].items()})
-    figures = batch.journal.figures()
-    assert batch.journal.episodes == len(episodes) > 5
+    figures = batch.episode_stats.episode_metrics()
+    assert batch.episode_stats.episodes == len(episodes) > 5
     for name in ("deployment_valid_action_rate", "deployment_steps_mean", "winrate_with_active_deployment"):
         assert figures[name] == pytest.approx(np.mean([episode[name] for episode in episodes]))
     assert figures["deployment_steps_mean"] == 5
     assert 0 < figures["winrate_with_active_deployment"] < 1
-    assert batch.journal.figures() == {}, "they are told once"
-    batch.journal.clear()
-    assert batch.journal.figures() == {}
+    assert batch.episode_stats.episode_metrics() == {}, "they are told once"
+    batch.episode_stats.clear()
+    assert batch.episode_stats.episode_metrics() == {}
 
 
 def test_figures_are_of_the_games_since_they_were_last_asked_for():
@@ -70,19 +70,19 @@ def test_figures_are_of_the_games_since_they_were_last_asked_for():
             if "final_info" in info:
                 wins += info["final_info"]["won"][info["_final_info"]].tolist()
         saved = batch.state()
-        assert batch.figures()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
+        assert batch.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
         told.append(len(wins))
         again = make_env().vectorize(4)
         again.load_state(saved)
-        assert again.figures()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
-        assert again.figures() == {}
-    assert batch.journal.episodes == sum(told)
+        assert again.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
+        assert again.episode_metrics() == {}
+    assert batch.episode_stats.episodes == sum(told)
 
 
 def test_a_saved_journal_is_its_own():
     batch = make_env().vectorize(4)
     played(batch, 60)
-    saved = batch.state()["journal"]
+    saved = batch.state()["episode_stats"]
     placed = saved["placed"].copy()
     played(batch, 60)
     np.testing.assert_array_equal(saved["placed"], placed)
@@ -95,11 +95,11 @@ def test_refusals_are_measured_at_the_engine():
         with pytest.raises(LabError):
             batch.step(np.array([batch.game.actions.waiting] * 2))
     rng = np.random.default_rng(0)
-    while batch.journal.episodes < 2:
+    while batch.episode_stats.episodes < 2:
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
     # two placements an episode; the first two episodes had three refusals each, a third one may have had none
-    expected = 6 / (6 + 2 * batch.journal.episodes)
-    assert batch.journal.figures()["deployment_invalid_action_attempt_rate"] == pytest.approx(expected)
+    expected = 6 / (6 + 2 * batch.episode_stats.episodes)
+    assert batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"] == pytest.approx(expected)
 
 
 def test_passes_and_deadlocks_are_counted():
@@ -107,16 +107,16 @@ def test_passes_and_deadlocks_are_counted():
     game = small_game(on_deadlock="truncate", zones={"player_1": shared, "player_2": shared})
     batch = make_env(game).vectorize(3)
     played(batch, 30)
-    figures = batch.journal.figures()
-    assert figures["deployment_deadlock_count"] == figures["deployment_pass_count"] == batch.journal.episodes > 3
+    figures = batch.episode_stats.episode_metrics()
+    assert figures["deployment_deadlock_count"] == figures["deployment_pass_count"] == batch.episode_stats.episodes > 3
     assert figures["deployment_steps_mean"] == 4
 
 
 def test_there_are_no_deployment_figures_without_a_deployment():
     batch = make_env(small_game(deployment_type="fixed")).vectorize(3)
     played(batch, 80)
-    assert batch.journal.episodes > 0
-    assert batch.journal.figures() == {}
+    assert batch.episode_stats.episodes > 0
+    assert batch.episode_stats.episode_metrics() == {}
 
 
 def test_distributions_are_those_of_the_placements_played():
@@ -136,25 +136,25 @@ def test_distributions_are_those_of_the_placements_played():
                 hexes[hex_slot] += 1
                 units[turn, unit_slot] += 1
             finished, current = finished + 1, []
-    journal = batch.journal
-    np.testing.assert_array_equal(journal.hex_slots(1), hexes)
-    np.testing.assert_array_equal(journal.unit_order[1], units)
-    np.testing.assert_array_equal(journal.unit_slots(1), [20, 20, 20])
-    assert journal.hex_slots(0).sum() == 0
-    assert journal.heat_map(1).shape == (7, 9)
-    assert journal.heat_map(1).sum() == 60
-    assert (journal.survived <= journal.placed).all()
+    stats = batch.episode_stats
+    np.testing.assert_array_equal(stats.hex_slots(1), hexes)
+    np.testing.assert_array_equal(stats.unit_order[1], units)
+    np.testing.assert_array_equal(stats.unit_slots(1), [20, 20, 20])
+    assert stats.hex_slots(0).sum() == 0
+    assert stats.heat_map(1).shape == (7, 9)
+    assert stats.heat_map(1).sum() == 60
+    assert (stats.survived <= stats.placed).all()
 
 
 def test_correlations_find_what_was_put_in():
     """Units placed near an objective lived, those far from it died; damage is the same everywhere."""
-    journal = Journal(full_game())
+    stats = DeploymentStats(full_game())
     near, far = 10 * 25 + 2, 20 * 25 + 24
-    journal.placed[0, 0, [near, far]] = 10
-    journal.survived[0, 0, near] = 10
-    journal.damage[0, 0, [near, far]] = 30
-    found = journal.correlations(0)
+    stats.placed[0, 0, [near, far]] = 10
+    stats.survived[0, 0, near] = 10
+    stats.damage[0, 0, [near, far]] = 30
+    found = stats.correlations(0)
     assert found["distance_to_objective/survival"] == pytest.approx(-1)
     assert np.isnan(found["distance_to_objective/damage"])
     assert set(found) == {f"distance_to_{a}/{b}" for a in ("objective", "enemy_zone") for b in ("survival", "damage")}
-    assert all(np.isnan(value) for value in journal.correlations(1).values())
+    assert all(np.isnan(value) for value in stats.correlations(1).values())

@@ -52,7 +52,7 @@ def test_batched_equals_single(case: str):
             np.testing.assert_array_equal(observations[i], observation)
             np.testing.assert_array_equal(info["action_mask"][i], single["action_mask"])
     assert ends > count
-    assert batch.journal.episodes == sum(env.journal.episodes for env in singles) == ends
+    assert batch.episode_stats.episodes == sum(env.episode_stats.episodes for env in singles) == ends
 
 
 def test_it_is_a_vector_env_that_resets_in_the_same_step():
@@ -144,7 +144,7 @@ def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
         *theirs, later = other.step(actions)
         for left, right in zip([*mine, info["action_mask"]], [*theirs, later["action_mask"]], strict=True):
             np.testing.assert_array_equal(left, right)
-    assert batch.figures() == other.figures() != {}
-    np.testing.assert_array_equal(batch.journal.placed, other.journal.placed)
+    assert batch.episode_metrics() == other.episode_metrics() != {}
+    np.testing.assert_array_equal(batch.episode_stats.placed, other.episode_stats.placed)
     with pytest.raises(LabError, match="of another size"):
         make_env(game, opponent).vectorize(count + 1).load_state(batch.state())

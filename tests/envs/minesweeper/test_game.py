@@ -52,11 +52,11 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
     for action, message in ((24, r"0\.\.23"), (-1, "-1")):
         with pytest.raises(LabError, match=message):
             game.play(state, action)
-    assert game.figures(state)["steps"] == 0
+    assert game.episode_metrics(state)["steps"] == 0
     for action in (0, 12):
         state = game.play(state, action)
     np.testing.assert_array_equal(game.view(state).visible, before)
-    assert (game.figures(state)["steps"], game.figures(state)["invalid_rate"]) == (2, 1.0)
+    assert (game.episode_metrics(state)["steps"], game.episode_metrics(state)["invalid_rate"]) == (2, 1.0)
     game.play(state, 5)
     assert game.legal_actions(game.view(state)) == []
     with pytest.raises(LabError, match="over"):
@@ -75,7 +75,7 @@ def test_outcome_at_the_step_limit_is_neither_won_nor_lost() -> None:
 def test_figures() -> None:
     game = Minesweeper(1, 5, 1, safe_neighborhood=False)
     state = game.play(game.start(0, [1]), 5 + 1)
-    figures = game.figures(state)
+    figures = game.episode_metrics(state)
     assert (figures["safe_revealed"], figures["steps"], figures["invalid_rate"]) == (1 / 4, 1, 0)
 
 
@@ -105,7 +105,7 @@ def test_game_and_env_play_alike(first_click: str) -> None:
                 paid[name] += amount
             assert (game.outcome(state) is not None) == (terminated or truncated)
         assert (outcome == 1) == info["won"]
-        figures = game.figures(state)
+        figures = game.episode_metrics(state)
         assert figures["safe_revealed"] == info["safe_revealed"]
         assert figures["invalid_rate"] == info["invalid_steps"] / info["steps"]
         assert {name: figures[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)

@@ -4,7 +4,7 @@ import pytest
 from src.core.errors import LabError
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.lessons import UNTOLD, ExactTeacher, RulesTeacher, Teacher
+from src.envs.minesweeper.lessons import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.solver import analyse, choose, forced_moves
 from src.envs.tictactoe.rules import TicTacToe
 
@@ -25,9 +25,9 @@ def test_a_lesson_depends_on_its_seed_and_number_alone(teacher: Teacher):
 def test_the_exact_teacher_says_what_the_exact_solver_says():
     lesson = ExactTeacher().lesson(board(), 0, 0, 300)
     guesses = 0
-    for visible, right, mine in zip(lesson.observation, lesson.right, lesson.mine, strict=True):
+    for visible, right, mine in zip(lesson.observation, lesson.good_actions, lesson.aux_target, strict=True):
         exact = analyse(visible, 6).mine_probability
-        assert mine == pytest.approx(exact, abs=1e-3)
+        assert mine == pytest.approx(np.where(visible < 0, exact, -1), abs=1e-3)
         safe = (visible.ravel() < 0) & (exact.ravel() == 0)
         if safe.any():
             assert np.array_equal(right, safe)
@@ -39,11 +39,11 @@ def test_the_exact_teacher_says_what_the_exact_solver_says():
 
 def test_chances_are_those_of_the_games():
     lesson = ExactTeacher().lesson(board(8, 8, 10), 1, 0, 4000)
-    told = lesson.chance[lesson.chance != UNTOLD]
+    told = lesson.win_probability[lesson.win_probability != UNKNOWN_VALUE]
     assert ((told >= 0) & (told <= 1)).all()
-    assert len(told) > 0.95 * len(lesson.chance)
+    assert len(told) > 0.95 * len(lesson.win_probability)
     first_rows = [0, *(1 + np.flatnonzero(np.diff((lesson.observation >= 0).sum((1, 2))) < 0))]
-    starts = lesson.chance[first_rows]
+    starts = lesson.win_probability[first_rows]
     assert np.mean(starts[starts >= 0]) == pytest.approx(0.89, abs=0.04), "as often as the solver wins"
 
 
@@ -51,13 +51,14 @@ def test_chances_are_those_of_the_games():
 def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
     lesson = RulesTeacher().lesson(board(flag_actions=flags), 0, 0, 300)
     kinds = set()
-    for visible, right, mine in zip(lesson.observation, lesson.right, lesson.mine, strict=True):
+    for visible, right, mine in zip(lesson.observation, lesson.good_actions, lesson.aux_target, strict=True):
         [action] = np.flatnonzero(right)
         kind, cell = divmod(int(action), 35)
         forced = forced_moves(View(visible, 6, over=False))
         assert (("reveal", "flag")[kind], cell) in forced
         assert mine.ravel()[cell] == kind, "where the mines really are"
-        assert set(np.unique(mine)) <= {0, 1}
+        assert set(np.unique(mine[visible < 0])) <= {0, 1}
+        assert (mine[visible >= 0] == -1).all()
         kinds.add(kind)
     assert kinds == ({0, 1} if flags else {0})
 
@@ -65,8 +66,8 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
 def test_where_the_player_begins_the_first_row_lets_it_begin_anywhere():
     lesson = ExactTeacher().lesson(board(first_click="agent"), 0, 0, 50)
     assert (lesson.observation[0] == -1).all()
-    assert lesson.right[0].all()
-    assert lesson.mine[0] == pytest.approx(np.full((5, 7), 6 / 35), abs=1e-3)
+    assert lesson.good_actions[0].all()
+    assert lesson.aux_target[0] == pytest.approx(np.full((5, 7), 6 / 35), abs=1e-3)
 
 
 def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():

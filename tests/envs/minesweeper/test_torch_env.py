@@ -310,10 +310,10 @@ def test_labels_are_those_of_the_compiled_batch() -> None:
     ours.set_boards(torch.from_numpy(theirs.mine_mask()), first)
     same = (ours._games.visible.numpy() == observations).all(axis=(1, 2))
     assert same.any(), "where the first reveal opened the same cells"
-    np.testing.assert_array_equal(ours.mine_labels().numpy()[same], theirs.mine_labels()[same])
+    np.testing.assert_array_equal(ours.aux_targets().numpy()[same], theirs.aux_targets()[same])
     undecided = TorchMinesweeper(2, make_config(first_click="agent"), "cpu")
     undecided.reset(seed=0)
-    assert (undecided.mine_labels() == -1).all()
+    assert (undecided.aux_targets() == -1).all()
 
 
 def test_regions_are_labelled_by_their_largest_cell() -> None:
@@ -346,7 +346,7 @@ def test_revealing_one_cell_by_either_way_is_the_same_step() -> None:
     for _ in range(40):
         actions = torch.multinomial(info["action_mask"].float(), 1, generator=random)
         cells = torch.zeros_like(info["action_mask"]).scatter(1, actions, True).view(-1, 6, 9)
-        step, other = ours.step(actions.squeeze(1)), same.reveal_all(cells)
+        step, other = ours.step(actions.squeeze(1)), same.step_many(cells)
         assert_equal_trees(step, other)
         info = step[-1]
 
@@ -363,11 +363,11 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
     for cell in range(56):
         wanted = cells.flatten(1)[:, cell] & (games.visible.flatten(1)[:, cell] < 0)
         games = replaced(games, wanted, act(games, torch.full((64,), cell), torch.ones(64, dtype=torch.bool))[0])
-    final, ended = together.reveal_all(cells)[-1]["final_obs"], games.safe_left == 0
+    final, ended = together.step_many(cells)[-1]["final_obs"], games.safe_left == 0
     assert_equal_trees(final, single._observe(games))
     assert not ended.all(), "some games go on"
     hidden = together._games.visible < 0
-    _, rewards, terminated, _, info = together.reveal_all(hidden)
+    _, rewards, terminated, _, info = together.step_many(hidden)
     assert terminated.all(), "a mine among the cells ends the game"
     assert not info["final_info"]["won"].any(), "even if no safe cell is left"
     assert (rewards == info["rewards"]["outcome"]).all(), "and nothing else is paid for"
@@ -376,12 +376,12 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
 
 def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
     with pytest.raises(LabError, match="call reset"):
-        reveal_only().reveal_all(torch.ones(64, 4, 4, dtype=torch.bool))
+        reveal_only().step_many(torch.ones(64, 4, 4, dtype=torch.bool))
     for changes in ({"flag_actions": True, "first_click": "uniform"}, {"flag_actions": False, "first_click": "agent"}):
         env = TorchMinesweeper(1, make_config(**changes), "cpu")
         env.reset(seed=0)
         with pytest.raises(LabError, match="after the first click"):
-            env.reveal_all(torch.ones(1, 4, 4, dtype=torch.bool))
+            env.step_many(torch.ones(1, 4, 4, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("variant", ["everything on", "the agent begins, compact"])

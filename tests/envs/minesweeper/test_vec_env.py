@@ -228,7 +228,7 @@ def test_revealing_one_cell_by_either_way_is_the_same_step(count: int, changes: 
     for _ in range(40):
         actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
         cells = np.arange(42) == actions[:, None]
-        step, other = ours.step(actions), same.reveal_all(cells.reshape(-1, 6, 7))
+        step, other = ours.step(actions), same.step_many(cells.reshape(-1, 6, 7))
         for one, two in zip(step[:4], other[:4], strict=True):
             np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(step[4]["action_mask"], other[4]["action_mask"])
@@ -253,7 +253,7 @@ def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> No
                 for cell in np.flatnonzero(cells[i]):
                     opened[i] += reveal(copy, i, cell) if copy.visible[i, cell] < 0 else 0
                 expected[i] = copy.visible[i]
-        observations, rewards, terminated, truncated, info = env.reveal_all(cells.reshape(-1, 6, 7))
+        observations, rewards, terminated, truncated, info = env.step_many(cells.reshape(-1, 6, 7))
         struck = (cells & mines).any(axis=1)
         won = copy.games["status"] == WON
         assert terminated.tolist() == (struck | won).tolist()
@@ -269,11 +269,11 @@ def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> No
 
 def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
     with pytest.raises(LabError, match="call reset"):
-        reveal_only(1).reveal_all(np.ones((1, 6, 7), bool))
+        reveal_only(1).step_many(np.ones((1, 6, 7), bool))
     env = VecMinesweeper(1, make_config(flag_actions=True, first_click="uniform"))
     env.reset(seed=0)
     with pytest.raises(LabError, match="after the first click"):
-        env.reveal_all(np.ones((1, 8, 8), bool))
+        env.step_many(np.ones((1, 8, 8), bool))
 
 
 @pytest.mark.parametrize("frontier_mask", [False, True])
@@ -284,12 +284,12 @@ def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier
     env, rng = VecMinesweeper(4, config), np.random.default_rng(0)
     observations, info = env.reset(seed=1)
     if first_click == "agent":
-        assert (env.mine_labels() == -1).all(), "no mine is laid yet"
+        assert (env.aux_targets() == -1).all(), "no mine is laid yet"
     checked = 0
     for _ in range(30):
         actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
         observations, _, _, _, info = env.step(actions)
-        labels = env.mine_labels()
+        labels = env.aux_targets()
         for board, label in zip(observations, labels, strict=True):
             if (label >= 0).any():
                 assert ((label == -1) == (board >= 0)).all()

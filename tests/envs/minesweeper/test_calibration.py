@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.algos.calibration import auroc, calibration_error
+from src.envs.minesweeper.calibration import auroc, calibration_error
 
 
 def test_what_comes_true_as_often_as_claimed_has_no_error():

@@ -1,38 +1,37 @@
 """Are the mine probabilities of a network what they claim to be? Asked on fresh boards while it plays."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import torch
-
-from src.algos.network import NetworkAgent
-from src.core.algorithm import Environment
-from src.nets.masked import MaskedCategorical
 
 BINS = 15
 GAMES, STEPS = 32, 16  # played at once and for as long: some ten thousand cells and more
 
 
-def mine_calibration(env: Environment, agent: NetworkAgent, seed: int) -> dict[str, float]:
-    """Expected calibration error and area under the ROC curve over hidden cells; nothing where there are no mines."""
-    envs = env.vectorize(GAMES, agent.compute.where)
-    if not hasattr(envs, "mine_mask"):
-        return {}
+class Predictor(Protocol):
+    """A trained network: logits of actions (N, A), values, and logits of mines (N, H, W)."""
+
+    compute: Any  # says on which device it is
+
+    def heads(self, observations: np.ndarray) -> Any: ...
+
+
+def mine_calibration(env: Any, agent: Predictor, seed: int) -> dict[str, float]:
+    """Expected calibration error and area under the ROC curve over hidden cells."""
+    envs = env.vectorize(GAMES)
     observations, info = envs.reset(seed=seed)
     claimed, true = [], []
     for _ in range(STEPS):
-        masks = _on_host(info["action_mask"]).copy()
-        heads = agent.heads(_on_host(observations))
-        masks[:, heads.mine[0].numel() :] = False  # a flag would be toggled for ever
-        mines = _on_host(envs.mine_mask()).reshape(len(masks), -1)
+        masks = np.array(info["action_mask"])
+        heads = agent.heads(np.asarray(observations))
+        policy, risk = (np.asarray(part.float().cpu()) for part in (heads.policy, heads.aux))
+        mines = np.asarray(envs.mine_mask()).reshape(GAMES, -1)
+        masks = masks[:, : policy.shape[1]]
+        masks[:, mines.shape[1] :] = False  # a flag would be toggled for ever
         hidden = masks[:, : mines.shape[1]] & mines.any(axis=1, keepdims=True)  # before the first reveal none is laid
-        claimed.append(heads.mine.sigmoid().float().flatten(1).cpu().numpy()[hidden])
+        claimed.append((1 / (1 + np.exp(-risk.reshape(GAMES, -1))))[hidden])
         true.append(mines[hidden])
-        device = heads.policy.device
-        actions = MaskedCategorical(heads.policy, torch.from_numpy(masks).to(device)).best()
-        observations, _, _, _, info = envs.step(
-            actions if isinstance(observations, torch.Tensor) else _on_host(actions)
-        )
+        observations, _, _, _, info = envs.step(np.where(masks, policy, -np.inf).argmax(axis=1))
     probability, mine = np.concatenate(claimed), np.concatenate(true)
     return {"eval/mine_ece": calibration_error(probability, mine), "eval/mine_auroc": auroc(probability, mine)}
 
@@ -52,7 +51,3 @@ def auroc(score: np.ndarray, label: np.ndarray) -> float:
     positives = label.sum()
     negatives = label.size - positives
     return float((ranks[label.astype(bool)].sum() - positives * (positives + 1) / 2) / (positives * negatives))
-
-
-def _on_host(array: Any) -> np.ndarray:
-    return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
