@@ -21,6 +21,11 @@ from src.core.files import require_no_links
 from src.hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
+NOTHING_WRITTEN = (
+    "hydra.run.dir=.",
+    "hydra.output_subdir=null",
+    "hydra/job_logging=none",
+)  # by other ranks
 MULTIRUN = {"-m", "--multirun"}
 SHOWS = {"--cfg", "-c", "--info", "-i"}  # flags by which Hydra tells what would run
 NO_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
@@ -166,3 +171,16 @@ def continue_run(arguments: list[str]) -> list[str]:
     require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
     require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
     return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
+
+
+def arrange(arguments: list[str]) -> list[str]:
+    """What Hydra is given for a training. Of several ranks only the first has a directory of its own."""
+    refuse_showing_many(arguments)
+    arguments = in_our_words(arguments)
+    for word in arguments:
+        if word.startswith(SWEEP_DIRECTORY):
+            from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
+
+            require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
+    arguments = continue_run(arguments)
+    return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]

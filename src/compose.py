@@ -207,18 +207,30 @@ def resolved(cfg: DictConfig) -> dict[str, Any]:
 def discard_if_refused(directory: Path) -> Iterator[None]:
     """Delete what Hydra has written into the run directory, and the directories made for it, when the run is refused.
 
-    The jobs of a sweep keep theirs, beside the reason.
+    Once a run has written its configuration it is there to be resumed. The jobs of a sweep keep theirs, beside the
+    reason.
     """
     try:
         yield
     except Exception:
         hydra_config = HydraConfig.get()
-        if hydra_config.mode != RunMode.MULTIRUN and hydra_config.output_subdir is not None:
+        refused = hydra_config.mode != RunMode.MULTIRUN and not (directory / CONFIG).exists()
+        if refused and hydra_config.output_subdir is not None:
             shutil.rmtree(directory / hydra_config.output_subdir)
             with contextlib.suppress(OSError):  # something else is in it
                 for path in new_directories:
                     path.rmdir()
         raise
+
+
+def compose_train(*overrides: str) -> DictConfig:
+    """The configuration of a training by overrides as on the command line, for `train` in scripts and notebooks."""
+    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = hydra.compose("train", list(overrides), return_hydra_config=True)
+    HydraConfig.instance().set_config(cfg)
+    cfg = DictConfig({key: node for key, node in cfg.items_ex(resolve=False) if key != "hydra"})
+    cfg.composition.overrides = task_overrides()
+    return DictConfig(resolved(cfg))
 
 
 def load_config(directory: Path) -> DictConfig:

@@ -9,62 +9,40 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
-from src.cli import (
-    SWEEP_DIRECTORY,
-    continue_run,
-    in_one_sentence,
-    in_our_words,
-    launch,
-    refuse_showing_many,
-    stop_with_advice,
-    sweep_name,
-)
+from src.cli import arrange, in_one_sentence, launch, stop_with_advice, sweep_name
 from src.core import ranks
 from src.core.errors import require
 
 log = logging.getLogger(__name__)
 
-NOTHING_WRITTEN = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
 
+def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
+    """Train what is configured in `directory`, evaluate it, and return the metrics of the final evaluation.
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
-@in_one_sentence
-def main(cfg: DictConfig) -> float:
+    A run that was stopped in `directory` goes on. Bad settings raise `LabError` before anything is written.
+    """
     # Imported here, so that --help answers without them.
     from src import compose, schema
     from src.core import report
     from src.core.arena import require_openings
     from src.core.follower import Follower
-    from src.core.run import Run, has_learner, is_finished
-    from src.core.sweep import recorded
+    from src.core.run import Run, has_learner
 
-    directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
-    with compose.discard_if_refused(directory):
-        if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
-            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
-        cfg = compose.checked(cfg, schema.Train)
-        compose.require_tuned(cfg.composition)
-        cfg.composition.sweep = cfg.composition.sweep or sweep
-        cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
-        if sweep is not None and is_finished(directory, compose.resolved(cfg)):
-            log.info("%s was finished before", directory)
-            return recorded(directory, cfg.optimized_metric)
-        env = compose.build(cfg.env, "env")
-        compose.require_algorithm_fits(cfg, env.game)
-        report.require_measured(cfg.optimized_metric, env)
-        require_openings(env.game, cfg.evaluation.opening_plies)
-        algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
-        curriculum = compose.build(cfg.curriculum, "curriculum")
-        together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
-        require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
-        algo.check(env, curriculum)
-        compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
-        tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
+    cfg = compose.checked(cfg, schema.Train)
+    compose.require_tuned(cfg.composition)
+    env = compose.build(cfg.env, "env")
+    compose.require_algorithm_fits(cfg, env.game)
+    report.require_measured(cfg.optimized_metric, env)
+    require_openings(env.game, cfg.evaluation.opening_plies)
+    algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
+    curriculum = compose.build(cfg.curriculum, "curriculum")
+    together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
+    require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
+    algo.check(env, curriculum)
+    compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
+    tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
 
-    with (
-        stop_with_advice(directory),
-        (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run,
-    ):
+    with (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
@@ -73,20 +51,26 @@ def main(cfg: DictConfig) -> float:
     if ranks.rank() == 0:
         report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
     log.info("everything is in %s", directory)
-    return metrics[cfg.optimized_metric]
+    return metrics
 
 
-def arrange(arguments: list[str]) -> list[str]:
-    """Of the ranks that learn together only the first has a directory of its own."""
-    refuse_showing_many(arguments)
-    arguments = in_our_words(arguments)
-    for word in arguments:
-        if word.startswith(SWEEP_DIRECTORY):
-            from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
+@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+@in_one_sentence
+def main(cfg: DictConfig) -> float:
+    from src import compose
+    from src.core.run import is_finished
+    from src.core.sweep import recorded
 
-            require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
-    arguments = continue_run(arguments)
-    return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]
+    directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
+    with compose.discard_if_refused(directory), stop_with_advice(directory):
+        if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
+            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
+        cfg.composition.sweep = cfg.composition.get("sweep") or sweep
+        cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
+        if sweep is not None and is_finished(directory, compose.resolved(cfg)):
+            log.info("%s was finished before", directory)
+            return recorded(directory, cfg.optimized_metric)
+        return train(cfg, directory)[cfg.optimized_metric]
 
 
 if __name__ == "__main__":

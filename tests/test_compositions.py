@@ -5,11 +5,18 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from src import schema
+from src.algos.alphabeta import AlphaBeta
+from src.algos.imitation import Imitation
+from src.algos.maskable_ppo import MaskablePPO
+from src.algos.ppo import PPO
+from src.algos.qlearning import QLearning
 from src.compose import CONF, build, build_agent, checked, require_algorithm_fits, resolved
 from src.core.agent import Agent
+from src.core.algorithm import Algorithm
 from src.core.errors import LabError
 from src.core.game import Trait
 from src.core.run import Run, has_learner
@@ -152,3 +159,11 @@ def test_every_value_carries_a_comment():
             key, _, value = line.strip().partition(":")
             if value and not key.startswith(("#", "_target_")):
                 assert "#" in line, f"{path.name}: {line} says nothing about what it means"
+
+
+LEARNERS: list[type[Algorithm]] = [AlphaBeta, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
+
+
+def test_every_algorithm_is_a_learner():
+    targets = {get_object(composed(f"algo={name}").algo._target_) for name in options("algo")}
+    assert targets == set(LEARNERS)

@@ -19,8 +19,11 @@ import numpy as np
 import pytest
 import yaml
 
+from src.compose import compose_train
 from src.core import checkpoint
+from src.core.errors import LabError
 from src.core.metrics import is_documented
+from src.train import train
 from tests.lab import ROOT, Lab, read_json
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
 
@@ -511,3 +514,14 @@ def test_a_folder_that_cannot_be_written_to_is_answered_by_one_sentence(lab: Lab
     done = lab.run("train", "logger=csv")
     assert done.returncode == 1
     assert re.fullmatch(r"error: Not a directory: outputs/runs/\S+\n", done.stderr)
+
+
+def test_a_script_trains_without_a_command(tmp_path: Path):
+    cfg = compose_train("algo.episodes=300", "algo.eval_every=100", "evaluation.episodes=20", "logger=csv", "seed=3")
+    metrics = train(cfg, tmp_path / "run")
+    assert metrics["final/episodes"] == 20
+    assert read_json(tmp_path / "run/eval.json")["scores"]["random"]["episodes"] == 20
+    assert yaml.safe_load((tmp_path / "run/config.yaml").read_text())["composition"]["algo"] == "qlearning"
+    with pytest.raises(LabError, match=r"algo\.epsilon=7 must be a number in"):
+        train(compose_train("algo.epsilon=7"), tmp_path / "other")
+    assert not (tmp_path / "other").exists()

@@ -88,7 +88,8 @@ class Operations:
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
     """The command `python -m src.train`, in a forked child."""
-    from src.train import arrange, main
+    from src.cli import arrange
+    from src.train import main
 
     os.chdir(folder)
     sys.argv = ["src.train", *arguments]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -167,7 +167,7 @@ def score_text(score: int) -> str:
 class AlphaBeta:
     """The search as an algorithm: there is nothing to learn, so a run measures the player and keeps its settings."""
 
-    needs = AlphaBetaAgent.needs
+    needs: ClassVar[frozenset[Trait]] = AlphaBetaAgent.needs
 
     def __init__(self, player: AlphaBetaAgent) -> None:
         self.player = player

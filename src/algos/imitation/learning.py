@@ -3,7 +3,7 @@
 import copy
 import logging
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Imitation:
-    needs = frozenset({Trait.ONE_PLAYER})
+    needs: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
 
     @checked
     def __init__(

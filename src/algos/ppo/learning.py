@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -51,7 +51,7 @@ LOGGED_ROWS = 400  # of a whole run, about; more would cost more than a curve sh
 
 
 class PPO:
-    needs: frozenset[Trait] = frozenset()
+    needs: ClassVar[frozenset[Trait]] = frozenset()
     many_ranks = True  # torchrun may start it
 
     @checked

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from src.core.agent import Agent, SelfPlay
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.exhaustive import walk_replies
-from src.core.game import TabularGame, seen_from
+from src.core.game import TabularGame, Trait, seen_from
 from src.core.ranges import Bounds, Count, Fraction, Interval, checked
 from src.core.run import Run
 from src.core.seeding import draw
@@ -48,7 +48,7 @@ def update_q(
 class QLearning:
     """Plays against itself or the environment's opponent and learns from each finished game, last move first."""
 
-    needs = QTableAgent.needs
+    needs: ClassVar[frozenset[Trait]] = QTableAgent.needs
 
     @checked
     def __init__(
