@@ -356,6 +356,22 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backen
     assert episode_metrics(tmp_path / "killed") == episode_metrics(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("left", [1, 2, 5, 6])
+def test_the_last_update_goes_on_too(tmp_path: Path, left: int):
+    """Killed after the last rollout, whose steps are all counted, amid its minibatches."""
+    algo = ppo()
+    steps = 2 * algo.num_envs * algo.steps_per_env
+    saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.ppo_epochs) - left
+    with run_in(tmp_path / "whole") as run:
+        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
+    with killed_after(saves, tmp_path / "killed") as run:
+        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
+    with run_in(tmp_path / "killed") as run:
+        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
+    for name in ("losses/loss", "eval/win_rate"):
+        assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
+
+
 def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):
     algo = ppo(lr=1e30, max_grad_norm=1e30, total_steps=10_000)
     with run_in(tmp_path / "run") as run:

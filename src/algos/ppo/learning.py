@@ -187,7 +187,7 @@ class Learning:
         if self.saved is None and algo.init_from is not None:
             self._evaluate({})  # so that the best is never worse than what it started from
         with run.progress("steps", algo.total_steps, self.steps, algo.seconds) as advance:
-            while self.steps < algo.total_steps and self.optimizer.progress < 1:
+            while self._is_amid_update() or (self.steps < algo.total_steps and self.optimizer.progress < 1):
                 self._update()
                 self.optimizer.progress = ranks.from_first(spent(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
@@ -203,6 +203,10 @@ class Learning:
         if isinstance(self.env, SupportsAgentMetrics):
             run.log(self.steps, self.env.agent_metrics(best, int(run.generator("calibration").integers(2**31))))
         return best
+
+    def _is_amid_update(self) -> bool:
+        """Whether the run was saved within an update, whose steps may be counted already: also the last one goes on."""
+        return any(group.buffer.filled > 0 for group in self.groups)
 
     def _update(self) -> None:
         """One rollout of every group of environments, and some epochs of learning from it."""
