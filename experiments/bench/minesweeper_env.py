@@ -14,10 +14,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from experiments.bench import minesweeper_torch
 from experiments.bench.speed import Board, Row, Speed, measure, show, show_header
+from src.core.kernels import jit
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.rules import GAME
 from src.envs.minesweeper.vec_env import VecMinesweeper
@@ -27,7 +28,7 @@ ENV_COUNTS = (1, 16, 64, 256, 1024, 4096, 8192)
 BOARDS = ((8, 8, 10), (9, 9, 10), (16, 16, 40), (16, 30, 99), (32, 32, 200))
 
 
-@njit(cache=True, parallel=True)
+@jit(parallel=True)
 def sample_reveals(masks: np.ndarray, cells: int, games: np.ndarray, actions: np.ndarray) -> None:
     """A uniform choice among the legal reveals of each env."""
     for i in prange(actions.size):

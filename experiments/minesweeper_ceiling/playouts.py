@@ -6,7 +6,7 @@ import numpy as np
 
 from src.core.errors import require
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, deal_started, new_boards, reveal, set_mines
-from src.envs.minesweeper.solver.constraints import entry, kernel
+from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.exact import exact_moves, prove
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
 from src.envs.minesweeper.solver.local import GUESSED, SEARCHED
@@ -81,19 +81,19 @@ class Player:
         return Guess(risk[choices], won)
 
 
-@entry
+@kernel
 def begin(boards: Boards, mines: int) -> None:
     deal_started(boards, 0, mines, mines)
 
 
-@entry
+@kernel
 def reveal_each(boards: Boards, cells: np.ndarray) -> None:
     for cell in cells:
         if boards.visible[0, cell] < 0 and boards.games[0].status == PLAYING:
             reveal(boards, 0, cell)
 
 
-@entry
+@kernel
 def list_choices(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, log_completions: float
 ) -> np.ndarray:
@@ -103,7 +103,7 @@ def list_choices(
     return np.concatenate((np.array([choice]), others[others != choice]))
 
 
-@entry
+@kernel
 def play_on(
     boards: Boards,
     e: Engine,

@@ -6,11 +6,12 @@ A counter and a mixer, so a single word is the whole state. A source is a record
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from src.core.kernels import jit
 
 # Nothing is allocated, so numba's reference counts are left out, and all of it is inlined into its callers: a game
 # draws thousands of numbers.
-_inlined = njit(cache=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+_inlined = jit(forceinline=True, _nrt=False)
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from numba import njit
-
+from src.core.kernels import jit
 from src.envs.splitmix import below
 
 # Kernels allocate nothing, so they do without numba's reference counts: counting the arrays handed on from one to the
 # next would take longer than the rules themselves.
-kernel = njit(cache=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+kernel = jit(_nrt=False)
 
 NEVER = 7  # a needed roll that no die can show
 

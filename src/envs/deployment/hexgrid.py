@@ -11,7 +11,8 @@ Everything here is computed once a board; the kernels only look it up.
 """
 
 import numpy as np
-from numba import njit
+
+from src.core.kernels import jit
 
 NEAR = 6
 _EVEN_COLUMN = ((0, -1), (1, -1), (1, 0), (0, 1), (-1, 0), (-1, -1))
@@ -73,7 +74,7 @@ def lines_of_sight(is_wall: np.ndarray, cols: int) -> np.ndarray:
     return sight
 
 
-@njit(cache=True)
+@jit()
 def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols: int) -> None:
     for a in range(len(cubes)):
         for b in range(len(cubes)):
@@ -82,7 +83,7 @@ def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols:
             )
 
 
-@njit(cache=True)
+@jit()
 def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
     """Whether no hex between the two ends is a wall, on the line moved aside by `nudge`."""
     steps = np.abs(start - end).max()

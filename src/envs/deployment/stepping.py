@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from src.core.kernels import jit
 from src.envs.deployment import observation, reward, rules
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.observation import Lasting
@@ -54,7 +54,7 @@ class Setup(NamedTuple):
     truncate: bool  # so is a deadlock; else the game stays as it is, to be reported
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+@jit(nogil=True, _nrt=False)
 def step_some(
     world: World,
     fixed: Lasting,

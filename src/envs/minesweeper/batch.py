@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from src.core.errors import LabError
+from src.core.kernels import jit
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import FLAGS, Layout
 from src.envs.minesweeper.game import Minesweeper
@@ -118,7 +119,7 @@ def _step_serial(
         _step(i, actions[i], boards, buffers, setup, layout, terms)
 
 
-@njit(cache=True, parallel=True)
+@jit(parallel=True)
 def _step_parallel(
     actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
 ) -> None:
@@ -140,7 +141,7 @@ def _reveal_all_serial(
         _reveal_all(i, cells[i], boards, buffers, setup, layout, terms)
 
 
-@njit(cache=True, parallel=True)
+@jit(parallel=True)
 def _reveal_all_parallel(
     cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
 ) -> None:

@@ -16,7 +16,7 @@ from src.core.ranges import Size, checked
 from src.envs.minesweeper.agents import SolverAgent, first_reveal, in_threads
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choice
-from src.envs.minesweeper.solver.constraints import entry, propagate_from
+from src.envs.minesweeper.solver.constraints import kernel, propagate_from
 from src.envs.minesweeper.solver.exact import prove
 from src.envs.minesweeper.solver.guess import list_guesses
 from src.envs.minesweeper.solver.local import GUESSED, STUCK
@@ -121,7 +121,7 @@ def nothing_to_guess(cells: np.ndarray, reason: str, size: int, risk: np.ndarray
     return Prospect(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
 
 
-@entry
+@kernel
 def look_ahead(
     visible: np.ndarray,
     known: np.ndarray,

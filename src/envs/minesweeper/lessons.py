@@ -17,7 +17,7 @@ from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import BASE_PLANES
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.rules import PLAYING, WON, Boards
-from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel
+from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, kernel
 from src.envs.minesweeper.solver.exact import search_ending
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
 from src.envs.minesweeper.solver.local import deduce, estimate
@@ -41,7 +41,7 @@ class Lesson(NamedTuple):
     win_probability: np.ndarray  # (rows,) float32: chance to win from here, or UNKNOWN_VALUE
 
 
-@entry
+@kernel
 def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
     """All safe cells are right where there are any, else the best guess, with exact probabilities for every cell.
 
@@ -155,7 +155,7 @@ def _write(lesson: Lesson, used: int, visible: np.ndarray, probability: np.ndarr
     return used + 1
 
 
-@entry
+@kernel
 def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
     """One forced move, drawn at random, is right; positions without one are guessed through and give no row."""
     game, visible, number = boards.games[0], boards.visible[0], boards.number[0]

@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from src.core.kernels import jit
 from src.envs.minesweeper.variant import FLAGGED as FLAGGED
 from src.envs.minesweeper.variant import HIDDEN as HIDDEN
 from src.envs.minesweeper.variant import MINE as MINE
@@ -19,7 +19,7 @@ PLAYING, WON, LOST = 0, 1, -1
 
 # Kernels allocate nothing, so they do without numba's reference counts, and they are inlined into their callers: else
 # counting and handing on the arrays would take longer than the rules themselves.
-kernel = njit(cache=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
+kernel = jit(forceinline=True, _nrt=False)
 
 # One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
 GAME = np.dtype(

@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from src.core.kernels import jit
 
 # Kernels allocate nothing, so they do without numba's reference counts. What is small is inlined into its callers.
-kernel = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]  # the stubs lack _nrt
-inlined = njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]
+kernel = jit(nogil=True, _nrt=False)
+inlined = jit(nogil=True, forceinline=True, _nrt=False)
 
 MAX_SIZE = 9  # (9 - 1)^2 walls of a direction are the most that fit one word
 

@@ -8,17 +8,14 @@ exactly the same witnesses are interchangeable and form a *box*:
 """
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from src.core.kernels import jit
 from src.envs.minesweeper.rules import neighbors
 
-entry = njit(cache=True, nogil=True)
-# For what only compiled code calls: a wrapper for Python would take longer to compile than the function itself.
-WITHOUT_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-kernel = njit(cache=True, nogil=True, **WITHOUT_WRAPPERS)
+kernel = jit(nogil=True)
 
 UNKNOWN, SAFE, MINE = 0, 1, 2  # what is known of a hidden cell
 NARROW = 1000.0  # a component with more states than this is worth the search for a better order
@@ -76,7 +73,7 @@ def padded_neighbors(rows: int, cols: int) -> np.ndarray:
     return np.where(np.arange(8) < degree[:, None], near, -1).astype(np.int32)
 
 
-@entry
+@kernel
 def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
     """Settle in `known` what the two classic rules settle, from scratch; False if the numbers contradict themselves."""
     count = 0
@@ -189,6 +186,15 @@ def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) 
         f.witness_box[witness, f.witness_degree[witness]] = boxes
         f.witness_degree[witness] += 1
     return boxes + 1
+
+
+@kernel
+def count_boxes(f: Frontier) -> int:
+    """How many boxes the latest position was divided into."""
+    most = -1
+    for box in f.box_of:
+        most = max(most, box)
+    return most + 1
 
 
 @kernel

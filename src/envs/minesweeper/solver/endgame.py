@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.envs.minesweeper.rules import MINE as BANG
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, entry, kernel
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, kernel
 from src.envs.minesweeper.solver.probability import Engine
 from src.envs.splitmix import STRIDE, mix
 
@@ -36,7 +36,7 @@ class Endgame(NamedTuple):
     budget: np.ndarray  # (1,) int64: positions that may still be looked at
 
 
-@entry
+@kernel
 def best_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
 ) -> tuple[int, float]:
@@ -50,10 +50,13 @@ def best_ending(
         return -1, 0.0
     shown = show(visible, known, e.near, cells, mined)
     subset = np.empty(DEPTH * completions, np.int32)
-    subset[:completions] = np.arange(completions)
+    for i in range(completions):
+        subset[i] = i
     deepest = cells.size + 2
     active, actives = np.empty((deepest + 1, cells.size), np.int32), np.empty(deepest + 1, np.int32)
-    active[0], actives[0] = np.arange(cells.size), cells.size
+    for j in range(cells.size):
+        active[0, j] = j
+    actives[0] = cells.size
     game = Endgame(
         shown,
         random_labels(completions),
@@ -76,21 +79,24 @@ def best_ending(
 @kernel
 def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier) -> np.ndarray:
     """Undecided cells: those of a box side by side, boxes in order, unseen cells last."""
-    count = 0
-    for cell in range(visible.size):
-        count += visible[cell] < 0 and known[cell] == UNKNOWN
-    cells, rank = np.empty(count, np.int32), np.full(count, visible.size, np.int32)
-    place = np.empty(visible.size, np.int32)
-    for position in range(f.box_of.max() + 1):
+    boxes = count_boxes(f)
+    place = np.empty(boxes + 1, np.int64)  # of each box, and last of the unseen cells
+    place[boxes] = boxes
+    for position in range(boxes):
         place[f.order[position]] = position
-    count = 0
+    begin = np.zeros(boxes + 2, np.int64)  # where the cells of each place begin
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            cells[count] = cell
-            if f.box_of[cell] >= 0:
-                rank[count] = place[f.box_of[cell]]
-            count += 1
-    return cells[np.argsort(rank, kind="mergesort")]
+            begin[place[f.box_of[cell]] + 1] += 1  # no box is -1, which is the last place
+    for position in range(boxes + 1):
+        begin[position + 1] += begin[position]
+    cells = np.empty(begin[boxes + 1], np.int32)
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN:
+            position = place[f.box_of[cell]]
+            cells[begin[position]] = cell
+            begin[position] += 1
+    return cells
 
 
 @kernel
@@ -312,7 +318,8 @@ def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
         if telling and bangs[j] == 0:
             order[0] = j
             rest = game.actives[depth] - i
-            active[alive : alive + rest] = game.active[depth, i : i + rest]
+            for k in range(rest):
+                active[alive + k] = game.active[depth, i + k]
             game.actives[depth + 1] = alive + rest
             return 1
         if not telling and (bangs[j] == 0 or bangs[j] == size):

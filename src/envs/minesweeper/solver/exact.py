@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import entry, kernel
+from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.endgame import best_ending
 from src.envs.minesweeper.solver.guess import best_guess
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
@@ -12,7 +12,7 @@ ENDING = 2000  # completions up to which the ending is searched
 PATIENCE = 30_000  # positions such a search may look at
 
 
-@entry
+@kernel
 def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -24,7 +24,7 @@ def exact_moves(
     return status, count, why
 
 
-@entry
+@kernel
 def prove(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int, float]:
@@ -35,12 +35,21 @@ def prove(
     status, count, log_completions = list_certain(visible, known, mines, e, probability, moves)
     if status != CONSISTENT or count > 0:
         return status, count, PROVEN, log_completions
-    if not np.any((visible < 0) & (probability < 1.0)):
+    if not has_chance(visible, probability):
         return CONSISTENT, 0, STUCK, log_completions
     moves[0], _ = search_ending(visible, known, mines, e, log_completions)
     if moves[0] >= 0:
         return CONSISTENT, 1, SEARCHED, log_completions
     return CONSISTENT, 0, GUESSED, log_completions
+
+
+@kernel
+def has_chance(visible: np.ndarray, probability: np.ndarray) -> bool:
+    """Is there a hidden cell that may be no mine?"""
+    for cell in range(visible.size):  # noqa: SIM110 (numba compiles no generator expressions)
+        if visible[cell] < 0 and probability[cell] < 1.0:
+            return True
+    return False
 
 
 @kernel
@@ -53,7 +62,7 @@ def search_ending(
     return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
 
 
-@entry
+@kernel
 def certain_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:

@@ -78,14 +78,15 @@ def outlook(
         if n >= 0 and visible[n] < 0:
             lowest += probability[n] == 1.0
             highest += probability[n] > 0.0
-    after, chances = known.copy(), np.empty(visible.size)
+    after, chances = np.empty(known.size, np.int8), np.empty(visible.size)
     most = 1.0 + FREED * np.log(1.0 + visible.size)
     value, unspent = 0.0, 1.0 - probability[cell]
     for number in range(lowest, highest + 1):
         if value + unspent * most <= target:
             break
         visible[cell] = number
-        after[:] = known
+        for i in range(known.size):
+            after[i] = known[i]
         if propagate_from(visible, e.near, after, e.frontier, cell):
             status, log_after = solve(visible, after, mines, e, chances)
             if status == CONSISTENT:

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from src.envs.minesweeper.rules import FLAGGED
-from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, entry, kernel, propagate_all
+from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, kernel, propagate_all
 from src.envs.minesweeper.solver.probability import (
     CONSISTENT,
     INCONSISTENT,
@@ -42,7 +42,7 @@ def forced_moves(state: Seen) -> list[tuple[str, int]]:
     return reveals + flags
 
 
-@entry
+@kernel
 def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> bool:
     """Settle in `known` what follows from single numbers and from the mine count; False upon a contradiction."""
     if not propagate_all(visible, e.near, known, e.frontier):
@@ -72,7 +72,7 @@ def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
     return count
 
 
-@entry
+@kernel
 def rules_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -84,7 +84,7 @@ def rules_moves(
     return CONSISTENT, count, PROVEN if count > 0 else STUCK
 
 
-@entry
+@kernel
 def heuristic_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ If all cells from where that could be seen are mines, the pair is a coin toss as
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import kernel
+from src.envs.minesweeper.solver.constraints import count_boxes, kernel
 from src.envs.minesweeper.solver.probability import Engine
 
 NEGLIGIBLE = 0.01
@@ -24,7 +24,7 @@ def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: n
     An estimate: cells are taken as independent, and only the worst pair of a box is counted.
     """
     f = e.frontier
-    boxes = f.box_of.max() + 1
+    boxes = count_boxes(f)
     risk[:boxes] = 0.0
     for cell in range(visible.size):
         box = f.box_of[cell]
@@ -49,6 +49,14 @@ def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, ce
     for n in near[cell]:
         if n < 0 or chance < NEGLIGIBLE:
             break
-        if visible[n] < 0 and n != other and not np.any(near[other] == n):
+        if visible[n] < 0 and n != other and not touches(near, other, n):
             chance *= probability[n]
     return chance if chance >= NEGLIGIBLE else 0.0
+
+
+@kernel
+def touches(near: np.ndarray, cell: int, other: int) -> bool:
+    for n in near[cell]:  # noqa: SIM110 (numba compiles no generator expressions)
+        if n == other:
+            return True
+    return False

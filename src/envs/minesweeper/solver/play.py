@@ -8,7 +8,7 @@ import numpy as np
 
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
 from src.envs.minesweeper.solver.choice import choose
-from src.envs.minesweeper.solver.constraints import entry
+from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.exact import exact_moves
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
@@ -64,7 +64,7 @@ def play_game(
     return boards.games[0]["status"] == WON, guesses, steps, revealed
 
 
-@entry
+@kernel
 def reveal_all(boards: Boards, cells: np.ndarray) -> tuple[int, int]:
     """Reveal those of the cells that no cascade opened in between; returns the reveals made and the cells opened."""
     made, opened = 0, 0

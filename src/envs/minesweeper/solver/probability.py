@@ -16,7 +16,6 @@ from src.envs.minesweeper.solver.constraints import (
     MINE,
     SAFE,
     Frontier,
-    entry,
     group_boxes,
     kernel,
     make_frontier,
@@ -119,7 +118,7 @@ def flatten(visible: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(visible, np.int8).reshape(-1)
 
 
-@entry
+@kernel
 def examine(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray
 ) -> tuple[int, float]:
@@ -129,7 +128,7 @@ def examine(
     return solve(visible, known, mines, e, probability)
 
 
-@entry
+@kernel
 def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> tuple[int, float]:
     """The same for a position whose `known` was propagated already."""
     f = e.frontier

@@ -6,12 +6,12 @@ through backwards, from the state in which no witness lacks anything, each step 
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, entry, kernel
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, kernel
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, count_ways
 from src.envs.minesweeper.solver.sweep import CHOOSE
 
 
-@entry
+@kernel
 def draw_completions(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, random: np.random.Generator, mined: np.ndarray
 ) -> int:

@@ -1,0 +1,193 @@
+"""Where compiled kernels are kept between processes, and when they are compiled again.
+
+A kernel is valid as long as its source and the source of everything that it imports from this repository are unchanged:
+Numba alone looks at the one file only, and would go on with a callee or a constant that was edited since. Every file
+starts with a digest of its content, so one that is truncated or damaged is compiled again.
+"""
+
+import atexit
+import hashlib
+import os
+import pickle
+import re
+import shutil
+import sys
+import tempfile
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.serialize import dumps
+
+ROOT = Path(__file__).resolve().parents[2]  # holds src and whatever else defines kernels, such as experiments
+_IMPORT = re.compile(r"^\s*(?:from\s+(src[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(src[\w.]*))", re.MULTILINE)
+
+
+def stamp(path: Path) -> str:
+    """A digest of a source file and of all files below `ROOT` that it imports, directly or not."""
+    digest = hashlib.sha256()
+    for file in sorted(_closure(path)):
+        digest.update(str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file).encode())
+        digest.update(_content(file))
+    return digest.hexdigest()
+
+
+def _closure(path: Path) -> set[Path]:
+    found, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting += _imported(file)
+    return found
+
+
+@cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _imported(path: Path) -> list[Path]:
+    """The files of this repository that a source file names in its imports."""
+    names = []
+    for package, members, module in _IMPORT.findall(_content(path).decode()):
+        names.append(module or package)
+        names += [f"{package}.{member}" for member in re.findall(r"\w+", members)]
+    stems = [ROOT.joinpath(*name.split(".")) for name in names]
+    candidates = [path for stem in stems for path in (stem.with_suffix(".py"), stem / "__init__.py")]
+    return [path for path in candidates if path.is_file()]
+
+
+@cache
+def folder() -> Path:
+    """The first place that can be written to: NUMBA_CACHE_DIR, the source tree, the user's cache, a temporary one."""
+    chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 (never raises)
+    candidates = [*chosen, ROOT / "src" / "__pycache__", user / "tactical-board-games"]
+    for path in candidates:
+        if _is_writable(path):
+            return path
+    return _temporary(candidates)
+
+
+def _is_writable(path: Path) -> bool:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True
+
+
+def _remove(path: Path, owner: int) -> None:
+    if os.getpid() == owner:  # not in a process that was forked from it
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _temporary(refused: list[Path]) -> Path:
+    """A folder for this process and those it starts, removed at its end."""
+    path, owner = Path(tempfile.mkdtemp(prefix="kernels-")), os.getpid()
+    os.environ["NUMBA_CACHE_DIR"] = str(path)  # processes started by this one share it
+    atexit.register(_remove, path, owner)
+    names = ", ".join(map(str, refused))
+    print(
+        f"warning: compiled kernels cannot be kept, as none of {names} can be written to; they are compiled anew by "
+        "each command. Set NUMBA_CACHE_DIR to a folder that can be written to",
+        file=sys.stderr,
+    )
+    return path
+
+
+class KernelFiles:
+    """The compiled versions of one kernel: an index of signatures, and a file for each."""
+
+    def __init__(self, path: Path, name: str, source: str) -> None:
+        self._path, self._name = path, name
+        self._valid = numba.__version__, source
+
+    def load(self, key: Any) -> Any:
+        """What was saved under a key; None where there is nothing, or nothing that can be read."""
+        name = self._index().get(key)
+        return None if name is None else _read(self._path / name)
+
+    def save(self, key: Any, data: Any) -> None:
+        index = self._index()
+        if key not in index:
+            numbers = (f"{self._name}.{number}.nbc" for number in range(1, len(index) + 2))
+            index[key] = next(name for name in numbers if name not in index.values())
+        _write(self._path / index[key], data)
+        _write(self._path / f"{self._name}.nbi", (self._valid, index))
+
+    def flush(self) -> None:
+        _write(self._path / f"{self._name}.nbi", (self._valid, {}))
+
+    def _index(self) -> dict[Any, str]:
+        valid, index = _read(self._path / f"{self._name}.nbi") or (None, {})
+        return index if valid == self._valid else {}
+
+
+def _read(path: Path) -> Any:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, payload = content[:32], content[32:]
+    return pickle.loads(payload) if hashlib.sha256(payload).digest() == digest else None  # noqa: S301 (as Numba does)
+
+
+def _write(path: Path, data: Any) -> None:
+    """Replace the file at once, since other processes read it; a kernel that cannot be kept works all the same."""
+    payload, unfinished = dumps(data), path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(hashlib.sha256(payload).digest() + payload)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+
+
+class _Locator(_CacheLocator):
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._file, self._line = Path(py_file).resolve(), py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        inside = self._file.is_relative_to(ROOT)
+        name = ".".join(self._file.relative_to(ROOT).with_suffix("").parts) if inside else self._file.stem
+        return str(folder() / "kernels" / name)
+
+    def get_source_stamp(self) -> str:
+        return stamp(self._file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "_Locator":
+        return cls(py_func, py_file)
+
+
+class _Impl(CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function, with the files of this module."""
+
+    _impl_class = _Impl
+
+    def __init__(self, py_func: Any) -> None:
+        self._name, self._py_func = repr(py_func), py_func
+        self._impl = _Impl(py_func)
+        self._cache_path = self._impl.locator.get_cache_path()
+        files = Path(self._cache_path), self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file: Any = KernelFiles(*files)
+        self.enable()
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if self._enabled and self._impl.check_cachable(data):
+            self._cache_file.save(self._index_key(sig, data.codegen), self._impl.reduce(data))

@@ -1,0 +1,145 @@
+"""Compiled kernels: what they link, where they are kept, and when they are compiled again."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from src.core import kernel_cache
+from src.core.kernels import Kernel, jit
+
+SOURCE = """
+from src.core.kernels import jit
+from src.numbers import FACTOR
+
+@jit(nogil=True)
+def scaled(x):
+    return x * FACTOR
+
+@jit(nogil=True)
+def total(values):
+    result = 0.0
+    for value in values:
+        result += scaled(value)
+    return result
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with kernels of its own and a cache of its own."""
+    for name in ("_content", "_imported"):
+        getattr(kernel_cache, name).cache_clear()
+    monkeypatch.setattr(kernel_cache, "ROOT", tmp_path)
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "cache")
+    write(tmp_path, "numbers", "FACTOR = 2.0\n")
+    write(tmp_path, "sums", SOURCE)
+    return tmp_path
+
+
+def write(project: Path, name: str, text: str) -> None:
+    path = project / "src" / f"{name}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    kernel_cache._content.cache_clear()
+    kernel_cache._imported.cache_clear()
+
+
+def load(project: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module as a new process would import it."""
+    for name in ("numbers", "sums"):
+        spec = importlib.util.spec_from_file_location(f"src.{name}", project / "src" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, f"src.{name}", module)
+        spec.loader.exec_module(module)
+    return module
+
+
+def files(project: Path, kind: str) -> list[Path]:
+    return sorted(project.glob(f"cache/kernels/*/*.{kind}"))
+
+
+def compiled(kernel: Kernel) -> int:
+    """How often it was compiled in this process."""
+    return sum(kernel._cache_misses.values())
+
+
+def test_only_what_python_calls_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch):
+    sums = load(project, monkeypatch)
+    assert sums.total(np.ones(3)) == 6.0
+    assert [path.name.split("-")[0] for path in files(project, "nbc")] == ["sums.total"]
+    again = load(project, monkeypatch)
+    assert again.total(np.ones(3)) == 6.0
+    assert (compiled(sums.total), compiled(again.total)) == (1, 0)
+
+
+def test_a_kernel_is_called_from_python_and_from_kernels(project: Path, monkeypatch: pytest.MonkeyPatch):
+    sums = load(project, monkeypatch)
+    assert (sums.scaled(1.5), sums.total(np.ones(3)), sums.scaled(2.5)) == (3.0, 6.0, 5.0)
+
+
+def test_a_changed_constant_of_another_file_compiles_anew(project: Path, monkeypatch: pytest.MonkeyPatch):
+    assert load(project, monkeypatch).total(np.ones(3)) == 6.0
+    write(project, "numbers", "FACTOR = 3.0\n")
+    assert load(project, monkeypatch).total(np.ones(3)) == 9.0
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["truncated", "emptied", "changed"])
+def test_a_damaged_file_is_compiled_anew(project: Path, monkeypatch: pytest.MonkeyPatch, kind: str, damage: str):
+    assert load(project, monkeypatch).total(np.ones(3)) == 6.0
+    (path,) = files(project, kind)
+    whole = path.read_bytes()
+    path.write_bytes({"truncated": whole[: len(whole) // 2], "emptied": b"", "changed": whole[:-1] + b"?"}[damage])
+    sums = load(project, monkeypatch)
+    assert (sums.total(np.ones(3)), compiled(sums.total)) == (6.0, 1)
+    assert path.stat().st_size > len(whole) // 2
+    assert compiled(load(project, monkeypatch).total) == 0
+
+
+def test_an_import_is_followed_through_other_files(project: Path):
+    write(project, "numbers", "from src.deeper import (\n    FACTOR,\n)\n")
+    write(project, "deeper", "FACTOR = 2.0\n")
+    before = kernel_cache.stamp(project / "src" / "sums.py")
+    write(project, "deeper", "FACTOR = 3.0\n")
+    assert kernel_cache.stamp(project / "src" / "sums.py") != before
+    write(project, "deeper", "FACTOR = 2.0\n")
+    write(project, "unrelated", "")
+    assert kernel_cache.stamp(project / "src" / "sums.py") == before
+
+
+def test_narrow_integers_and_constants_share_one_version():
+    @jit()
+    def plus_one(x):
+        return x + 1
+
+    @jit()
+    def use(wide, narrow):
+        return plus_one(wide) + plus_one(narrow[0]) + plus_one(5)
+
+    assert use(1, np.array([2], np.int32)) == 11
+    assert len(plus_one.overloads) == 1
+
+
+def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Path):
+    shutil.copytree(kernel_cache.ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "src" / "__pycache__").write_text("a file where the folder would be")
+    code = "from src.envs.splitmix import seed_word, mix; print(int(mix(seed_word(1))))"
+    environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH")}
+    environment |= {"HOME": "/proc/nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().isdigit()
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("warning: compiled kernels cannot be kept")
+    assert "NUMBA_CACHE_DIR" in line
