@@ -1,5 +1,6 @@
 """Golden playthroughs: a readable transcript of a game is its regression test. `make golden` writes them anew."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,19 +32,17 @@ def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:
     return "\n".join([*lines, "", f"outcome for seat 0: {outcome:+d}", ""])
 
 
-def playthroughs() -> dict[str, str]:
-    """File name to text."""
-    tictactoe = TicTacToe(symmetric=True)
-    return {
-        "tictactoe_random.txt": transcript(tictactoe, [RandomAgent(), RandomAgent()], seed=1),
-        "tictactoe_minimax.txt": transcript(tictactoe, [RandomAgent(), MinimaxAgent()], seed=2),
-        "minesweeper.txt": minesweeper.transcript(),
-        "quoridor_random.txt": transcript(Quoridor(5, 3, 60, False), [RandomAgent(), RandomAgent()], seed=1),
-        "quoridor_levels.txt": transcript(Quoridor(9, 4, 200, False), [LEVELS["hard"], LEVELS["hell"]], seed=0),
-        "deployment.txt": deployment.transcript(),
-    }
+# File name to what plays the game and returns its text.
+PLAYTHROUGHS: dict[str, Callable[[], str]] = {
+    "tictactoe_random.txt": lambda: transcript(TicTacToe(symmetric=True), [RandomAgent(), RandomAgent()], seed=1),
+    "tictactoe_minimax.txt": lambda: transcript(TicTacToe(symmetric=True), [RandomAgent(), MinimaxAgent()], seed=2),
+    "minesweeper.txt": minesweeper.transcript,
+    "quoridor_random.txt": lambda: transcript(Quoridor(5, 3, 60, False), [RandomAgent(), RandomAgent()], seed=1),
+    "quoridor_levels.txt": lambda: transcript(Quoridor(9, 4, 200, False), [LEVELS["hard"], LEVELS["hell"]], seed=0),
+    "deployment.txt": deployment.transcript,
+}
 
 
 if __name__ == "__main__":
-    for name, text in playthroughs().items():
-        (FOLDER / name).write_text(text)
+    for name, play in PLAYTHROUGHS.items():
+        (FOLDER / name).write_text(play())
