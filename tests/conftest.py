@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,3 +9,13 @@ from tests.lab import Lab
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
+    """Compile what many tests use before xdist starts its workers."""
+    if session.config.pluginmanager.hasplugin("dsession"):
+        from tests import warm
+
+        warm.compile_missing()
+    return (yield)
