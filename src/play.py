@@ -28,6 +28,7 @@ class Laboratory:
 
     def __init__(self, folders: Sequence[Path], seed: int | None) -> None:
         self.folders = folders
+        self.envs: Sequence[str] = _options("env")
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra composes one thing at a time
@@ -52,7 +53,7 @@ class Laboratory:
         return agent
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
-        known = sorted(path.stem for path in (compose.CONF / group).glob("*.yaml"))
+        known = _options(group)
         require(name in known, f"{group}={name} is unknown: there are {', '.join(known)}")
         overrides = [f"{group}={name}"]
         for key, value in choices.items():
@@ -61,6 +62,10 @@ class Laboratory:
             overrides.append(f"{key}={value}")
         with self._lock:
             return _changed(hydra.compose("engine", overrides)[group], changes)
+
+
+def _options(group: str) -> list[str]:
+    return sorted(path.stem for path in (compose.CONF / group).glob("*.yaml"))
 
 
 def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:

@@ -1,25 +1,42 @@
 """The pages put together and served."""
 
+import asyncio
 import logging
+from importlib import import_module
 
 from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
 
-from src.web import deployment, minesweeper, quoridor, runs, start, tictactoe
 from src.web.lab import Lab
 from src.web.origin import SameOriginMiddleware
+from src.web.pages import PageEntry, discover
+from src.web.shell import frame
 
 log = logging.getLogger(__name__)
 
-PAGES = (start, tictactoe, minesweeper, quoridor, deployment, runs)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-PATIENCE = 120.0  # seconds a game waits for a browser that lost its connection
+RECONNECT_TIMEOUT = 120.0  # seconds a game waits for a browser that lost its connection
+RESPONSE_TIMEOUT = 60.0  # seconds that a first visit may take: rules are imported, hundreds of runs are read
+
+
+def mount(page: PageEntry, lab: Lab) -> None:
+    """Serve a page at its path."""
+
+    @ui.page(page.path, response_timeout=RESPONSE_TIMEOUT)
+    async def visit(request: Request) -> None:
+        module = await asyncio.to_thread(import_module, f"{page.package}.page")
+        with frame(page, discover(lab.envs)):
+            await module.build(lab, request)
+
+    if page.routes is not None:
+        page.routes(lab)
 
 
 def serve(lab: Lab, host: str, port: int, open_browser: bool) -> None:
     """Serve until it is interrupted."""
-    for page in PAGES:
-        page.page(lab)
+    for page in discover(lab.envs):
+        mount(page, lab)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
     if host in LOOPBACK:  # a name that a stranger's site points here is not ours
@@ -39,6 +56,6 @@ def serve(lab: Lab, host: str, port: int, open_browser: bool) -> None:
         favicon="♟️",
         reload=False,
         dark=None,
-        reconnect_timeout=PATIENCE,
+        reconnect_timeout=RECONNECT_TIMEOUT,
         show_welcome_message=False,
     )

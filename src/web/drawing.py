@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nicegui import events, ui
 
 from src.core.errors import LabError, require
-from src.web.shell import refusals_told
+from src.web.shell import finish, refusals_told
 
 LEFT, RIGHT = "left", "right"
 
@@ -36,9 +36,7 @@ class Drawing(ui.html):
 
         async def picked(event: events.GenericEventArguments) -> None:
             with refusals_told():
-                result = on_pick(read_pick(event.args))
-                if result is not None:
-                    await result
+                await finish(on_pick(read_pick(event.args)))
 
         for name, script in (("click", _CLICK), ("contextmenu", _MENU), ("pointerdown", _DOWN)):
             self.on(name, picked, js_handler=script)

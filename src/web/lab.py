@@ -24,6 +24,9 @@ class Lab(Protocol):
     """
 
     folders: Sequence[Path]  # where runs are looked for
+    envs: Sequence[str]  # the environments there are
+
+    def __hash__(self) -> int: ...  # what is built for a lab is cached by it
 
     def rng(self) -> np.random.Generator:
         """A new generator for each game; the same ones in the same order where a seed was set."""

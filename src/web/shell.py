@@ -2,36 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from nicegui import events, ui
 
 from src.core.errors import LabError
+from src.web.pages import PageEntry
 from src.web.style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 Option = TypeVar("Option")
-
-
-class Place(NamedTuple):
-    """A page of the navigation."""
-
-    title: str
-    path: str
-    icon: str
-
-
-HOME = Place("Start", "/", "home")
-TICTACTOE = Place("Tic-tac-toe", "/tictactoe", "grid_3x3")
-MINESWEEPER = Place("Minesweeper", "/minesweeper", "flag")
-QUORIDOR = Place("Quoridor", "/quoridor", "border_outer")
-DEPLOYMENT = Place("Deployment", "/deployment", "hexagon")
-RUNS = Place("Runs", "/runs", "show_chart")
-PLACES = (HOME, TICTACTOE, MINESWEEPER, QUORIDOR, DEPLOYMENT, RUNS)
 
 THEME_COOKIE = "theme"
 LONG = 4.0  # seconds of work after which a word is due
@@ -47,17 +31,17 @@ _KEEP_STILL = """<script>addEventListener('keydown', e => {
 
 
 @contextmanager
-def frame(place: Place) -> Iterator[None]:
+def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
     """The page around its content: navigation above, the theme that was chosen last."""
     ui.add_css(CSS)
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
-    ui.page_title(f"{place.title} · board lab")
+    ui.page_title(f"{page.title} · board lab")
     ui.on_exception(lambda error: tell(f"Something broke here, and the server's log tells more: {error!r}"))
     dark = ui.dark_mode(_chosen_theme())
     with ui.header().classes("lab-header"):
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
-            for other in PLACES:
-                with ui.link(target=other.path).classes("lab-link" + (" here" if other == place else "")) as link:
+            for other in navigation:
+                with ui.link(target=other.path).classes("lab-link" + (" here" if other == page else "")) as link:
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
                 link.props(f'aria-label="{other.title}"')  # on a phone there is no room for the label
@@ -94,6 +78,22 @@ def refusals_told() -> Iterator[None]:
         yield
     except LabError as error:
         tell(str(error))
+
+
+def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:
+    """Return an event handler that does the work, at once or in time, and shows what is refused."""
+
+    async def handle() -> None:
+        with refusals_told():
+            await finish(work())
+
+    return handle
+
+
+async def finish(result: Awaitable[None] | None) -> None:
+    """Wait for what a handler has returned, where it is not done yet."""
+    if result is not None:
+        await result
 
 
 def checked(value: object, options: Iterable[Option]) -> Option:

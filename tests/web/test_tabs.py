@@ -17,14 +17,15 @@ from selenium import webdriver
 from src.core.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.game import Game
 from src.play import Laboratory
-from src.web import deployment, minesweeper, quoridor, tictactoe
+from src.web.app import mount
+from src.web.pages import discover
 from tests.lab import ROOT
 from tests.web.browser import PATIENCE, Browser
 
 GAMES = {
-    "/tictactoe?x=you&o=you": "src.web.tictactoe.view.View",
-    "/minesweeper": "src.web.minesweeper.screen.Screen",
-    "/quoridor": "src.web.quoridor.screen.Screen",
+    "/tictactoe?x=you&o=you": "src.web.tictactoe.page.View",
+    "/minesweeper": "src.web.minesweeper.page.Screen",
+    "/quoridor": "src.web.quoridor.page.Screen",
     "/deployment": "src.web.deployment.table.Table",
 }
 
@@ -57,8 +58,8 @@ def inner_address(driver: webdriver.Chrome) -> Iterator[str]:
     """Of a server that does not wait for a browser whose connection is lost."""
     with initialize_config_module("conf", version_base="1.3"):
         lab = ThinkersLab([ROOT / "experiments"], seed=0)
-        for page in (tictactoe, minesweeper, quoridor, deployment):
-            page.page(lab)
+        for page in discover(lab.envs):
+            mount(page, lab)
         app = FastAPI()
         ui.run_with(app, reconnect_timeout=0.1)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))

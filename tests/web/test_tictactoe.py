@@ -13,7 +13,7 @@ from src.envs.tictactoe.symmetry import TRANSFORMS
 from src.web.lab import RunPlace
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import Match, opinion
-from src.web.tictactoe.view import players
+from src.web.tictactoe.page import players
 from src.web.tictactoe.words import LOOKED_UP, remark_of
 from tests.web.browser import Browser
 

@@ -1,50 +1,26 @@
-"""The page of the deployment wargame: a frame at once, and the game in it as soon as it is built."""
+"""The deployment wargame against agents or another person, or with two agents to watch."""
 
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from math import cos, pi, sin
 
-from nicegui import ui
-from starlette.requests import Request
-
-from src.web import shell
-from src.web.deployment import keys
-from src.web.deployment.style import CSS
-from src.web.lab import Lab
-
-if TYPE_CHECKING:
-    from src.web.deployment.screen import Hall
+from src.web.pages import PageEntry, card_picture
 
 
-def page(lab: Lab) -> None:
-    @cache
-    def hall() -> "Hall":
-        """It brings a compiler along, which no other page has to wait for."""
-        from src.web.deployment.screen import Hall
-
-        return Hall(lab)
-
-    @ui.page(shell.DEPLOYMENT.path)
-    def deployment(request: Request) -> None:
-        ui.add_css(CSS)
-        ui.add_body_html(keys.SCRIPT)
-        with shell.frame(shell.DEPLOYMENT):
-            room = ui.element("div").classes("w-full")
-        with room:
-            busy = _awaited()
-
-        async def move_in() -> None:
-            await (await busy.do(hall)).move_in(room, busy, dict(request.query_params))
-
-        ui.timer(0, move_in, once=True)
+def _picture() -> Iterable[str]:
+    tints = {(0, 0): "--first", (1, 0): "--first", (5, 2): "--second", (5, 3): "--second", (3, 1): "--yellow"}
+    for q in range(6):
+        for r in range(4):
+            x, y = 40 + 17 * q, 18 + 20 * r + 10 * (q % 2)
+            corners = " ".join(f"{x + 10.5 * cos(k * pi / 3):.1f},{y + 10.5 * sin(k * pi / 3):.1f}" for k in range(6))
+            yield f'<polygon points="{corners}" fill="var({tints.get((q, r), "--board")})" stroke="var(--line)"/>'
 
 
-def _awaited() -> shell.Busy:
-    """The room that the board will take, so that nothing jumps when it comes."""
-    with ui.element("div").classes("dp w-full"):
-        with ui.element("div").classes("dp-left"):
-            ui.element("div").classes("dp-status-room")
-            ui.label("Setting up the board").classes("dp-headline")
-            with ui.element("div").classes("board dp-board grid place-items-center"):
-                busy = shell.Busy()
-        ui.element("div").classes("dp-right")
-    return busy
+PAGE = PageEntry(
+    package=__name__,
+    title="Deployment",
+    path="/deployment",
+    icon="hexagon",
+    order=40,
+    summary="Place your warband on the hexes, then fight for the objectives.",
+    picture=card_picture(_picture()),
+)

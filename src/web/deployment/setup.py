@@ -11,9 +11,9 @@ from src.envs.deployment.bots import Redeployed
 from src.envs.deployment.deployment import OrderMode
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.web.deployment import PAGE
 from src.web.deployment.match import Match, Player
 from src.web.lab import Lab, RunPlace, finished_runs
-from src.web.shell import DEPLOYMENT
 
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
 FOUGHT = {env: scenario for scenario, env in SCENARIOS.items()} | {"deployment_alternated": "skirmish"}  # by env
@@ -46,7 +46,7 @@ class Setup(NamedTuple):
     def address(self) -> str:
         default = Setup()
         given = {key: value for key, value in self._asdict().items() if value != getattr(default, key)}
-        return f"{DEPLOYMENT.path}?{urlencode(given)}" if given else DEPLOYMENT.path
+        return f"{PAGE.path}?{urlencode(given)}" if given else PAGE.path
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {

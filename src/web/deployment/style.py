@@ -10,7 +10,7 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
 .dp-right { flex: 1 1 22rem; max-width: 27rem; min-width: min(22rem, 100%); display: flex; flex-direction: column;
   gap: .6rem; }
 .dp-card { background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: .6rem .8rem; }
-.dp-board { position: relative; aspect-ratio: 768 / 745; padding: 0; overflow: hidden; width: 100%; }
+.dp-board { position: relative; aspect-ratio: 768 / 745; width: 100%; }
 .dp-board.zoomed { overflow: auto; }
 .dp-board.zoomed .dp-layers { width: 200%; }
 .dp-board:focus-visible { outline: 3px solid var(--blue); outline-offset: 2px; }

@@ -1,24 +1,30 @@
 """Minesweeper: play, see the odds, ask or watch an agent, and have any position analysed."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable
 
-from nicegui import ui
-
-from src.web import shell
-from src.web.lab import Lab
+from src.web.pages import PageEntry, card_picture
 
 
-def page(lab: Lab) -> None:
-    @ui.page(shell.MINESWEEPER.path)
-    async def minesweeper(board: str = "", guess: str = "", odds: str = "", agent: str = "") -> None:
-        build = await asyncio.to_thread(_load)
-        with shell.frame(shell.MINESWEEPER):
-            await build(lab, {"board": board, "guess": guess, "odds": odds, "agent": agent})
+def _picture() -> Iterable[str]:
+    rows = ("##11.", "#211.", "#2.11", "112##")
+    for r, row in enumerate(rows):
+        for c, cell in enumerate(row):
+            x, y = 30 + 20 * c, 10 + 20 * r
+            fill = "var(--closed)" if cell == "#" else "var(--cell)"
+            yield f'<rect x="{x}" y="{y}" width="19" height="19" rx="3" fill="{fill}" stroke="var(--line)"/>'
+            if cell in "12":
+                ink = "var(--blue)" if cell == "1" else "var(--green)"
+                yield f'<text x="{x + 9.5}" y="{y + 15}" font-size="13" font-weight="700" text-anchor="middle" '
+                yield f'fill="{ink}">{cell}</text>'
+    yield '<path d="M37 35v10m0-10l8 3-8 3z" fill="var(--vermillion)" stroke="var(--ink)"/>'
 
 
-def _load() -> Callable[[Lab, dict[str, str]], Awaitable[None]]:
-    """The page itself, which brings a compiler along that no other page has to wait for."""
-    from src.web.minesweeper.screen import build
-
-    return build
+PAGE = PageEntry(
+    package=__name__,
+    title="Minesweeper",
+    path="/minesweeper",
+    icon="flag",
+    order=20,
+    summary="Play, see the odds of every cell, or let a solver or a network sweep.",
+    picture=card_picture(_picture()),
+)

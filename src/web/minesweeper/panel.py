@@ -13,7 +13,7 @@ from src.web.minesweeper.sweep import BOARDS, read_size
 from src.web.minesweeper.tools import whole
 
 if TYPE_CHECKING:
-    from src.web.minesweeper.screen import Screen
+    from src.web.minesweeper.page import Screen
 
 CUSTOM = "custom"
 SPEEDS = 1, 20

@@ -12,7 +12,7 @@ from src.web import shell
 from src.web.minesweeper.sketch import BRUSHES, Sketch
 
 if TYPE_CHECKING:
-    from src.web.minesweeper.screen import Screen
+    from src.web.minesweeper.page import Screen
 
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 

@@ -1,35 +1,26 @@
 """Quoridor against a search, another person, or with two agents to watch."""
 
-import asyncio
-from typing import Any
+from collections.abc import Iterable
 
-from nicegui import ui
-
-from src.web import shell
-from src.web.lab import Lab, finished_runs
-from src.web.players import chosen
+from src.web.pages import PageEntry, card_picture
 
 
-def page(lab: Lab) -> None:
-    @ui.page(shell.QUORIDOR.path)
-    async def quoridor(first: str = "", second: str = "") -> None:
-        game, people = await asyncio.to_thread(_set_up, lab)
-        from src.web.quoridor import match, screen, style
-
-        ui.add_css(style.CSS)
-        with shell.frame(shell.QUORIDOR):
-            seated = list(match.DEFAULT)
-            for seat, key in enumerate((first, second)):
-                with shell.refusals_told():
-                    if key:
-                        chosen(people, key)
-                        seated[seat] = key
-            screen.Screen(lab, game, people, seated)
+def _picture() -> Iterable[str]:
+    for r in range(4):
+        for c in range(6):
+            x, y = 21 + 20 * c, 11 + 20 * r
+            yield f'<rect x="{x}" y="{y}" width="16" height="16" rx="2" fill="var(--board)" stroke="var(--line)"/>'
+    for x, y, w, h in ((41, 27, 36, 4), (81, 47, 36, 4), (77, 51, 4, 36)):
+        yield f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="1" fill="var(--orange)"/>'
+    yield '<circle cx="69" cy="79" r="6" fill="var(--first)"/><circle cx="89" cy="19" r="6" fill="var(--second)"/>'
 
 
-def _set_up(lab: Lab) -> tuple[Any, dict[str, Any]]:
-    """The rules bring a compiler along, which no other page has to wait for."""
-    from src.web.quoridor.match import players
-
-    runs = [run for run in finished_runs(lab.folders) if run.env == "quoridor"]
-    return lab.game("quoridor"), players(runs)
+PAGE = PageEntry(
+    package=__name__,
+    title="Quoridor",
+    path="/quoridor",
+    icon="border_outer",
+    order=30,
+    summary="Walls and pawns against a search from easy to hell, with its best lines.",
+    picture=card_picture(_picture()),
+)

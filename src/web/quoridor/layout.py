@@ -14,7 +14,7 @@ from src.web.quoridor.match import SEATS
 from src.web.quoridor.picture import Mode
 
 if TYPE_CHECKING:
-    from src.web.quoridor.screen import Screen
+    from src.web.quoridor.page import Screen
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "

@@ -1,39 +1,24 @@
 """Every run below the folders, their figures, and comparisons that have an address."""
 
-from fastapi import Response
-from fastapi.responses import FileResponse, PlainTextResponse
-from nicegui import app, ui
+from collections.abc import Iterable
 
-from src.core.errors import LabError, require
-from src.web import files, shell
-from src.web.lab import Lab
-from src.web.runs import address
-from src.web.runs.details import PICTURE
-from src.web.runs.index import Index
-from src.web.runs.screen import Screen
-from src.web.runs.style import CSS
-
-MOST_PICTURE = 1 << 25
-PATIENCE = 60.0  # seconds that a first look at hundreds of runs may take
+from src.web.pages import PageEntry, card_picture
+from src.web.runs.images import routes
 
 
-def page(lab: Lab) -> None:
-    index = Index(lab.folders)
+def _picture() -> Iterable[str]:
+    yield '<path d="M22 8V88H146" stroke="var(--faint)" stroke-width="2" fill="none"/>'
+    yield '<path d="M22 84C52 80 54 30 84 24S128 16 146 14" stroke="var(--blue)" stroke-width="4" fill="none"/>'
+    yield '<path d="M22 86C70 84 72 62 98 48S130 34 146 32" stroke="var(--orange)" stroke-width="4" fill="none"/>'
 
-    @ui.page(shell.RUNS.path, response_timeout=PATIENCE)
-    async def runs() -> None:
-        ui.add_css(CSS)
-        with shell.frame(shell.RUNS):
-            await Screen.build(index, address.read(ui.context.client.request.url.query))
 
-    @app.get(PICTURE)
-    def picture(run: str, file: str) -> Response:
-        try:
-            found = files.locate(lab.folders, run)
-            require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
-            path = files.file_of(found, file, MOST_PICTURE)
-            require(path is not None, f"{run} has no picture {file} any more")
-            assert path is not None
-            return FileResponse(path, media_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
-        except (LabError, OSError) as error:
-            return PlainTextResponse(str(error), status_code=404)
+PAGE = PageEntry(
+    package=__name__,
+    title="Runs",
+    path="/runs",
+    icon="show_chart",
+    order=90,
+    summary="Learning curves of everything that was trained here, side by side.",
+    picture=card_picture(_picture()),
+    routes=routes,
+)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from src.web import shell
+PATH = "/runs"
 
 
 class Comparison(NamedTuple):
@@ -16,7 +16,7 @@ class Comparison(NamedTuple):
         words = [f"compare={','.join(_quoted(name) for name in self.runs)}"] if self.runs else []
         words += [f"metric={_quoted(self.metric)}"] if self.metric and self.runs else []
         words += [f"axis={_quoted(self.axis)}"] if self.axis != "step" else []
-        return f"{shell.RUNS.path}?{'&'.join(words)}" if words else shell.RUNS.path
+        return f"{PATH}?{'&'.join(words)}" if words else PATH
 
 
 def read(query: str) -> Comparison:

@@ -9,8 +9,7 @@ from nicegui import ui
 from src.core.errors import LabError
 from src.web import files
 from src.web.files import RunPath
-
-PICTURE = "/runs/picture"
+from src.web.runs.images import PICTURE
 
 
 def show(run: RunPath) -> None:

@@ -1,15 +1,25 @@
 """Tic-tac-toe: play or watch, and see what a table or a search thinks of every cell."""
 
-from nicegui import ui
+from collections.abc import Iterable
 
-from src.web import shell
-from src.web.lab import Lab
+from src.web.pages import PageEntry, card_picture
 
 
-def page(lab: Lab) -> None:
-    @ui.page(shell.TICTACTOE.path)
-    async def tictactoe(x: str = "", o: str = "", values: str = "") -> None:
-        from src.web.tictactoe.view import View  # brings the rules, which no other page waits for
+def _picture() -> Iterable[str]:
+    for at in (64, 96):
+        yield f'<path d="M{at} 6V94M36 {at - 30}H124" stroke="var(--line)" stroke-width="3"/>'
+    for x, y in ((80, 50), (48, 18), (112, 82)):
+        yield f'<path d="M{x - 9} {y - 9}l18 18m0-18l-18 18" stroke="var(--first)" stroke-width="5" fill="none"/>'
+    for x, y in ((112, 18), (48, 82)):
+        yield f'<circle cx="{x}" cy="{y}" r="10" stroke="var(--second)" stroke-width="5" fill="none"/>'
 
-        with shell.frame(shell.TICTACTOE):
-            await View.build(lab, {"x": x, "o": o, "values": values})
+
+PAGE = PageEntry(
+    package=__name__,
+    title="Tic-tac-toe",
+    path="/tictactoe",
+    icon="grid_3x3",
+    order=10,
+    summary="Perfect play, a learned table and what it thinks of every cell.",
+    picture=card_picture(_picture()),
+)

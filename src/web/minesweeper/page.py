@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import numpy as np
 from nicegui import events, ui
+from starlette.requests import Request
 
 from src.core.errors import LabError, require
 from src.envs.minesweeper.game import View
@@ -24,8 +25,9 @@ ENDINGS = {1: "Swept: every safe cell is found.", 0: "The game was cut off.", -1
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
-async def build(lab: Lab, wanted: dict[str, str]) -> None:
+async def build(lab: Lab, request: Request) -> None:
     """The page for what its address asks for; what cannot be is told, and left as usual."""
+    wanted = {name: request.query_params.get(name, "") for name in ("board", "guess", "odds", "agent")}
     runs = await asyncio.to_thread(
         lambda: [run for run in finished_runs(lab.folders) if run.env.startswith("minesweeper")]
     )

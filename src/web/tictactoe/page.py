@@ -5,6 +5,7 @@ from functools import partial
 from html import escape
 
 from nicegui import events, ui
+from starlette.requests import Request
 
 from src.core.agent import Decision
 from src.core.errors import LabError
@@ -45,6 +46,10 @@ def judges(people: dict[str, Player]) -> dict[str, Player]:
 def check_choice(people: dict[str, Player], name: str, key: str) -> None:
     """Raise `LabError` where a choice is none, whether it comes from an address or from the page."""
     chosen(judges(people) if name == "values" else people, key)
+
+
+async def build(lab: Lab, request: Request) -> None:
+    await View.build(lab, {name: request.query_params.get(name, "") for name in ("x", "o", "values")})
 
 
 class View:

@@ -4,23 +4,43 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import events, ui
+from starlette.requests import Request
 
 from src.core.errors import LabError, require
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor
 from src.web import shell
 from src.web.drawing import RIGHT, Pick, numbered
-from src.web.lab import Lab
+from src.web.lab import Lab, finished_runs
 from src.web.players import YOU, Player, chosen
 from src.web.quoridor import panels
 from src.web.quoridor.layout import Layout
-from src.web.quoridor.match import SEATS, Company, Match, toward
+from src.web.quoridor.match import DEFAULT, SEATS, Company, Match, players, toward
 from src.web.quoridor.picture import Marks, Mode, draw
+from src.web.quoridor.style import CSS
 
 ANALYST = "hell"  # who judges positions and gives hints
 HINTS = 5
 REPLY = 0.35  # seconds before an agent answers a person, so that the eye can follow
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
+
+
+async def build(lab: Lab, request: Request) -> None:
+    ui.add_css(CSS)
+    game, people = await asyncio.to_thread(_set_up, lab)
+    seated = list(DEFAULT)
+    for seat, name in enumerate(SEATS):
+        with shell.refusals_told():
+            if key := request.query_params.get(name):
+                chosen(people, key)
+                seated[seat] = key
+    Screen(lab, game, people, seated)
+
+
+def _set_up(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
+    game = lab.game("quoridor")
+    assert isinstance(game, Quoridor)
+    return game, players([run for run in finished_runs(lab.folders) if run.env == "quoridor"])
 
 
 class Screen:

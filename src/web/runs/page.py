@@ -1,16 +1,21 @@
 """The table of runs, and the curves and details of those that are selected."""
 
 import asyncio
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from nicegui import events, ui
+from starlette.requests import Request
 
 from src.core.errors import require
 from src.web import files, shell
 from src.web.files import Metrics, RunPath, Stamp
-from src.web.runs import curves, details
+from src.web.lab import Lab
+from src.web.runs import address, curves, details
 from src.web.runs.address import Comparison
 from src.web.runs.index import Index
+from src.web.runs.style import CSS
 
 MOST_RUNS = 20  # compared at once
 POLL = 1.0  # seconds between looks at the files of the selected runs
@@ -36,14 +41,22 @@ COLUMNS: tuple[tuple[str, str, str | None], ...] = (
 NUMBERS = {"seed", "step", "score", "win_rate", "updated"}
 
 
-class Screen:
-    @classmethod
-    async def build(cls, index: Index, wanted: Comparison) -> None:
-        """Everything is read before it is shown, so that nothing on the page has to make room."""
-        screen = cls(index, wanted, await asyncio.to_thread(index.rows))
-        await screen.show()
-        ui.timer(POLL, screen.poll)
+@cache
+def index_of(*folders: Path) -> Index:
+    """All visitors share what was read."""
+    return Index(folders)
 
+
+async def build(lab: Lab, request: Request) -> None:
+    """Everything is read before it is shown, so that nothing on the page has to make room."""
+    ui.add_css(CSS)
+    index = index_of(*lab.folders)
+    page = RunsPage(index, address.read(request.url.query), await asyncio.to_thread(index.rows))
+    await page.show()
+    ui.timer(POLL, page.poll)
+
+
+class RunsPage:
     def __init__(self, index: Index, wanted: Comparison, rows: list[dict[str, Any]]) -> None:
         self.index, self.axis, self.metric = index, "step", wanted.metric
         self.selected: dict[str, RunPath] = {}

@@ -1,0 +1,69 @@
+"""The pages of the server: each folder here announces one, and every other environment gets the generic page."""
+
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from src.web.lab import Lab
+
+FOLDER = Path(__file__).parent
+GENERIC = "src.web.generic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageEntry:
+    """A page in the navigation, which a folder announces as `PAGE` in its `__init__.py`.
+
+    `<package>.page` has `async def build(lab, request)`. It is imported on the first visit, because the rules of a game
+    may bring a compiler with them that no other page has to wait for.
+    """
+
+    package: str
+    title: str
+    path: str
+    icon: str
+    order: int  # position in the navigation
+    summary: str = ""  # on its card of the start page
+    picture: str = ""  # SVG on the card; without one there is no card
+    routes: Callable[[Lab], None] | None = None  # registers what else the page serves, such as pictures
+
+
+def discover(envs: Iterable[str]) -> list[PageEntry]:
+    """Return the announced pages and a generic one for each environment that none of them plays, in order.
+
+    The folder `chess` plays the environments `chess` and `chess_<variant>`.
+    """
+    folders = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
+    announced = (getattr(import_module(f"src.web.{name}"), "PAGE", None) for name in folders)
+    pages = [page for page in announced if page is not None]
+    pages += [generic_page(env) for env in envs if not any(plays(folder, env) for folder in folders)]
+    return sorted(pages, key=lambda page: page.order)
+
+
+def plays(folder: str, env: str) -> bool:
+    return env == folder or env.startswith(f"{folder}_")
+
+
+def generic_page(env: str) -> PageEntry:
+    return PageEntry(
+        package=GENERIC,
+        title=env.replace("_", " ").capitalize(),
+        path=f"/play/{env}",
+        icon="extension",
+        order=50,
+        summary="Play it against any agent that can, or watch two of them.",
+        picture=card_picture(_pieces()),
+    )
+
+
+def _pieces() -> Iterable[str]:
+    for column, x in enumerate((40, 80, 120)):
+        color = ("--first", "--second")[column % 2]
+        yield f'<circle cx="{x}" cy="50" r="15" fill="var({color})" stroke="var(--line)" stroke-width="2"/>'
+
+
+def card_picture(parts: Iterable[str]) -> str:
+    """An SVG of 160 by 100 for the start page, in the colours of the theme."""
+    return f'<svg viewBox="0 0 160 100" width="100%" role="img" aria-hidden="true">{"".join(parts)}</svg>'

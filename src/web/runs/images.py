@@ -1,0 +1,26 @@
+"""The PNG files of runs, which the page of runs shows."""
+
+from fastapi import Response
+from fastapi.responses import FileResponse, PlainTextResponse
+from nicegui import app
+
+from src.core.errors import LabError, require
+from src.web import files
+from src.web.lab import Lab
+
+PICTURE = "/runs/picture"
+MOST_PICTURE = 1 << 25  # bytes
+
+
+def routes(lab: Lab) -> None:
+    @app.get(PICTURE)
+    def picture(run: str, file: str) -> Response:
+        try:
+            found = files.locate(lab.folders, run)
+            require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
+            path = files.file_of(found, file, MOST_PICTURE)
+            require(path is not None, f"{run} has no picture {file} any more")
+            assert path is not None
+            return FileResponse(path, media_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
+        except (LabError, OSError) as error:
+            return PlainTextResponse(str(error), status_code=404)
