@@ -57,6 +57,11 @@ def finished_runs(folders: Sequence[Path]) -> list[RunPlace]:
     return [run for run in read if run is not None]
 
 
+def runs_of(folders: Sequence[Path], game: str) -> list[RunPlace]:
+    """Return the runs that play a game: of the environment of that name, or of a variant such as <game>_8x8."""
+    return [run for run in finished_runs(folders) if run.env == game or run.env.startswith(f"{game}_")]
+
+
 @lru_cache(maxsize=4096)
 def _read_run(run: RunPath, _config: Stamp) -> RunPlace | None:
     """Kept until the configuration has another stamp: there can be hundreds of runs."""

@@ -1,10 +1,12 @@
 """Who can sit at a board: choices for people, by keys that go into the address of a page."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from src.core.agent import NOTHING, Agent
+import numpy as np
+
+from src.core.agent import NOTHING, Agent, Decision
 from src.core.errors import LabError
 from src.core.game import Game
 from src.web.lab import Lab, RunPlace
@@ -21,6 +23,16 @@ class Player(NamedTuple):
 
 YOU = "you"
 PERSON = Player("You", None)
+LEVELS = ("easy", "normal", "hard", "hell")  # of alpha-beta search
+
+
+def general_players() -> dict[str, Player]:
+    """Agents that need no particular game, though some need a game without chance or a small one."""
+    return {
+        **{level: Player(f"Search: {level}", "alphabeta", {"difficulty": level}) for level in LEVELS},
+        "mcts": Player("Monte Carlo tree search", "mcts"),
+        "random": Player("Random moves", "random"),
+    }
 
 
 def trained_players(runs: list[RunPlace], kind: str = "Run") -> dict[str, Player]:
@@ -42,16 +54,39 @@ def _is_run(key: str) -> bool:
     return ":" in key  # what is made of the run, then its name
 
 
-class Bench:
-    """The agents of one page, each built when it is first asked for."""
+class AgentCache:
+    """The agents of one page by the keys of their players, each built when it is first asked for.
 
-    def __init__(self, lab: Lab, game: Game) -> None:
-        self._lab, self._game = lab, game
-        self._agents: dict[str, Agent] = {}
+    Building and deciding take their time, so pages do both off the event loop.
+    """
 
-    def agent(self, key: str, player: Player) -> Agent:
-        """Slow the first time, so to be called off the event loop."""
-        assert player.agent is not None, "a person is no agent"
-        if key not in self._agents:
-            self._agents[key] = self._lab.agent(player.agent, self._game, player.changes)
-        return self._agents[key]
+    def __init__(
+        self,
+        lab: Lab,
+        game: Game,
+        players: Mapping[str, Player],
+        run_game: Callable[[Player], Game] | None = None,
+    ) -> None:
+        """`run_game` returns the game whose observations the agent of a run understands."""
+        self._lab, self._game, self._players = lab, game, players
+        self._run_game = run_game or self._as_trained
+        self._built: dict[str, tuple[Agent, Game]] = {}
+
+    def agent(self, key: str) -> Agent:
+        return self._entry(key)[0]
+
+    def decide(self, key: str, view: Any, rng: np.random.Generator) -> Decision:
+        agent, game = self._entry(key)
+        return agent.decide(game, view, rng)
+
+    def _entry(self, key: str) -> tuple[Agent, Game]:
+        if key not in self._built:
+            player = chosen(self._players, key)
+            assert player.agent is not None, "a person is not an agent"
+            game = self._game if player.run is None else self._run_game(player)
+            self._built[key] = self._lab.agent(player.agent, game, player.changes), game
+        return self._built[key]
+
+    def _as_trained(self, player: Player) -> Game:
+        assert player.run is not None
+        return self._lab.run_game(player.run)

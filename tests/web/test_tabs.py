@@ -1,83 +1,21 @@
 """What tabs of one server have to do with each other: nothing. It runs in this process, to be looked into."""
 
 import gc
-import threading
 import weakref
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
-import uvicorn
-from fastapi import FastAPI
-from hydra import initialize_config_module
-from nicegui import ui
-from selenium import webdriver
 
-from src.core.agent import NOTHING, Agent, Decision, RandomAgent
-from src.core.game import Game
-from src.play import Laboratory
-from src.web.app import mount
-from src.web.pages import discover
-from tests.lab import ROOT
 from tests.web.browser import PATIENCE, Browser
+from tests.web.inner import TestLab
 
 GAMES = {
-    "/tictactoe?x=you&o=you": "src.web.tictactoe.page.View",
+    "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
     "/minesweeper": "src.web.minesweeper.page.Screen",
     "/quoridor": "src.web.quoridor.page.Screen",
     "/deployment": "src.web.deployment.table.Table",
+    "/play/nim": "src.web.generic.page.GenericPage",
 }
-
-
-class Thinker(Agent):
-    """Thinks until it is told to stop."""
-
-    def __init__(self) -> None:
-        self.asked, self.enough = threading.Event(), threading.Event()
-
-    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        self.asked.set()
-        self.enough.wait(PATIENCE)
-        return RandomAgent().decide(game, view, rng)
-
-
-class ThinkersLab(Laboratory):
-    """The real one, where a thinker sits in for minimax."""
-
-    thinker = Thinker()
-
-    def agent(
-        self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
-    ) -> Agent:
-        return self.thinker if name == "minimax" else super().agent(name, game, changes, choices)
-
-
-@pytest.fixture(scope="module")
-def inner_address(driver: webdriver.Chrome) -> Iterator[str]:
-    """Of a server that does not wait for a browser whose connection is lost."""
-    with initialize_config_module("conf", version_base="1.3"):
-        lab = ThinkersLab([ROOT / "experiments"], seed=0)
-        for page in discover(lab.envs):
-            mount(page, lab)
-        app = FastAPI()
-        ui.run_with(app, reconnect_timeout=0.1)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-        yield "http://{}:{}".format(*server.servers[0].sockets[0].getsockname())
-        server.should_exit = True
-        thread.join()
-
-
-@pytest.fixture
-def inner(driver: webdriver.Chrome, inner_address: str) -> Iterator[Browser]:
-    browser = Browser(driver, inner_address)
-    yield browser
-    browser.close_other_tabs()
-    driver.get("about:blank")
 
 
 def living(name: str) -> list[Any]:
@@ -97,7 +35,7 @@ def test_a_closed_tab_frees_its_game(inner: Browser, path: str, name: str):
 
 
 def test_a_long_search_freezes_no_other_page(inner: Browser):
-    thinker = ThinkersLab.thinker
+    thinker = TestLab.thinker
     inner.open("/tictactoe?x=you&o=minimax")
     thinking = inner.tab
     try:

@@ -12,8 +12,8 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.envs.tictactoe.symmetry import TRANSFORMS
 from src.web.lab import RunPlace
 from src.web.tictactoe import picture
-from src.web.tictactoe.match import Match, opinion
-from src.web.tictactoe.page import players
+from src.web.tictactoe.match import TicTacToeMatch, opinion
+from src.web.tictactoe.page import players_of
 from src.web.tictactoe.words import LOOKED_UP, remark_of
 from tests.web.browser import Browser
 
@@ -25,8 +25,8 @@ def drawn(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)
 
 
-def match(*persons: int) -> Match:
-    return Match(GAME, np.random.default_rng(0), frozenset(persons))
+def match(*persons: int) -> TicTacToeMatch:
+    return TicTacToeMatch(GAME, np.random.default_rng(0), frozenset(persons))
 
 
 def test_every_stone_is_drawn_and_every_cell_can_be_picked():
@@ -60,22 +60,22 @@ def test_tones(score: str, tone: str):
 def test_taking_back_leads_to_the_last_turn_of_a_person():
     game = match(1)
     with pytest.raises(LabError, match="no move to take back"):
-        game.undo()
+        game.take_back()
     game.play(4)
     with pytest.raises(LabError, match="no move of yours"):
-        game.undo()
+        game.take_back()
     with pytest.raises(LabError, match="not a legal move"):
         game.play_person(4)
     game.play_person(0)
     with pytest.raises(LabError, match="it is X's turn"):
         game.play_person(8)
     game.play(8)
-    game.undo()
+    game.take_back()
     assert (game.state, game.moves, game.waits_for_person) == ("....X....", [4], True)
     watched = match()
     watched.play(0)
     watched.play(1)
-    watched.undo()
+    watched.take_back()
     assert watched.moves == [0]
 
 
@@ -96,7 +96,7 @@ def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
     table, network = (RunPlace(tmp_path / name, f"outputs/{name}", "tictactoe", "any") for name in ("table", "network"))
     table.path.mkdir()
     (table.path / "qtable.json").touch()
-    offered = [key for key in players([network, table]) if ":" in key]
+    offered = [key for key in players_of([network, table]) if ":" in key]
     assert offered == ["qtable:outputs/table", "run:outputs/network"]
 
 

@@ -1,0 +1,203 @@
+"""What the page of every game does: choices in the address, seats, agents that move, looking back, keys."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from nicegui import events, ui
+
+from src.core.agent import NOTHING
+from src.core.errors import LabError
+from src.web import shell
+from src.web.lab import Lab
+from src.web.match import Match
+from src.web.players import YOU, AgentCache, Player, chosen
+
+AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
+
+
+class GamePage(Generic[AnyMatch]):
+    """One tab with one match. The page of a game sets `match` and `busy`, and says how the match is shown."""
+
+    seats: tuple[str, ...] = ()  # the choices that name the players, by seat
+    match: AnyMatch
+    agents: AgentCache
+    busy: shell.Busy
+
+    def __init__(
+        self,
+        lab: Lab,
+        players: Mapping[str, Player] = NOTHING,
+        defaults: Mapping[str, str] = NOTHING,
+        query: Mapping[str, str] = NOTHING,
+    ) -> None:
+        """`defaults` are the choices of the page by name, and `query` is what the address asks for instead."""
+        self.lab, self.players, self.setup = lab, players, dict(defaults)
+        self.rng = lab.rng()
+        self.ply: int | None = None  # the ply looked back at; None: the present
+        self.turn = object()  # replaced when the match changes: a decision that began before is dropped
+        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
+        self._read_address(query)
+        ui.context.client.on_delete(self.drop_decisions)
+
+    async def show(self, moved: bool = False) -> None:
+        """Show the match; `moved`: a move was just made."""
+        raise NotImplementedError
+
+    def new_match(self) -> AnyMatch:
+        raise NotImplementedError
+
+    # Choices
+
+    def check_choice(self, name: str, value: str) -> None:
+        """Raise `LabError` where a value is not offered, whether it comes from the address or from the page."""
+        chosen(self.players, value)
+
+    async def apply_choice(self, name: str) -> None:
+        """Act on another choice: by default somebody else plays, and the match goes on."""
+        self.match.persons = self.persons
+        await self.changed()
+
+    def _read_address(self, query: Mapping[str, str]) -> None:
+        """Take over what is offered; what is not is shown, and its default kept."""
+        for name in self.setup:
+            with shell.refusals_told():
+                if value := query.get(name):
+                    self.check_choice(name, value)
+                    self.setup[name] = value
+
+    async def choose(self, name: str, value: object) -> None:
+        """Take over a choice and keep it in the address."""
+        with shell.refusals_told():
+            self.check_choice(name, str(value))
+            self.setup[name] = str(value)
+            shell.remember(self.setup)
+            await self.apply_choice(name)
+
+    def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select:
+        select = shell.dropdown(options, self.setup[name], label, lambda event: self.choose(name, event.value))
+        return select.classes(f"choose-{name}")
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What players are called in a dropdown."""
+        return {key: player.title for key, player in self.players.items()}
+
+    # Seats
+
+    @property
+    def seated(self) -> list[str]:
+        """The keys of the players, by seat."""
+        return [self.setup[name] for name in self.seats]
+
+    @property
+    def persons(self) -> frozenset[int]:
+        return frozenset(seat for seat, key in enumerate(self.seated) if key == YOU)
+
+    @property
+    def person_moves(self) -> bool:
+        return self.ply is None and self.match.waits_for_person
+
+    @property
+    def agent_moves(self) -> bool:
+        return not self.match.is_over and not self.match.waits_for_person
+
+    def headline(self) -> str:
+        """Whose move it is, or how the match ended."""
+        if self.match.outcome is not None:
+            return {1: "Player 1 has won", 0: "Drawn", -1: "Player 2 has won"}[self.match.outcome]
+        if not self.match.waits_for_person:
+            return f"{self.players[self.seated[self.match.seat]].title} to move"
+        return "Your move" if len(self.persons) == 1 else f"Player {self.match.seat + 1} to move"
+
+    # Looking back
+
+    @property
+    def state(self) -> Any:
+        """What is looked at."""
+        return self.match.at(self.now)
+
+    @property
+    def now(self) -> int:
+        """How many moves lead to what is looked at."""
+        return len(self.match.moves) if self.ply is None else self.ply
+
+    async def look_at(self, ply: int) -> None:
+        last = len(self.match.moves)
+        ply = min(max(ply, 0), last)
+        self.ply = None if ply == last else ply
+        await self.show()
+
+    async def look_by(self, plies: int) -> None:
+        await self.look_at(self.now + plies)
+
+    # Moves
+
+    @property
+    def delay(self) -> float:
+        """Seconds between the decision of an agent and its move."""
+        return 0.0
+
+    def drop_decisions(self) -> None:
+        """Whatever agents are thinking about is not needed any more."""
+        self.turn = object()
+
+    def begin_turn(self) -> None:
+        """Forget what belongs to the match as it was."""
+        self.drop_decisions()
+        self.ply = None
+
+    async def changed(self, moved: bool = False) -> None:
+        """Show the match after a change, and let agents move."""
+        self.begin_turn()
+        turn = self.turn
+        await self.show(moved)
+        if turn is self.turn:
+            await self.drive()
+
+    async def drive(self) -> None:
+        """Let agents move until a person has to, the match is over, or something else has changed it."""
+        turn = self.turn
+        while turn is self.turn and self.agent_moves:
+            action, note = await self.decide()
+            await asyncio.sleep(self.delay)
+            if turn is not self.turn:
+                return
+            self.match.play(action, note)
+            self.begin_turn()
+            turn = self.turn
+            await self.show(moved=True)
+
+    async def decide(self) -> tuple[int, Mapping[str, Any]]:
+        """What the agent to move would do, and what it tells about it."""
+        key, match = self.seated[self.match.seat], self.match
+        view = match.game.view(match.state)
+        decision = await self.busy.do(self.agents.decide, key, view, self.rng)
+        if decision.action is None:
+            raise LabError(f"{self.players[key].title} has no move to offer here")
+        return decision.action, decision.why
+
+    async def play(self, action: int) -> None:
+        self.match.play(action)
+        await self.changed(moved=True)
+
+    async def new_game(self) -> None:
+        self.match = self.new_match()
+        await self.changed()
+
+    async def take_back(self) -> None:
+        self.match.take_back()
+        await self.changed()
+
+    # Keys
+
+    async def key(self, event: events.KeyEventArguments) -> None:
+        name = shell.pressed(event)
+        if name is not None:
+            with shell.refusals_told():
+                await self.press(name, event.action.repeat)
+
+    async def press(self, name: str, repeated: bool = False) -> None:
+        """Act on a key; `repeated`: it is held down."""
+        if name in self.shortcuts and not repeated:
+            await shell.finish(self.shortcuts[name]())

@@ -1,0 +1,154 @@
+"""Any game by its text and its list of legal moves: for people, agents, or both."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nicegui import ui
+from starlette.requests import Request
+
+from src.core.errors import LabError, require
+from src.core.game import Game, seen_from
+from src.web import shell
+from src.web.drawing import LEFT, Drawing, Pick, numbered
+from src.web.game_page import GamePage
+from src.web.lab import Lab, finished_runs
+from src.web.match import Match, move_name, seeded_start
+from src.web.players import PERSON, YOU, AgentCache, Player, general_players, trained_players
+
+GameMatch = Match[Any, int, Mapping[str, Any]]
+SEATS = ("first", "second")
+DEFAULTS = {"first": YOU, "second": "random"}
+WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: where only agents play, and in reply to a person
+
+STYLE = """
+.gp-text { font-family: monospace; font-size: 1.25rem; line-height: 1.4; margin: 0; white-space: pre; }
+.gp-legal, .gp-moves { display: flex; flex-wrap: wrap; gap: .3rem; max-height: 16rem; overflow: auto; }
+.gp-legal button, .gp-moves button { padding: .2rem .55rem; border: 1px solid var(--line); border-radius: .4rem;
+  background: var(--board); color: var(--ink); font-variant-numeric: tabular-nums; }
+.gp-legal button:hover, .gp-legal button:focus-visible { border-color: var(--blue); }
+.gp-moves .first { border-color: var(--first); } .gp-moves .second { border-color: var(--second); }
+.gp-moves .here { font-weight: 700; background: var(--cell); }
+"""
+
+
+async def build(lab: Lab, request: Request) -> None:
+    """The last part of the path names the environment."""
+    env = request.url.path.rpartition("/")[2]
+    with shell.refusals_told():
+        game, players = await asyncio.to_thread(_prepare, lab, env)
+        page = GenericPage(lab, game, players, request.query_params)
+        ui.timer(0.05, shell.handler(page.changed), once=True)
+
+
+def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
+    game = lab.game(env)
+    runs = [run for run in finished_runs(lab.folders) if run.env == env]
+    return game, {YOU: PERSON, **fitting(lab, game, general_players()), **trained_players(runs)}
+
+
+def fitting(lab: Lab, game: Game, players: Mapping[str, Player]) -> dict[str, Player]:
+    """Return the players whose agent can play the game."""
+    names = {player.agent for player in players.values() if player.agent is not None}
+    able = {name for name in names if _can_play(lab, name, game)}
+    return {key: player for key, player in players.items() if player.agent in able}
+
+
+def _can_play(lab: Lab, name: str, game: Game) -> bool:
+    try:
+        lab.agent(name, game)
+    except LabError:
+        return False
+    return True
+
+
+class GenericPage(GamePage[GameMatch]):
+    def __init__(self, lab: Lab, game: Game, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
+        self.game, self.seats = game, SEATS[: game.players]
+        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query)
+        self.agents = AgentCache(lab, game, players)
+        self.match = self.new_match()
+        self.shortcuts = {
+            "u": self.take_back,
+            "n": self.new_game,
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
+        self._layout()
+
+    def new_match(self) -> GameMatch:
+        return Match(self.game, seeded_start(self.game, self.rng), self.persons)
+
+    def _layout(self) -> None:
+        ui.add_css(STYLE)
+        with ui.element("div").classes("bench"):
+            with ui.element("div").classes("board"):
+                self.board = ui.html(sanitize=False)
+            with ui.element("div").classes("panel"):
+                with ui.row().classes("items-center w-full no-wrap"):
+                    self.title = ui.label().classes("headline grow")
+                    self.busy = shell.Busy()
+                for number, name in enumerate(self.seats, 1):
+                    self.dropdown(name, self.titles, f"Player {number}")
+                with ui.row():
+                    ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
+                    undo = ui.button("Take back", icon="undo", on_click=shell.handler(self.take_back))
+                    undo.props("outline").classes("undo")
+                ui.label("Legal moves").classes("faint")
+                self.legal = Drawing("", self.pick_move).classes("w-full")
+                ui.label("Moves so far: click one to look back").classes("faint")
+                self.moves = Drawing("", self.pick_ply).classes("w-full")
+                ui.label("Keys: U takes back, N starts a new game, [ and ] look back and forward.").classes("faint")
+        ui.keyboard(self.key)
+
+    @property
+    def delay(self) -> float:
+        return REPLY if self.persons else WATCHING
+
+    async def pick_move(self, pick: Pick) -> None:
+        if pick.button != LEFT:
+            return
+        action = numbered(pick.part, "move", self.game.num_actions)
+        require(self.ply is None, "this is an earlier position: go forward to the present to move")
+        require(not self.match.is_over, "the game is over: start a new one, or take a move back")
+        require(self.match.waits_for_person, f"it is the turn of {self.players[self.seated[self.match.seat]].title}")
+        await self.play(action)
+
+    async def pick_ply(self, pick: Pick) -> None:
+        await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
+
+    def headline(self) -> str:
+        if self.ply is not None:
+            return f"Looking back at move {self.ply} of {len(self.match.moves)}"
+        if self.match.outcome is not None and len(self.persons) == 1:
+            (seat,) = self.persons
+            return {1: "You win", 0: "A draw", -1: "You lose"}[seen_from(seat, self.match.outcome)]
+        return super().headline()
+
+    async def show(self, moved: bool = False) -> None:
+        self.title.text = self.headline()
+        self.moves.draw(move_list(self.match, self.now))
+        self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
+        self.legal.draw(legal_moves(self.game, self.match.state) if self.person_moves else "")
+
+
+def legal_moves(game: Game, state: Any) -> str:
+    """A button for each legal move, as HTML."""
+    actions = game.legal_actions(game.view(state))
+    return _buttons("gp-legal", [(f"move-{action}", "", move_name(game, state, action)) for action in actions])
+
+
+def move_list(match: GameMatch, now: int) -> str:
+    """The moves so far, the one that led to what is looked at in bold, as HTML."""
+    seats = [match.game.to_move(match.at(ply)) for ply in range(len(match.moves))]
+    rows = []
+    for number, (seat, name) in enumerate(zip(seats, match.names(), strict=True), 1):
+        rows.append((f"ply-{number}", SEATS[seat] + " here" * (number == now), f"{number}. {name}"))
+    return _buttons("gp-moves", rows)
+
+
+def _buttons(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
+    """Buttons from their ids, classes and texts."""
+    buttons = (f'<button data-id="{key}" class="{style}">{escape(text)}</button>' for key, style, text in rows)
+    return f'<div class="{kind}">{"".join(buttons)}</div>'

@@ -1,0 +1,101 @@
+"""A game in progress on a page: where it began and what was played since."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from src.core.errors import LabError
+from src.core.game import Game, NamesMoves
+
+State = TypeVar("State")
+Move = TypeVar("Move")
+Note = TypeVar("Note")
+
+
+class Match(Generic[State, Move, Note]):
+    """What is refused changes nothing. `persons` are the seats of people; whoever else moves is an agent.
+
+    A game may change its states in place, so an earlier state is the game played again from its start.
+    """
+
+    no_move_of_a_person: ClassVar[str] = "there is no move to take back"
+
+    def __init__(self, game: Game[State], new: Callable[[], State], persons: Collection[int] = ()) -> None:
+        """`new` returns the same starting state every time."""
+        self.game, self.persons = game, persons
+        self.begin(new, ())
+
+    def begin(self, new: Callable[[], State], moves: Sequence[Move]) -> None:
+        """Start again with `moves` played already."""
+        state = new()
+        for move in moves:
+            state = self.apply(state, move)
+        self._new, self.state, self.moves = new, state, list(moves)
+        self.notes: list[Note | None] = [None] * len(moves)  # what the player told about each move
+        self._replayed: tuple[int, State] | None = None  # the ply that was last looked back at
+
+    def apply(self, state: State, move: Move) -> State:
+        """The state after a move, which is an action of the game unless a subclass has other moves."""
+        assert isinstance(move, int), f"{move} is not an action"
+        return self.game.play(state, move)
+
+    def play(self, move: Move, note: Note | None = None) -> None:
+        self.state = self.apply(self.state, move)
+        self.moves.append(move)
+        self.notes.append(note)
+
+    @property
+    def seat(self) -> int:
+        """Whose turn it is."""
+        return self.game.to_move(self.state)
+
+    @property
+    def outcome(self) -> int | None:
+        return self.game.outcome(self.state)
+
+    @property
+    def is_over(self) -> bool:
+        return self.outcome is not None
+
+    @property
+    def waits_for_person(self) -> bool:
+        return not self.is_over and self.seat in self.persons
+
+    def at(self, ply: int) -> State:
+        """The state after that many moves."""
+        if ply == len(self.moves):
+            return self.state
+        done, state = self._replayed or (0, self._new())
+        if done > ply:
+            done, state = 0, self._new()
+        for move in self.moves[done:ply]:
+            state = self.apply(state, move)
+        self._replayed = ply, state
+        return state
+
+    def take_back(self) -> None:
+        """Go back to where a person last had the move, or by one move where only agents play."""
+        if not self.moves:
+            raise LabError("there is no move to take back")
+        seats = [self.game.to_move(self.at(ply)) for ply in range(len(self.moves))]
+        kept = max((ply for ply, seat in enumerate(seats) if seat in self.persons or not self.persons), default=None)
+        if kept is None:
+            raise LabError(self.no_move_of_a_person)
+        notes = self.notes[:kept]
+        self.begin(self._new, self.moves[:kept])
+        self.notes = notes
+
+    def names(self) -> list[str]:
+        """The moves so far in the notation of the game, or as plain numbers where it has none."""
+        return [move_name(self.game, self.at(ply), move) for ply, move in enumerate(self.moves)]
+
+
+def seeded_start(game: Game[State], rng: np.random.Generator) -> Callable[[], State]:
+    """Return a function that gives the same new game every time; chance is drawn from a seed of its own."""
+    seed = int(rng.integers(2**32))
+    return lambda: game.initial(np.random.default_rng(seed))
+
+
+def move_name(game: Game[State], state: State, move: object) -> str:
+    return game.move_name(state, move) if isinstance(game, NamesMoves) and isinstance(move, int) else str(move)

@@ -1,0 +1,168 @@
+"""The page of a game that has none of its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+from hydra import initialize_config_module
+from nicegui import Client, ui
+
+from src.core.errors import LabError
+from src.web import shell
+from src.web.drawing import LEFT, Pick
+from src.web.generic.page import GenericPage, fitting
+from src.web.match import Match
+from src.web.pages import discover
+from src.web.players import PERSON, YOU, Player, general_players
+from tests.web.browser import Browser
+from tests.web.inner import TestLab
+from tests.web.small_games import ConnectFour, Nim
+
+PLAYERS = {YOU: PERSON, "random": Player("Random moves", "random")}
+
+
+@pytest.fixture
+def lab() -> Iterator[TestLab]:
+    with initialize_config_module("conf", version_base="1.3"):
+        yield TestLab()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(shell, "tell", told.append)
+    monkeypatch.setattr(shell, "remember", lambda setup: None)  # there is no browser that has an address
+    return told
+
+
+def visit(lab: TestLab, env: str, seats: tuple[str, str], do: Callable[[GenericPage], Awaitable[None]]) -> None:
+    """Do something on the page of a game."""
+
+    async def inside() -> None:
+        client = Client(ui.page("/generic"), request=None)
+        with client:
+            query = dict(zip(("first", "second"), seats, strict=True))
+            page = GenericPage(lab, lab.game(env), PLAYERS, query)
+            await page.changed()
+            await do(page)
+        client.delete()
+
+    asyncio.run(inside())
+
+
+def first_legal(page: GenericPage) -> int:
+    return page.game.legal_actions(page.game.view(page.match.state))[0]
+
+
+def test_a_folder_announces_its_page_and_every_other_environment_gets_one():
+    pages = discover(["quoridor", "minesweeper_8x8", "connect_four", "quoridors"])
+    titles = ["Start", "Tic-tac-toe", "Minesweeper", "Quoridor", "Deployment", "Connect four", "Quoridors", "Runs"]
+    assert [page.title for page in pages] == titles
+    assert len({page.path for page in pages}) == len(pages)
+
+
+def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
+    game = Nim()
+    match: Match = Match(game, lambda: game.initial(np.random.default_rng(0)), persons={0})
+    seen = [list(match.state)]
+    while not match.is_over:
+        match.play(game.legal_actions(match.state)[0])
+        seen.append(list(match.state))
+    for ply in (0, 3, 1, len(seen) - 1):
+        assert match.at(ply) == seen[ply]
+    assert match.state == seen[-1]
+    last = max(ply for ply in range(len(match.moves)) if ply % 2 == 0)
+    match.take_back()
+    assert (match.state, len(match.moves), len(match.notes)) == (seen[last], last, last)
+
+
+def test_agents_are_offered_where_they_can_play(lab: TestLab):
+    assert list(fitting(lab, Nim(), general_players())) == ["random"]
+    assert list(fitting(lab, ConnectFour(), general_players())) == list(general_players())
+
+
+@pytest.mark.parametrize("env", ["connect_four", "nim", "tictactoe"])
+def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, told: list[str]):
+    async def play(page: GenericPage) -> None:
+        assert page.headline() == "Your move"
+        while not page.match.is_over:
+            await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+        assert page.headline() in ("You win", "You lose", "A draw")
+        assert page.legal.content == "", "a finished game takes no more moves"
+        with pytest.raises(LabError, match="the game is over"):
+            await page.pick_move(Pick("move-0", LEFT))
+        assert page.moves.content.count("<button") == len(page.match.moves)
+        assert not told
+
+    visit(lab, env, (YOU, "random"), play)
+
+
+def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
+    async def play(page: GenericPage) -> None:
+        start = page.board.content
+        for _ in range(2):
+            await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+        await page.pick_ply(Pick("ply-1", LEFT))
+        assert page.headline() == "Looking back at move 1 of 4"
+        with pytest.raises(LabError, match="earlier position"):
+            await page.pick_move(Pick("move-0", LEFT))
+        await page.look_at(99)
+        assert page.ply is None
+        await page.take_back()
+        assert len(page.match.moves) == 2
+        await page.take_back()
+        assert (page.match.moves, page.board.content) == ([], start)
+        with pytest.raises(LabError, match="there is no move to take back"):
+            await page.take_back()
+        await page.choose("second", YOU)
+        await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+        assert page.headline() == "Player 2 to move"
+        await page.choose("second", "nobody")
+        assert told == ["there is no player 'nobody' here: choose one of you, random"]
+        await page.new_game()
+        assert page.match.moves == []
+
+    visit(lab, "nim", (YOU, "random"), play)
+
+
+def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
+    async def play(page: GenericPage) -> None:
+        for part, words in (("move-9", "there is no 'move-9' here"), ("cell-1", "there is no 'cell-1' here")):
+            with pytest.raises(LabError, match=words):
+                await page.pick_move(Pick(part, LEFT))
+        for _ in range(4):
+            await page.pick_move(Pick("move-0", LEFT))
+        with pytest.raises(LabError, match="column 0 is not a legal move"):
+            await page.pick_move(Pick("move-0", LEFT))
+        assert page.match.moves == [0] * 4
+
+    visit(lab, "connect_four", (YOU, YOU), play)
+
+
+def legal(browser: Browser) -> list[str]:
+    return browser.attributes(".gp-legal button", "data-id")
+
+
+@pytest.mark.parametrize("env", ["connect_four", "tictactoe"])
+def test_a_whole_game_in_the_browser(inner: Browser, env: str):
+    inner.open(f"/play/{env}?second=random")
+    inner.wait_text(".headline", "Your move")
+    inner.choose(".choose-second", "Search: easy")
+    inner.until(lambda: "second=easy" in inner.driver.current_url, "the address")
+    while "move" in inner.text(".headline"):
+        moves = len(inner.all(".gp-moves button"))
+        inner.click(f".gp-legal [data-id={legal(inner)[0]}]")
+        inner.until(partial(answered, inner, moves), "the answer")
+    played = len(inner.all(".gp-moves button"))
+    inner.press("u")
+    inner.until(lambda: len(inner.all(".gp-moves button")) < played, "a move to be taken back")
+    inner.click(".new-game")
+    inner.until(lambda: not inner.all(".gp-moves button"), "a new game")
+    inner.refresh()
+    inner.wait_text(".choose-second", "Search: easy")
+
+
+def answered(browser: Browser, before: int) -> bool:
+    return len(browser.all(".gp-moves button")) >= before + 2 or "move" not in browser.text(".headline")
