@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from src.core.errors import LabError
-from src.envs.quoridor.notation import parse_move
+from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
 from src.web.quoridor import panels
-from src.web.quoridor.match import Match, players, toward
+from src.web.quoridor.match import QuoridorMatch, players_of, toward
 from src.web.quoridor.picture import Marks, Mode, draw
 from src.web.quoridor.plan import Box, Plan
 
@@ -91,26 +91,34 @@ def covers(box: Box, x: float, y: float) -> bool:
 
 
 def test_taking_back_goes_over_the_reply_of_an_agent():
-    match = Match(GAME, START)
+    match = QuoridorMatch(GAME, START)
     for name in ("e2", "e8", "e3", "e7"):
         match.play(GAME.parse_move(match.state, name))
-    match.take_back((YOU, "hard"))
+    match.persons = {0}
+    match.take_back()
     assert match.names() == ["e2", "e8"]
-    match.take_back((YOU, YOU))
+    match.persons = {0, 1}
+    match.take_back()
     assert match.names() == ["e2"]
+    match.persons = {1}
     with pytest.raises(LabError, match="no move to take back"):
-        match.take_back(("hard", YOU))  # the move is the agent's, which would only play it again
-    match.take_back(("hard", "easy"))
-    assert match.actions == []
+        match.take_back()  # the move is the agent's, which would only play it again
+    match.persons = ()
+    match.take_back()
+    assert match.moves == []
+
+
+def states(match: QuoridorMatch) -> list[Position]:
+    return [match.at(ply) for ply in range(len(match.moves) + 1)]
 
 
 def test_a_game_is_read_as_it_was_written():
-    match, other = Match(GAME, MIDDLE), Match(GAME, START)
+    match, other = QuoridorMatch(GAME, MIDDLE), QuoridorMatch(GAME, START)
     match.play(GAME.parse_move(MIDDLE, "c3v"))
     other.read(match.write())
-    assert (other.states, other.actions) == (match.states, match.actions)
+    assert (states(other), other.moves) == (states(match), match.moves)
     other.read(f"position {GAME.write_position(MIDDLE)}")
-    assert (other.states, other.actions) == ([MIDDLE], [])
+    assert (states(other), other.moves) == ([MIDDLE], [])
 
 
 @pytest.mark.parametrize(
@@ -126,10 +134,10 @@ def test_a_game_is_read_as_it_was_written():
     ],
 )
 def test_a_text_that_is_no_game_changes_nothing(text: str, told: str):
-    match = Match(GAME, MIDDLE)
+    match = QuoridorMatch(GAME, MIDDLE)
     with pytest.raises(LabError, match=told):
         match.read(text)
-    assert match.states == [MIDDLE]
+    assert states(match) == [MIDDLE]
 
 
 @pytest.mark.parametrize(
@@ -179,4 +187,4 @@ def test_the_list_of_moves_begins_with_whoever_moved_first():
 
 
 def test_four_levels_and_three_others_can_be_chosen():
-    assert list(players([])) == [YOU, "easy", "normal", "hard", "hell", "mcts", "runner", "random"]
+    assert list(players_of([])) == [YOU, "easy", "normal", "hard", "hell", "mcts", "runner", "random"]
