@@ -12,8 +12,8 @@ from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import picture
 from src.web.minesweeper.advice import because
+from src.web.minesweeper.match import MinesweeperMatch, read_size
 from src.web.minesweeper.sketch import Sketch, verdict
-from src.web.minesweeper.sweep import Sweep, read_size
 from src.web.minesweeper.tools import whole
 from tests.web.browser import Browser
 
@@ -24,8 +24,8 @@ def classes(svg: str) -> list[str]:
     return [part.get("class") or "" for part in ElementTree.fromstring(svg).iter()]
 
 
-def new_sweep(no_guess: bool = False, seed: int = 0) -> Sweep:
-    return Sweep(9, 9, 10, np.random.default_rng(seed), no_guess)
+def new_match(no_guess: bool = False, seed: int = 0) -> MinesweeperMatch:
+    return MinesweeperMatch(9, 9, 10, np.random.default_rng(seed), no_guess)
 
 
 def test_every_cell_is_drawn_as_what_it_is():
@@ -69,36 +69,36 @@ def test_a_board_that_cannot_be_is_refused(text: str, message: str):
 
 
 def test_flags_chords_and_the_end_go_through_the_engine():
-    sweep = new_sweep()
-    sweep.click(FIRST)
-    assert sweep.started
-    mined = np.flatnonzero(sweep.mines.ravel()).tolist()
+    match = new_match()
+    match.click(FIRST)
+    assert match.started
+    mined = np.flatnonzero(match.mines.ravel()).tolist()
     for cell in mined:
-        sweep.flag(cell)
-    assert sweep.mines_left == 0
+        match.flag(cell)
+    assert match.mines_left == 0
     with pytest.raises(LabError, match="take the flag off"):
-        sweep.click(mined[0])
-    before = sweep.view.visible.copy()
+        match.click(mined[0])
+    before = match.view.visible.copy()
     with pytest.raises(LabError, match="takes no flag"):
-        sweep.flag(FIRST)
-    assert np.array_equal(sweep.view.visible, before)
+        match.flag(FIRST)
+    assert np.array_equal(match.view.visible, before)
     for _ in range(81):  # chords alone open everything once all mines are flagged
-        for cell in np.flatnonzero(sweep.view.visible.ravel() > 0).tolist():
-            if sweep.outcome is None:
-                sweep.click(cell)
-    assert sweep.outcome == 1
+        for cell in np.flatnonzero(match.view.visible.ravel() > 0).tolist():
+            if match.outcome is None:
+                match.click(cell)
+    assert match.outcome == 1
     with pytest.raises(LabError, match="the game is over"):
-        sweep.act(0)
+        match.play(0)
 
 
 def test_after_the_end_every_click_is_told_that_the_game_is_over():
-    sweep = new_sweep()
-    sweep.click(FIRST)
-    flagged, mine, *_ = np.flatnonzero(sweep.mines.ravel()).tolist()
-    sweep.flag(flagged)
-    sweep.click(mine)
-    hidden = int(np.flatnonzero(sweep.view.visible.ravel() == -1)[0])
-    for touch, cell in ((sweep.click, hidden), (sweep.click, flagged), (sweep.click, FIRST), (sweep.flag, hidden)):
+    match = new_match()
+    match.click(FIRST)
+    flagged, mine, *_ = np.flatnonzero(match.mines.ravel()).tolist()
+    match.flag(flagged)
+    match.click(mine)
+    hidden = int(np.flatnonzero(match.view.visible.ravel() == -1)[0])
+    for touch, cell in ((match.click, hidden), (match.click, flagged), (match.click, FIRST), (match.flag, hidden)):
         with pytest.raises(LabError, match="the game is over"):
             touch(cell)
 
@@ -117,38 +117,39 @@ def test_what_is_no_whole_number_is_refused(value: object):
 
 
 def test_a_wrong_flag_makes_a_chord_lose():
-    sweep = new_sweep()
-    sweep.click(FIRST)
+    match = new_match()
+    match.click(FIRST)
     near, degree = neighbors(9, 9)
-    for number in np.flatnonzero(sweep.view.visible.ravel() == 1).tolist():
+    for number in np.flatnonzero(match.view.visible.ravel() == 1).tolist():
         around = near[number, : degree[number]]
-        wrong = [n for n in around.tolist() if sweep.value(n) < 0 and not sweep.mines.ravel()[n]]
+        wrong = [n for n in around.tolist() if match.value(n) < 0 and not match.mines.ravel()[n]]
         if wrong:
             break
-    sweep.flag(wrong[0])
-    sweep.click(number)
-    assert sweep.outcome == -1
-    assert sweep.exploded is not None
-    assert sweep.mines.ravel()[sweep.exploded]
+    match.flag(wrong[0])
+    match.click(number)
+    assert match.outcome == -1
+    assert match.exploded is not None
+    assert match.mines.ravel()[match.exploded]
 
 
 def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
-    sweep = new_sweep(no_guess=True)
-    sweep.flag(0)
-    sweep.click(FIRST)
-    assert sweep.value(0) != -1, "the flag stands, or its cell was opened"
-    while sweep.outcome is None:
-        choice = choose(sweep.view.visible, 10, exact_moves)
+    match = new_match(no_guess=True)
+    match.flag(0)
+    match.click(FIRST)
+    assert match.value(0) != -1, "the flag stands, or its cell was opened"
+    while match.outcome is None:
+        choice = choose(match.view.visible, 10, exact_moves)
         assert choice.certain
-        sweep.act(int(choice.action or 0))
-    assert sweep.outcome == 1
+        match.play(int(choice.action or 0))
+    assert match.outcome == 1
 
 
 def test_tries_that_run_out_are_told_and_nothing_is_laid():
-    sweep = Sweep(2, 6, 5, np.random.default_rng(0), no_guess=True)  # in which row is the odd mine? nothing can tell
+    # in which row is the odd mine? nothing can tell
+    match = MinesweeperMatch(2, 6, 5, np.random.default_rng(0), no_guess=True)
     with pytest.raises(LabError, match="without a guess: ask for fewer mines"):
-        sweep.click(0)
-    assert (sweep.started, (sweep.view.visible == -1).all()) == (False, True)
+        match.click(0)
+    assert (match.started, (match.view.visible == -1).all()) == (False, True)
 
 
 def test_a_sketch_is_judged():

@@ -11,7 +11,7 @@ from tests.web.inner import TestLab
 
 GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
-    "/minesweeper": "src.web.minesweeper.page.Screen",
+    "/minesweeper": "src.web.minesweeper.page.MinesweeperPage",
     "/quoridor": "src.web.quoridor.page.QuoridorPage",
     "/deployment": "src.web.deployment.table.Table",
     "/play/nim": "src.web.generic.page.GenericPage",

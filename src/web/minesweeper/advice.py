@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
+from src.core.agent import Decision
 from src.core.errors import LabError
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import Proof, analyse, prove
 from src.web.lab import Lab, RunPlace
 from src.web.minesweeper.picture import percent
-from src.web.players import Player, trained_players
+from src.web.players import AgentCache, Player, trained_players
 
 NONE, EXACT = "none", "exact"
 
 
-def players(runs: list[RunPlace]) -> dict[str, Player]:
+def players_of(runs: list[RunPlace]) -> dict[str, Player]:
     hybrids = {
         f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"judge.run": str(run.path)}) for run in runs
     }
@@ -31,57 +30,10 @@ def players(runs: list[RunPlace]) -> dict[str, Player]:
     }
 
 
-def odds_sources(people: Mapping[str, Player]) -> dict[str, str]:
+def odds_sources(players: Mapping[str, Player]) -> dict[str, str]:
     """Who can be asked for the odds of every cell, by their titles."""
-    networks = {key: player.title for key, player in people.items() if player.run is not None}
+    networks = {key: player.title for key, player in players.items() if player.run is not None}
     return {NONE: "hidden", EXACT: "exact", **networks}
-
-
-class Crew:
-    """The agents for boards of one size, each with the game whose observations it understands."""
-
-    def __init__(self, lab: Lab, people: Mapping[str, Player], rows: int, cols: int) -> None:
-        self._lab, self._people = lab, people
-        # An agent is told the mines of the board with each view, so one will do for the game it decides by.
-        self._game = Minesweeper(rows, cols, 1, safe_neighborhood=False)
-        self._members: dict[str, tuple[Agent, Minesweeper]] = {}
-        self._latest: tuple[tuple[str, int, bytes], np.ndarray] | None = None
-
-    def decide(self, key: str, view: View, rng: np.random.Generator) -> Decision:
-        agent, game = self._member(key)
-        return agent.decide(game, view, rng)
-
-    def odds(self, key: str, view: View) -> np.ndarray:
-        """(rows, cols) mine probabilities: exact ones, or a network's belief; kept while nothing changes."""
-        asked = (key, view.mines, view.visible.tobytes())
-        if self._latest is None or self._latest[0] != asked:
-            self._latest = asked, self._odds(key, view)
-        return self._latest[1]
-
-    def _odds(self, key: str, view: View) -> np.ndarray:
-        if key == EXACT:
-            return analyse(view.visible, view.mines).mine_probability
-        belief = self.decide(key, view, np.random.default_rng(0)).why.get("mine_probability")
-        if belief is None:
-            raise LabError(f"{self._people[key].title} tells no mine probabilities: choose exact ones")
-        return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
-
-    def _member(self, key: str) -> tuple[Agent, Minesweeper]:
-        if key not in self._members:
-            player = self._people[key]
-            assert player.agent is not None, "a person is no agent"
-            game = self._game if player.run is None else self._as_in(player.run)
-            self._members[key] = self._lab.agent(player.agent, game, player.changes), game
-        return self._members[key]
-
-    def _as_in(self, run: Path) -> Minesweeper:
-        """A game of our size that is observed as in the run."""
-        size = {"config.H": self._game.rows, "config.W": self._game.cols, "config.mine_count": 1}
-        free = {"config.mine_density": None, "config.guarantee_safe_neighborhood": False}
-        ours = {**size, **free, "config.first_click": "agent"}
-        game = self._lab.run_game(run, ours)
-        assert isinstance(game, Minesweeper)
-        return game
 
 
 @dataclass(frozen=True)
@@ -93,24 +45,58 @@ class Advice:
     proof: tuple[int, ...] = ()  # the numbers it follows from
 
 
-def advise(crew: Crew, key: str, view: View, rng: np.random.Generator) -> Advice:
-    """What an agent would do, and how right it is: its own words, then what is exactly so."""
-    decision = crew.decide(key, view, rng)
-    if decision.action is None:
-        return Advice(None, f"It stops here: {decision.why.get('reason', 'it offers no move')}.")
-    cell = decision.action % view.visible.size
-    place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
-    if (view.visible < 0).all():
-        return Advice(decision.action, f"{place}: the first reveal is safe wherever it is.")
-    chances = analyse(view.visible, view.mines).mine_probability.ravel()
-    said = _own_words(decision, cell)
-    if chances[cell] > 0:
-        return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
-    also = tuple(other for other in decision.then if chances[other] == 0)
-    proof = prove(view.visible, cell, mine=False)
-    more = f" So are {len(also)} more, dotted." if also else ""
-    words = f"{place} is safe: {because(proof)}.{more} {said}"
-    return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())
+class Advisor:
+    """What agents and the solver say about boards of one size."""
+
+    def __init__(self, lab: Lab, players: Mapping[str, Player], rows: int, cols: int) -> None:
+        self._lab, self._players = lab, players
+        # An agent is told the mines of the board with each view, so one will do for the game it decides by.
+        self._game = Minesweeper(rows, cols, 1, safe_neighborhood=False)
+        self._agents = AgentCache(lab, self._game, players, self._run_game)
+        self._latest: tuple[tuple[str, int, bytes], np.ndarray] | None = None
+
+    def _run_game(self, player: Player) -> Minesweeper:
+        """A game of our size that is observed as in the run."""
+        assert player.run is not None
+        size = {"config.H": self._game.rows, "config.W": self._game.cols, "config.mine_count": 1}
+        free = {"config.mine_density": None, "config.guarantee_safe_neighborhood": False}
+        game = self._lab.run_game(player.run, {**size, **free, "config.first_click": "agent"})
+        assert isinstance(game, Minesweeper)
+        return game
+
+    def odds(self, key: str, view: View) -> np.ndarray:
+        """(rows, cols) mine probabilities: exact ones, or a network's belief; kept while nothing changes."""
+        asked = (key, view.mines, view.visible.tobytes())
+        if self._latest is None or self._latest[0] != asked:
+            self._latest = asked, self._odds(key, view)
+        return self._latest[1]
+
+    def _odds(self, key: str, view: View) -> np.ndarray:
+        if key == EXACT:
+            return analyse(view.visible, view.mines).mine_probability
+        belief = self._agents.decide(key, view, np.random.default_rng(0)).why.get("mine_probability")
+        if belief is None:
+            raise LabError(f"{self._players[key].title} tells no mine probabilities: choose exact ones")
+        return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
+
+    def advise(self, key: str, view: View, rng: np.random.Generator) -> Advice:
+        """What an agent would do, and how right it is: its own words, then what is exactly so."""
+        decision = self._agents.decide(key, view, rng)
+        if decision.action is None:
+            return Advice(None, f"It stops here: {decision.why.get('reason', 'it offers no move')}.")
+        cell = decision.action % view.visible.size
+        place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
+        if (view.visible < 0).all():
+            return Advice(decision.action, f"{place}: the first reveal is safe wherever it is.")
+        chances = analyse(view.visible, view.mines).mine_probability.ravel()
+        said = _own_words(decision, cell)
+        if chances[cell] > 0:
+            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
+        also = tuple(other for other in decision.then if chances[other] == 0)
+        proof = prove(view.visible, cell, mine=False)
+        more = f" So are {len(also)} more, dotted." if also else ""
+        words = f"{place} is safe: {because(proof)}.{more} {said}"
+        return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())
 
 
 def because(proof: Proof | None) -> str:

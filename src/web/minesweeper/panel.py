@@ -1,19 +1,15 @@
 """What stands beside the board of Minesweeper: boards, odds, agents and positions set up by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 from nicegui import events, ui
 
 from src.web import shell
 from src.web.minesweeper.advice import odds_sources
-from src.web.minesweeper.sweep import BOARDS, read_size
+from src.web.minesweeper.match import BOARDS, read_size
 from src.web.minesweeper.tools import whole
-
-if TYPE_CHECKING:
-    from src.web.minesweeper.page import Screen
+from src.web.players import Player
 
 CUSTOM = "custom"
 SPEEDS = 1, 20
@@ -21,9 +17,26 @@ GUESSING = {"luck": "as the dice fall", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
 
+class Handlers(Protocol):
+    """What a visitor does on the page, and what it was set up with."""
+
+    setup: dict[str, str]
+    players: Mapping[str, Player]
+
+    @property
+    def titles(self) -> dict[str, str]: ...
+    def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select: ...
+    async def choose(self, name: str, value: object) -> None: ...
+    async def new_game(self) -> None: ...
+    async def hint(self) -> None: ...
+    async def step(self) -> None: ...
+    async def play_on(self) -> None: ...
+    async def sketch_on(self) -> None: ...
+
+
 class Panel:
-    def __init__(self, screen: Screen) -> None:
-        self.screen = screen
+    def __init__(self, do: Handlers) -> None:
+        self.do = do
         self.speed = 4.0  # moves a second
         with ui.element("div").classes("panel"):
             self._boards()
@@ -31,7 +44,7 @@ class Panel:
             with ui.row().classes("items-start no-wrap w-full"):
                 self.words = ui.label().classes("advice grow")
                 self.busy = shell.Busy()
-            ui.button("Set up a position", icon="edit", on_click=self.screen.sketch_on).props("flat dense").classes(
+            ui.button("Set up a position", icon="edit", on_click=self.do.sketch_on).props("flat dense").classes(
                 "set-up"
             )
             ui.label(KEYS).classes("faint")
@@ -45,48 +58,39 @@ class Panel:
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
     def _boards(self) -> None:
-        setup = self.screen.setup
-        self._board = shell.dropdown(self._board_options(), setup["board"], "Board", self._board_chosen)
+        self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)
         self._board.classes("choose-board")
-        shell.dropdown(GUESSING, setup["guess"], "Mines lie", self._chooser("guess")).classes("choose-guess")
-        ui.button("New game", icon="replay", on_click=self.screen.new_game).classes("new-game w-full")
+        self.do.dropdown("guess", GUESSING, "Mines lie")
+        ui.button("New game", icon="replay", on_click=self.do.new_game).classes("new-game w-full")
 
     def _agents(self) -> None:
-        setup, titles = self.screen.setup, {key: player.title for key, player in self.screen.people.items()}
-        sources = odds_sources(self.screen.people)
-        shell.dropdown(sources, setup["odds"], "Odds of a mine", self._chooser("odds")).classes("choose-odds")
-        shell.dropdown(titles, setup["agent"], "Agent", self._chooser("agent")).classes("choose-agent")
+        self.do.dropdown("odds", odds_sources(self.do.players), "Odds of a mine")
+        self.do.dropdown("agent", self.do.titles, "Agent")
         with ui.row().classes("w-full gap-2 no-wrap"):
-            ui.button("Hint", icon="lightbulb", on_click=self.screen.hint).props("outline").classes("ask grow")
-            ui.button("Step", icon="skip_next", on_click=self.screen.step).props("outline").classes("step grow")
-            self._play = ui.button("Play on", icon="play_arrow", on_click=self.screen.play_on).classes("play grow")
+            ui.button("Hint", icon="lightbulb", on_click=self.do.hint).props("outline").classes("ask grow")
+            ui.button("Step", icon="skip_next", on_click=self.do.step).props("outline").classes("step grow")
+            self._play = ui.button("Play on", icon="play_arrow", on_click=self.do.play_on).classes("play grow")
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label("Speed").classes("faint")
             slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
             slider.props('label aria-label="moves a second"').classes("speed")
 
-    def _chooser(self, name: str) -> Callable[[events.ValueChangeEventArguments], Awaitable[None]]:
-        async def choose(event: events.ValueChangeEventArguments) -> None:
-            await self.screen.choose(name, str(event.value))
-
-        return choose
-
     def _board_options(self) -> dict[str, str]:
-        current = self.screen.setup["board"]
+        current = self.do.setup["board"]
         rows, cols, mines = read_size(current)
         return {current: f"{rows} by {cols}, {mines} mines"} | BOARDS | {CUSTOM: "Another size …"}
 
     async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
         wanted = await self._ask_size() if event.value == CUSTOM else str(event.value)
-        if wanted is not None and wanted != self.screen.setup["board"]:
-            await self.screen.choose("board", wanted)
+        if wanted is not None and wanted != self.do.setup["board"]:
+            await self.do.choose("board", wanted)
         if event.value == CUSTOM:
-            self._board.set_options(self._board_options(), value=self.screen.setup["board"])
+            self._board.set_options(self._board_options(), value=self.do.setup["board"])
 
     async def _ask_size(self) -> str | None:
         """A size of the visitor's own, once it can be played; None where that is given up."""
         with ui.dialog() as dialog, ui.card().classes("custom"):
-            now = zip(("Rows", "Columns", "Mines"), read_size(self.screen.setup["board"]), strict=True)
+            now = zip(("Rows", "Columns", "Mines"), read_size(self.do.setup["board"]), strict=True)
             fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]
 
             def accept() -> None:

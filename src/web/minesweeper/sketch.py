@@ -9,7 +9,7 @@ from src.core.errors import require
 from src.envs.minesweeper.game import View
 from src.envs.minesweeper.notation import SIGNS, read_board, write_board
 from src.envs.minesweeper.solver import analyse
-from src.web.minesweeper.sweep import MOST_COLS, MOST_ROWS
+from src.web.minesweeper.match import MOST_COLS, MOST_ROWS
 
 BRUSHES = {sign: value for value, sign in SIGNS.items()}
 

@@ -1,9 +1,7 @@
 """The tools below the board for setting up a position by hand."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
@@ -11,15 +9,13 @@ from src.core.errors import LabError
 from src.web import shell
 from src.web.minesweeper.sketch import BRUSHES, Sketch
 
-if TYPE_CHECKING:
-    from src.web.minesweeper.page import Screen
-
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 
 
 class Tools:
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+    def __init__(self, analyse: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
+        """`analyse` takes the rows of a position and its mines; `back` leads to the game."""
+        self._analyse = analyse
         with ui.column().classes("w-full gap-2 tools") as self._box:
             ui.label("Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8.").classes(
                 "faint"
@@ -32,8 +28,8 @@ class Tools:
                     "outlined dense"
                 )
                 self._mines.classes("grow sketch-mines")
-                ui.button("Analyse", icon="functions", on_click=self._analyse).classes("analyse")
-                ui.button("Back to the game", on_click=screen.sketch_off).props("outline").classes("back")
+                ui.button("Analyse", icon="functions", on_click=self._submit).classes("analyse")
+                ui.button("Back to the game", on_click=back).props("outline").classes("back")
         self.edit(None)
 
     @property
@@ -47,9 +43,9 @@ class Tools:
         if sketch is not None:
             self._text.value, self._mines.value = sketch.text, sketch.mines
 
-    async def _analyse(self) -> None:
+    async def _submit(self) -> None:
         with shell.refusals_told():
-            await self._screen.sketch_as(str(self._text.value or ""), whole(self._mines.value))
+            await self._analyse(str(self._text.value or ""), whole(self._mines.value))
 
 
 def whole(value: object) -> int:

@@ -1,4 +1,4 @@
-"""A game of Minesweeper as a person meets it: reveals, flags and chords, all through the engine."""
+"""A match of Minesweeper as a person plays it: reveals, flags and chords, all through the engine."""
 
 import re
 import time
@@ -11,6 +11,7 @@ from src.envs.minesweeper.chord import require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper, Position, View
 from src.envs.minesweeper.solver import no_guess_board
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from src.web.match import Match, seeded_start
 
 TRIES = 2000  # boards looked at for one that needs no guess
 MOST_ROWS, MOST_COLS = 40, 60
@@ -36,13 +37,15 @@ def read_size(text: str) -> tuple[int, int, int]:
     return rows, cols, mines
 
 
-class Sweep:
-    """One game. Methods may compile kernels or search for a board, so pages call them off the event loop."""
+class MinesweeperMatch(Match[Position, int, None]):
+    """Methods may compile kernels or search for a board, so pages call them off the event loop."""
+
+    game: Minesweeper
 
     def __init__(self, rows: int, cols: int, mines: int, rng: np.random.Generator, no_guess: bool) -> None:
-        self.game = Minesweeper(rows, cols, mines)
+        game = Minesweeper(rows, cols, mines)
+        super().__init__(game, seeded_start(game, rng), persons={0})
         self.no_guess, self._rng = no_guess, rng
-        self.state: Position = self.game.initial(rng)
         self.exploded: int | None = None
         self._began: float | None = None  # when the first cell was revealed
         self._ended: float | None = None
@@ -50,10 +53,6 @@ class Sweep:
     @property
     def view(self) -> View:
         return self.game.view(self.state)
-
-    @property
-    def outcome(self) -> int | None:
-        return self.game.outcome(self.state)
 
     @property
     def started(self) -> bool:
@@ -80,33 +79,35 @@ class Sweep:
 
     def click(self, cell: int) -> None:
         """Every reveal that the click stands for, until one of them ends the game."""
-        if self.outcome is not None:
-            self.act(cell)  # which the engine refuses
+        if self.is_over:
+            self.play(cell)  # which the engine refuses
         for other in reveals(self.view.visible, cell):
-            if self.outcome is None and self.value(other) == HIDDEN:
-                self.act(other)
+            if not self.is_over and self.value(other) == HIDDEN:
+                self.play(other)
 
     def flag(self, cell: int) -> None:
         require_flaggable(self.view.visible, cell)
-        self.act(self.game.cells + cell)
+        self.play(self.game.cells + cell)
 
-    def act(self, action: int) -> None:
-        """An action of the engine."""
-        if self.no_guess and not self.started and action < self.game.cells and self.outcome is None:
-            self._lay_without_guess(action)
-        else:
-            self.state = self.game.play(self.state, action)
-        if action < self.game.cells:
+    def play(self, move: int, note: None = None) -> None:
+        super().play(move, note)
+        if move < self.game.cells:
             self._began = self._began or time.monotonic()
-            self.exploded = action if self.outcome == -1 else None
-        if self.outcome is not None:
+            self.exploded = move if self.outcome == -1 else None
+        if self.is_over:
             self._ended = time.monotonic()
 
-    def _lay_without_guess(self, first: int) -> None:
+    def apply(self, state: Position, move: int) -> Position:
+        if self.no_guess and not self.started and move < self.game.cells and self.game.outcome(state) is None:
+            return self._lay_without_guess(move)
+        return super().apply(state, move)
+
+    def _lay_without_guess(self, first: int) -> Position:
         """A board that can be won from here by reasoning alone, with the flags that stand already."""
         game, flags = self.game, np.flatnonzero(self.view.visible == FLAGGED).tolist()
         mines = no_guess_board(game.rows, game.cols, game.mines, first, self._rng, TRIES)
-        self.state = game.start(first, mines.tolist())
+        state = game.start(first, mines.tolist())
         for cell in flags:
-            if self.value(cell) == HIDDEN and self.outcome is None:
-                self.state = game.play(self.state, game.cells + cell)
+            if state.boards.visible[0, cell] == HIDDEN and game.outcome(state) is None:
+                state = game.play(state, game.cells + cell)
+        return state
