@@ -15,16 +15,16 @@ from src.envs.deployment.hexgrid import neighbors
 from src.play import Laboratory
 from src.web.deployment import board, setup, words
 from src.web.deployment.board import Look
-from src.web.deployment.match import Match, Player, rehearse
+from src.web.deployment.match import DeploymentMatch, Seat, rehearse
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import bot, contents, full_game
 from tests.lab import ROOT
 
-HUMAN = Player("human", None, np.random.default_rng(0))
+HUMAN = Seat("human", None, np.random.default_rng(0))
 
 
-def robot(seed: int) -> Player:
-    return Player("tactical", bot(0.1), np.random.default_rng(seed))
+def robot(seed: int) -> Seat:
+    return Seat("tactical", bot(0.1), np.random.default_rng(seed))
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,11 @@ def game() -> DeploymentGame:
 
 
 @pytest.fixture(scope="module")
-def played(game: DeploymentGame) -> Match:
+def played(game: DeploymentGame) -> DeploymentMatch:
     """A whole game of two agents."""
-    match = Match(game, (robot(1), robot(2)), 4)
+    match = DeploymentMatch(game, (robot(1), robot(2)), 4)
     while not match.is_over:
-        match.do(match.decide())
+        match.play(match.decide())
     return match
 
 
@@ -87,7 +87,7 @@ def test_an_outline_leaves_out_the_edges_inside():
     assert board.outline([(5, 5), *neighbors(5, 5)]).count("M") == 18
 
 
-def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Match):
+def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: DeploymentMatch):
     state = played.state
     text = board.pieces(state, Look())
     standing = [unit for unit in state.units.values() if unit.hp > 0]
@@ -96,7 +96,7 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Match):
     assert text.count('class="hp"') == sum(unit.hp for unit in standing)
 
 
-def test_every_moment_of_a_game_can_be_drawn_and_told(played: Match):
+def test_every_moment_of_a_game_can_be_drawn_and_told(played: DeploymentMatch):
     for moment, account in enumerate(played.accounts, 1):
         state = played.at(moment)
         Parts(board.pieces(state, Look(last=account, is_new=True)))
@@ -104,19 +104,19 @@ def test_every_moment_of_a_game_can_be_drawn_and_told(played: Match):
             Parts(text)
 
 
-def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentGame, played: Match):
+def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentGame, played: DeploymentMatch):
     present = contents(played.state)
-    again = Match(game, (robot(1), robot(2)), 4)
+    again = DeploymentMatch(game, (robot(1), robot(2)), 4)
     seen = [contents(again.state)]
-    for step in played.steps:
-        again.do(step)
+    for step in played.moves:
+        again.play(step)
         seen.append(contents(again.state))
-    for moment in (0, 30, len(played.steps) - 1, 7, len(played.steps)):
+    for moment in (0, 30, len(played.moves) - 1, 7, len(played.moves)):
         assert contents(played.at(moment)) == seen[moment]
     assert contents(played.state) == present
 
 
-def test_the_ending_is_told(played: Match):
+def test_the_ending_is_told(played: DeploymentMatch):
     told = words.ending(played, played.state)
     assert played.game.outcome(played.state) is not None
     assert told.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
@@ -124,60 +124,60 @@ def test_the_ending_is_told(played: Match):
 
 @pytest.mark.parametrize(("outcome", "told"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
 def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, told: str):
-    match = Match(game, (robot(1), robot(2)), 0)
+    match = DeploymentMatch(game, (robot(1), robot(2)), 0)
     match.state.games.sides["victory_points"][match.state.i] = (5, 15)
     match.state.game["outcome"] = outcome
     assert words.ending(match, match.state) == told
 
 
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
-    match = Match(game, (HUMAN, HUMAN), 0)
+    match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
     before = contents(match.state)
     with pytest.raises(LabError, match="it is a wall"):
-        match.do(match.step_at((2, 13), "R1"))
+        match.play(match.step_at((2, 13), "R1"))
     with pytest.raises(LabError, match="choose a unit"):
         match.step_at((0, 13), None)
     assert contents(match.state) == before
-    assert match.steps == match.accounts == []
+    assert match.moves == match.accounts == []
 
 
 def test_candidates_are_what_the_engine_accepts(game: DeploymentGame):
-    match = Match(game, (HUMAN, HUMAN), 0)
+    match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
     assert set(match.candidates("R1")) == set(game.scenario.pools[0])
     assert match.candidates("B1") == match.candidates(None) == match.candidates("nobody") == []
-    match.do(match.step_at((0, 13), "R1"))
+    match.play(match.step_at((0, 13), "R1"))
     assert match.candidates("R1") == []
     assert (0, 13) not in match.candidates("R2")
 
 
 def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: DeploymentGame):
-    match = Match(game, (HUMAN, HUMAN), 0)
+    match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
     for roster in game.scenario.rosters:
         for unit in roster:
-            match.do(match.step_at(unit.position, unit.id))
+            match.play(match.step_at(unit.position, unit.id))
     assert match.state.phase == "move"
     for at in match.candidates(match.state.active_unit_id):
         assert match.step_at(at, None).arguments[0] in game.legal_actions(match.state)
     while match.state.phase != "shoot":
-        match.do(Step("play", (game.actions.waiting,)))
+        match.play(Step("play", (game.actions.waiting,)))
     targets = match.candidates(match.state.active_unit_id)
     assert targets
     assert {match.step_at(at, None).arguments[0] for at in targets} == set(game.legal_actions(match.state)) - {
         game.actions.waiting
     }
     with pytest.raises(LabError, match="cannot go anywhere"):
-        match.do(match.step_at((12, 10), None))
+        match.play(match.step_at((12, 10), None))
 
 
 def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentGame):
-    match = Match(game, (HUMAN, robot(1)), 0)
+    match = DeploymentMatch(game, (HUMAN, robot(1)), 0)
     for unit in game.scenario.rosters[0]:
         assert match.unconfirmed is None
-        match.do(match.step_at(unit.position, unit.id))
+        match.play(match.step_at(unit.position, unit.id))
     assert match.unconfirmed == 1
     with pytest.raises(LabError, match="turn of player 2"):
         match.require_person()
-    match.do(Step("confirm_deployment", (1,)))
+    match.play(Step("confirm_deployment", (1,)))
     assert match.unconfirmed is None
 
 
@@ -235,12 +235,12 @@ def test_the_rules_are_not_loaded_before_somebody_visits():
 def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, monkeypatch: pytest.MonkeyPatch):
     """What it leaves out would be compiled while people wait."""
     seen: set[str] = set()
-    do = Match.do
+    play = DeploymentMatch.play
 
-    def noted(match: Match, step: Step) -> None:
-        do(match, step)
+    def noted(match: DeploymentMatch, step: Step) -> None:
+        play(match, step)
         seen.update({match.accounts[-1].phase} if match.accounts[-1].dice else ())
 
-    monkeypatch.setattr(Match, "do", noted)
+    monkeypatch.setattr(DeploymentMatch, "play", noted)
     rehearse(game)
     assert seen == {"shoot", "charge", "fight"}

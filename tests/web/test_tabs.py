@@ -13,7 +13,7 @@ GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
     "/minesweeper": "src.web.minesweeper.page.MinesweeperPage",
     "/quoridor": "src.web.quoridor.page.QuoridorPage",
-    "/deployment": "src.web.deployment.table.Table",
+    "/deployment": "src.web.deployment.match_page.DeploymentPage",
     "/play/nim": "src.web.generic.page.GenericPage",
 }
 

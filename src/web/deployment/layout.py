@@ -6,7 +6,7 @@ from nicegui import ui
 
 from src.envs.deployment.state import Unit
 from src.web.deployment import board
-from src.web.deployment.match import Match
+from src.web.deployment.match import DeploymentMatch
 from src.web.deployment.panels import NewGame, Roster, keys_help
 from src.web.drawing import Drawing, Pick
 
@@ -25,8 +25,8 @@ class Handlers(Protocol):
     """What people do on the page."""
 
     def pick(self, pick: Pick) -> None: ...
-    def choose(self, unit: str) -> None: ...
-    def take_back(self, unit: str) -> None: ...
+    def choose_unit(self, unit: str) -> None: ...
+    def take_back_unit(self, unit: str) -> None: ...
     def wait(self) -> None: ...
     def confirm(self) -> None: ...
     def pass_(self) -> None: ...
@@ -34,13 +34,13 @@ class Handlers(Protocol):
     def place_rest(self) -> None: ...
     def toggle(self) -> None: ...
     async def step(self) -> None: ...
-    def look_at(self, moment: object) -> None: ...
-    def look_by(self, steps: int) -> None: ...
+    def show_moment(self, moment: object) -> None: ...
+    async def look_by(self, plies: int) -> None: ...
     def set_pace(self, seconds: object) -> None: ...
 
 
 class Layout:
-    def __init__(self, match: Match, do: Handlers, new_game: NewGame) -> None:
+    def __init__(self, match: DeploymentMatch, do: Handlers, new_game: NewGame) -> None:
         units = list(match.state.units.values())
         with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
             with ui.element("div").classes("dp-left"):
@@ -55,7 +55,7 @@ class Layout:
                 self.tables = [self._table(player) for player in (1, 2)]
                 self._log(do)
 
-    def _board(self, match: Match, do: Handlers) -> None:
+    def _board(self, match: DeploymentMatch, do: Handlers) -> None:
         self.board = ui.element("div").classes("board dp-board").props('tabindex=0 data-part="board"')
         with self.board, ui.element("div").classes("dp-layers"):
             Drawing(board.ground(match.game.scenario), do.pick)
@@ -77,7 +77,7 @@ class Layout:
         with ui.element("div").classes("dp-buttons replay"):
             back = _button("", "chevron_left", lambda: do.look_by(-1), "back")
             back.props('aria-label="a step back"')
-            self.slider = ui.slider(min=0, max=0, value=0, on_change=lambda event: do.look_at(event.value))
+            self.slider = ui.slider(min=0, max=0, value=0, on_change=lambda event: do.show_moment(event.value))
             self.slider.props('data-part="replay" aria-label="moment of the game"')
             forth = _button("", "chevron_right", lambda: do.look_by(1), "forth")
             forth.props('aria-label="a step forward"')
@@ -93,7 +93,7 @@ class Layout:
         ui.run_javascript(_LOOK_AT_CANDIDATES)
 
     def _roster(self, player: int, units: list[Unit], do: Handlers) -> Roster:
-        return Roster(player, [unit for unit in units if unit.player == player], do.choose, do.take_back)
+        return Roster(player, [unit for unit in units if unit.player == player], do.choose_unit, do.take_back_unit)
 
     def _table(self, player: int) -> ui.html:
         with ui.element("div").classes("dp-card dp-scroll").props(f'data-part="units-{player}"'):
@@ -117,7 +117,7 @@ class Layout:
 
 def _jump(message: Any, do: Handlers) -> None:
     if isinstance(message, str) and message.isascii() and message.isdigit() and len(message) < 6:
-        do.look_at(int(message))
+        do.show_moment(int(message))
 
 
 def _button(text: str, icon: str, action: Any, part: str) -> ui.button:

@@ -1,9 +1,6 @@
-"""One game on the page: the engine's state, who plays, and every step so far.
+"""A match of the wargame: who plays, and every step so far with an account of it."""
 
-Nothing is ever copied: an earlier moment is the same game played again from its seed.
-"""
-
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -16,38 +13,50 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import FrontLine
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import GameState
+from src.web.match import Match
 
 
-class Player(NamedTuple):
+class Seat(NamedTuple):
+    """Who plays one side."""
+
     name: str
     agent: Agent | None  # None: a person at this page
     rng: np.random.Generator
 
 
-class Match:
-    def __init__(self, game: DeploymentGame, players: tuple[Player, Player], seed: int) -> None:
-        self.game, self.players, self.seed = game, players, seed
-        self.state = self._start()
-        self.steps: list[Step] = []
-        self.accounts: list[Account] = []
-        self._earlier, self._moment = self._start(), 0  # the state that was last looked back at
+class DeploymentMatch(Match[GameState, Step, Account]):
+    """A move is a step, as not everything that a person does in the deployment is an action."""
 
-    def _start(self) -> GameState:
-        return self.game.initial(generator(self.seed, "dice"))
+    game: DeploymentGame
+
+    def __init__(self, game: DeploymentGame, seats: tuple[Seat, Seat], seed: int) -> None:
+        persons = {number for number, seat in enumerate(seats) if seat.agent is None}
+        super().__init__(game, lambda: game.initial(generator(seed, "dice")), persons)
+        self.seats, self.seed = seats, seed
+
+    def apply(self, state: GameState, move: Step) -> GameState:
+        return perform(self.game, state, move)
+
+    def play(self, move: Step, note: Account | None = None) -> None:
+        """Perform a step. A refused one raises and leaves no trace."""
+        account = tell(self.game, self.state, move)
+        self.moves.append(move)
+        self.notes.append(account)
 
     @property
-    def is_over(self) -> bool:
-        return self.game.outcome(self.state) is not None
+    def accounts(self) -> list[Account]:
+        """What came of each step."""
+        return cast(list[Account], self.notes)
 
     @property
     def to_move(self) -> int:
         """The player, 1 or 2, who acts next."""
-        return self.game.to_move(self.state) + 1
+        return self.seat + 1
 
     @property
     def agent(self) -> Agent | None:
         """Who acts next, where that is no person."""
-        return None if self.is_over else self.players[self.to_move - 1].agent
+        return None if self.is_over else self.seats[self.seat].agent
 
     @property
     def unconfirmed(self) -> int | None:
@@ -57,16 +66,11 @@ class Match:
             return None
         other = 3 - self.to_move
         done = not deployment.deployable_units_by_player[other] and other not in deployment.confirmed_players
-        return other if done and self.players[other - 1].agent is None else None
-
-    def do(self, step: Step) -> None:
-        """Perform a step. A refused one raises and leaves no trace."""
-        self.accounts.append(tell(self.game, self.state, step))
-        self.steps.append(step)
+        return other if done and other - 1 in self.persons else None
 
     def decide(self) -> Step:
         """What the agent to move would do."""
-        player = self.players[self.to_move - 1]
+        player = self.seats[self.seat]
         assert player.agent is not None
         action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
         if action is None:
@@ -74,7 +78,7 @@ class Match:
         return Step("play", (action,))
 
     def require_person(self) -> None:
-        player = self.players[self.to_move - 1]
+        player = self.seats[self.seat]
         over = "the game is over: start a new one"
         require(not self.is_over, over)
         require(player.agent is None, f"it is the turn of player {self.to_move}, {player.name}: let it play first")
@@ -101,22 +105,24 @@ class Match:
         hexes = (actions.points_at(self.state, action) for action in legal)
         return sorted({one for one in hexes if one is not None})
 
-    def at(self, moment: int) -> GameState:
-        """The state after that many steps: the present one, or the game played again up to there."""
-        if moment == len(self.steps):
-            return self.state
-        if moment < self._moment:
-            self._earlier, self._moment = self._start(), 0
-        for step in self.steps[self._moment : moment]:
-            perform(self.game, self._earlier, step)
-        self._moment = moment
-        return self._earlier
+    def latest_placement(self) -> str | None:
+        """The unit that who deploys now has placed last."""
+        state, units = self.state, self.state.games.units[self.state.i]
+        own = [u for u in state.numbers if u // state.slots == self.seat and units["deployed"][u]]
+        return state.unit_id(max(own, key=lambda u: units["order"][u])) if own else None
+
+    def place_rest(self) -> None:
+        """Place what is left in front, as long as it is this player's turn."""
+        helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
+        while self.state.phase == "deployment" and self.seat == seat and not self.is_over:
+            action = helper.decide(self.game, self.state, self.seats[seat].rng).action
+            self.play(Step("play", (action,)))
 
 
 def rehearse(game: DeploymentGame) -> None:
     """A game that nobody sees: what has to be compiled or loaded for it is there when people play."""
     bot = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
-    player = Player("rehearsal", bot, generator(0, "rehearsal"))
-    match = Match(game, (player, player), 0)
+    seat = Seat("rehearsal", bot, generator(0, "rehearsal"))
+    match = DeploymentMatch(game, (seat, seat), 0)
     while not match.is_over:
-        match.do(match.decide())
+        match.play(match.decide())

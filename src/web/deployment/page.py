@@ -1,42 +1,47 @@
 """A frame at once, and the game in it as soon as it is built."""
 
-from functools import cache
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from nicegui import ui
 from starlette.requests import Request
 
 from src.web import shell
-from src.web.deployment import keys
 from src.web.deployment.style import CSS
 from src.web.lab import Lab
 
-if TYPE_CHECKING:
-    from src.web.deployment.screen import Hall
-
-
-@cache
-def _hall(lab: Lab) -> "Hall":
-    """It brings a compiler along, which no other page has to wait for."""
-    from src.web.deployment.screen import Hall
-
-    return Hall(lab)
+# Keys that belong to a field, or to the button in focus, are left to it; a button that was clicked with a mouse does
+# not keep the focus, nor does the part of it that Quasar hands the focus to.
+KEYS = """<script>
+document.addEventListener('keydown', (e) => {
+  const at = e.target instanceof Element ? e.target : document.body;
+  if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
+  if ((e.key === 'Enter' || e.key === ' ') && at.closest('button, a, [role=button]')) return;
+  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ uUwWpP\\[\\]])$/.test(e.key)) return;
+  e.preventDefault();
+  emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
+});
+document.addEventListener('click', (e) => {
+  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
+});
+</script>"""
 
 
 async def build(lab: Lab, request: Request) -> None:
     ui.add_css(CSS)
-    ui.add_body_html(keys.SCRIPT)
-    room = ui.element("div").classes("w-full")
-    with room:
-        busy = _awaited()
+    ui.add_body_html(KEYS)
+    box = ui.element("div").classes("w-full")
+    with box:
+        busy = _placeholder()
 
-    async def move_in() -> None:
-        await (await busy.do(_hall, lab)).move_in(room, busy, dict(request.query_params))
+    async def load() -> None:
+        """The rules bring a compiler with them, which takes its time."""
+        loading = await busy.do(import_module, "src.web.deployment.loading")
+        await loading.show_match(lab, box, busy, dict(request.query_params))
 
-    ui.timer(0, move_in, once=True)
+    ui.timer(0, load, once=True)
 
 
-def _awaited() -> shell.Busy:
+def _placeholder() -> shell.Busy:
     """The room that the board will take, so that nothing jumps when it comes."""
     with ui.element("div").classes("dp w-full"):
         with ui.element("div").classes("dp-left"):

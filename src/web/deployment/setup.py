@@ -12,7 +12,7 @@ from src.envs.deployment.deployment import OrderMode
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.web.deployment import PAGE
-from src.web.deployment.match import Match, Player
+from src.web.deployment.match import DeploymentMatch, Seat
 from src.web.lab import Lab, RunPlace, finished_runs
 
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
@@ -84,15 +84,15 @@ def game_of(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
     return game
 
 
-def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> Match:
+def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> DeploymentMatch:
     """A new match. Its agents take a while, so it is not for the event loop."""
     seed = int(setup.seed) if setup.seed else int(lab.rng().integers(MOST_SEED))
-    seats = ((setup.player_1, setup.placement_1), (setup.player_2, setup.placement_2))
+    chosen = ((setup.player_1, setup.placement_1), (setup.player_2, setup.placement_2))
     first, second = (
-        Player(name, _agent(lab, game, setup.scenario, name, placement), generator(seed, "player", number))
-        for number, (name, placement) in enumerate(seats, 1)
+        Seat(name, _agent(lab, game, setup.scenario, name, placement), generator(seed, "player", number))
+        for number, (name, placement) in enumerate(chosen, 1)
     )
-    return Match(game, (first, second), seed)
+    return DeploymentMatch(game, (first, second), seed)
 
 
 def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: str) -> Agent | None:

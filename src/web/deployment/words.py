@@ -7,7 +7,7 @@ from src.envs.deployment.dice import NEVER
 from src.envs.deployment.state import GameState, Unit
 from src.envs.deployment.world import PHASES, ROUNDS
 from src.web.deployment.glyphs import badge, side
-from src.web.deployment.match import Match
+from src.web.deployment.match import DeploymentMatch
 
 STAGES = ("hit", "wound", "save")
 ASKED = {
@@ -18,7 +18,7 @@ ASKED = {
 }
 
 
-def status(match: Match, state: GameState) -> str:
+def status(match: DeploymentMatch, state: GameState) -> str:
     """The line above the board: both scores, and between them round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
     when = f"round {state.round} of {ROUNDS}" if state.round else "before round 1"
@@ -29,10 +29,10 @@ def status(match: Match, state: GameState) -> str:
     )
 
 
-def _score(match: Match, state: GameState, player: int) -> str:
+def _score(match: DeploymentMatch, state: GameState, player: int) -> str:
     turn = " turn" * (match.game.outcome(state) is None and match.game.to_move(state) + 1 == player)
     alive = sum(unit.hp > 0 for unit in state.units.values() if unit.player == player)
-    kind = escape(match.players[player - 1].name.rpartition("/")[2])
+    kind = escape(match.seats[player - 1].name.rpartition("/")[2])
     return (
         f'<div class="score p{player}{turn}">{side(player)}<div><b>Player {player}</b>'
         f"<small>{kind} · {alive} units</small></div>"
@@ -40,12 +40,12 @@ def _score(match: Match, state: GameState, player: int) -> str:
     )
 
 
-def headline(match: Match, state: GameState, unit: str | None) -> str:
+def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
     """What is awaited, or how it ended."""
     if match.game.outcome(state) is not None:
         return ending(match, state)
     player = match.game.to_move(state) + 1
-    agent = match.players[player - 1].agent
+    agent = match.seats[player - 1].agent
     if state is match.state and match.unconfirmed is not None:
         return f"Player {match.unconfirmed} has placed every unit: confirm, and player {player} goes on"
     if state.phase == "deployment":
@@ -55,7 +55,7 @@ def headline(match: Match, state: GameState, unit: str | None) -> str:
     return f"Player {player}, {state.active_unit_id}{asked}"
 
 
-def ending(match: Match, state: GameState) -> str:
+def ending(match: DeploymentMatch, state: GameState) -> str:
     outcome, points = match.game.outcome(state), state.victory_points
     if state.game["deadlocked"]:
         return "The deployment is deadlocked: nobody wins"

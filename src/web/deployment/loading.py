@@ -1,0 +1,53 @@
+"""Where games begin: what an address asks for is built and shown, or told why it cannot be."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from nicegui import ui
+
+from src.core.errors import LabError
+from src.envs.deployment.game import DeploymentGame
+from src.web import shell
+from src.web.deployment import setup
+from src.web.deployment.match import DeploymentMatch, rehearse
+from src.web.deployment.match_page import DeploymentPage
+from src.web.deployment.panels import NewGame
+from src.web.deployment.setup import Setup
+from src.web.lab import Lab
+
+
+@cache
+def _rehearsed_game(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
+    """All visitors share it: rules hold no state of a game."""
+    game = setup.game_of(lab, scenario, order, zones)
+    rehearse(game)
+    return game
+
+
+def _new_match(lab: Lab, chosen: Setup) -> DeploymentMatch:
+    return setup.match_of(lab, _rehearsed_game(lab, chosen.scenario, chosen.order, chosen.zones), chosen)
+
+
+async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping[str, str]) -> None:
+    """Put the game that a query names into a box of the page."""
+    chosen, match, problem = Setup(), None, ""
+    try:
+        chosen = setup.read(query)
+        match = await busy.do(_new_match, lab, chosen)
+    except LabError as error:
+        problem = str(error)
+    box.clear()
+    with box:
+        new_game = NewGame(lab, chosen)
+        if match is not None:
+            page = DeploymentPage(lab, match, new_game)
+            ui.on("dp-key", lambda event: page.hear(event.args))
+        else:
+            _refused(problem, new_game)
+
+
+def _refused(problem: str, new_game: NewGame) -> None:
+    with ui.element("div").classes("panel mx-auto"):
+        ui.label("This game cannot be set up").classes("headline")
+        ui.label(problem).props('data-part="problem"')
+        ui.button("Choose another", on_click=new_game.open)

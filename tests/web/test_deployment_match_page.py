@@ -1,0 +1,110 @@
+"""What the page of the wargame does with what a browser sends, and with agents that play. No browser is needed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from nicegui import Client, ui
+
+from src.envs.deployment.game import DeploymentGame
+from src.play import Laboratory
+from src.web import shell
+from src.web.deployment.match import DeploymentMatch, Seat
+from src.web.deployment.match_page import DeploymentPage
+from src.web.deployment.panels import NewGame
+from src.web.deployment.setup import Setup
+from src.web.drawing import LEFT, RIGHT, Pick
+from tests.envs.deployment.making import bot, full_game
+
+IN_ZONE = "hex-332"  # (7, 13), of player 1
+
+
+@pytest.fixture(scope="module")
+def game() -> DeploymentGame:
+    return full_game()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(shell, "tell", told.append)
+    return told
+
+
+def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], Awaitable[None]]) -> None:
+    """Do something on the page of two people, or of two agents."""
+
+    async def visit() -> None:
+        client = Client(ui.page("/match"), request=None)
+        with client:
+            first, second = (
+                Seat("somebody", None if people else bot(0.1), np.random.default_rng(seat)) for seat in (1, 2)
+            )
+            lab = Laboratory([], 0)
+            await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, Setup())))
+        client.delete()
+
+    asyncio.run(visit())
+
+
+def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: DeploymentGame, told: list[str]):
+    async def send(page: DeploymentPage) -> None:
+        page.layout.pace.value = None
+        assert page.timer.interval == page.layout.pace.value == 0.5
+        assert told == ["'None' is not a choice here: choose one of those that are offered"]
+        wrong: list[Any] = [None, {}, "1", -1, float("nan")]
+        for value in wrong:
+            page.layout.slider.set_value(value)
+            assert page.ply is None
+            assert page.layout.slider.value == 0
+        assert len(told) == 1 + len(wrong)
+        page.layout.pace.value = 0.15
+        assert page.timer.interval == 0.15
+        assert len(told) == 1 + len(wrong)
+
+    on_page(game, True, send)
+
+
+def test_only_the_left_button_plays(game: DeploymentGame, told: list[str]):
+    async def click(page: DeploymentPage) -> None:
+        page.pick(Pick(IN_ZONE, RIGHT))
+        assert not page.match.moves
+        page.pick(Pick(IN_ZONE, LEFT))
+        assert len(page.match.moves) == 1
+        assert not told
+
+    on_page(game, True, click)
+
+
+def test_rosters_close_when_all_is_placed_and_the_end_is_no_pause(game: DeploymentGame):
+    async def watch(page: DeploymentPage) -> None:
+        page.layout.pace.value = 0.03
+        page.toggle()
+        assert [roster.box.value for roster in page.layout.rosters] == [True, True]
+        while page.match.state.phase == "deployment":
+            await page.tick()
+        assert page.match.accounts[-1].phase != "deployment", "more than the deployment was done at once"
+        assert [roster.box.value for roster in page.layout.rosters] == [False, False]
+        assert page.layout.play.props["icon"] == "pause"
+        while not page.match.is_over:
+            await page.tick()
+        assert page.layout.play.props["icon"] == "play_arrow"
+
+    on_page(game, False, watch)
+
+
+def test_an_agent_that_breaks_is_not_asked_again(game: DeploymentGame, monkeypatch: pytest.MonkeyPatch):
+    async def watch(page: DeploymentPage) -> None:
+        def broken() -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(page.match, "decide", broken)
+        page.toggle()
+        with pytest.raises(ZeroDivisionError):
+            await page.tick()
+        assert not page.playing
+        await page.tick()
+
+    on_page(game, False, watch)
