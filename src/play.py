@@ -29,6 +29,7 @@ class Laboratory:
     def __init__(self, folders: Sequence[Path], seed: int | None) -> None:
         self.folders = folders
         self.envs: Sequence[str] = _options("env")
+        self.agents: Sequence[str] = _options("agent")
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra composes one thing at a time

@@ -1,4 +1,4 @@
-"""A drawing on a page, and the word of the browser when a part of it is picked."""
+"""A drawing on a page whose parts can be clicked."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Pick(NamedTuple):
 
 
 class Drawing(ui.html):
-    """SVG text on the page. `on_pick` hears which part was clicked; what it refuses is told."""
+    """SVG text on the page. `on_pick` is called with the part that was clicked; its errors are shown."""
 
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from nicegui import events, ui
 
 from src.core.agent import NOTHING
-from src.core.errors import LabError
+from src.core.errors import LabError, require
 from src.web import shell
+from src.web.drawing import Pick, numbered
 from src.web.lab import Lab
 from src.web.match import Match
 from src.web.players import YOU, AgentCache, Player, chosen
@@ -17,11 +19,12 @@ AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
 class GamePage(Generic[AnyMatch]):
-    """One tab with one match. The page of a game sets `match` and `busy`, and says how the match is shown."""
+    """One tab with one match. The page of a game sets the attributes below and says how the match is shown."""
 
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
     match: AnyMatch
     agents: AgentCache
+    rng: np.random.Generator  # of new games and of the agents
     busy: shell.Busy
 
     def __init__(
@@ -33,7 +36,6 @@ class GamePage(Generic[AnyMatch]):
     ) -> None:
         """`defaults` are the choices of the page by name, and `query` is what the address asks for instead."""
         self.lab, self.players, self.setup = lab, players, dict(defaults)
-        self.rng = lab.rng()
         self.ply: int | None = None  # the ply looked back at; None: the present
         self.turn = object()  # replaced when the match changes: a decision that began before is dropped
         self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
@@ -54,7 +56,7 @@ class GamePage(Generic[AnyMatch]):
         chosen(self.players, value)
 
     async def apply_choice(self, name: str) -> None:
-        """Act on another choice: by default somebody else plays, and the match goes on."""
+        """Act on another choice: by default it is a player, and the match goes on."""
         self.match.persons = self.persons
         await self.changed()
 
@@ -102,12 +104,23 @@ class GamePage(Generic[AnyMatch]):
     def agent_moves(self) -> bool:
         return not self.match.is_over and not self.match.waits_for_person
 
+    def require_person(self) -> None:
+        """Raise `LabError` where a person may not move now."""
+        require(self.ply is None, "this is an earlier position: go back to the game to move")
+        require(not self.match.is_over, "the game is over: begin a new one, or take a move back")
+        require(self.match.waits_for_person, f"it is the turn of {self.mover}")
+
+    @property
+    def mover(self) -> str:
+        """The title of the player whose turn it is."""
+        return self.players[self.seated[self.match.seat]].title
+
     def headline(self) -> str:
         """Whose move it is, or how the match ended."""
         if self.match.outcome is not None:
             return {1: "Player 1 has won", 0: "Drawn", -1: "Player 2 has won"}[self.match.outcome]
         if not self.match.waits_for_person:
-            return f"{self.players[self.seated[self.match.seat]].title} to move"
+            return f"{self.mover} to move"
         return "Your move" if len(self.persons) == 1 else f"Player {self.match.seat + 1} to move"
 
     # Looking back
@@ -128,6 +141,10 @@ class GamePage(Generic[AnyMatch]):
         self.ply = None if ply == last else ply
         await self.show()
 
+    async def pick_ply(self, pick: Pick) -> None:
+        """Look at the position after a move of the list."""
+        await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
+
     async def look_by(self, plies: int) -> None:
         await self.look_at(self.now + plies)
 
@@ -139,11 +156,11 @@ class GamePage(Generic[AnyMatch]):
         return 0.0
 
     def drop_decisions(self) -> None:
-        """Whatever agents are thinking about is not needed any more."""
+        """Ignore the decisions that agents are making now."""
         self.turn = object()
 
     def begin_turn(self) -> None:
-        """Forget what belongs to the match as it was."""
+        """Reset what belongs to the match as it was before a change."""
         self.drop_decisions()
         self.ply = None
 
@@ -170,11 +187,10 @@ class GamePage(Generic[AnyMatch]):
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         """What the agent to move would do, and what it tells about it."""
-        key, match = self.seated[self.match.seat], self.match
-        view = match.game.view(match.state)
+        mover, key, view = self.mover, self.seated[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
-            raise LabError(f"{self.players[key].title} has no move to offer here")
+            raise LabError(f"{mover} has no move to offer here")
         return decision.action, decision.why
 
     async def play(self, action: int) -> None:

@@ -1,4 +1,4 @@
-"""What the pages are handed from outside: games, agents and where to look for runs."""
+"""What the pages need from outside: games, agents and where to look for runs."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -25,6 +25,7 @@ class Lab(Protocol):
 
     folders: Sequence[Path]  # where runs are looked for
     envs: Sequence[str]  # the environments there are
+    agents: Sequence[str]
 
     def __hash__(self) -> int: ...  # what is built for a lab is cached by it
 

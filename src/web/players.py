@@ -1,4 +1,4 @@
-"""Who can sit at a board: choices for people, by keys that go into the address of a page."""
+"""Who can play: the choices of a page, by keys that go into its address, and the agents behind them."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every page shares: its frame, its colours, how a refusal is told and how slow work is done."""
+"""What every page shares: its frame, controls, how errors are shown and how slow work is done off the event loop."""
 
 import asyncio
 import json
@@ -18,10 +18,10 @@ Result = TypeVar("Result")
 Option = TypeVar("Option")
 
 THEME_COOKIE = "theme"
-LONG = 4.0  # seconds of work after which a word is due
+LONG = 4.0  # seconds of work after which a note is shown
 LONG_WORK = "Still working. What is used for the first time after an installation is compiled, which can take a minute."
 
-# A button that was clicked lets go of the keyboard too; one that was reached by keys keeps it.
+# A button that was clicked loses the focus; one that was reached by keys keeps it.
 _LET_GO = "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
 
 # Keys that move something on a board do not scroll the page as well, unless something else has the keyboard.
@@ -67,13 +67,13 @@ async def _toggle_theme(dark: ui.dark_mode) -> None:
 
 
 def tell(message: str) -> None:
-    """Show a refusal, in the engine's own words."""
+    """Show a message, such as why something was refused."""
     ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
 
 
 @contextmanager
 def refusals_told() -> Iterator[None]:
-    """What is refused within is shown, and the handler ends there."""
+    """Show a `LabError` that is raised within; the handler ends there."""
     try:
         yield
     except LabError as error:
@@ -81,7 +81,7 @@ def refusals_told() -> Iterator[None]:
 
 
 def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:
-    """Return an event handler that does the work, at once or in time, and shows what is refused."""
+    """Return an event handler that does the work, awaits it where it is asynchronous, and shows its errors."""
 
     async def handle() -> None:
         with refusals_told():
@@ -91,7 +91,7 @@ def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitabl
 
 
 async def finish(result: Awaitable[None] | None) -> None:
-    """Wait for what a handler has returned, where it is not done yet."""
+    """Await the result of a function that may be asynchronous."""
     if result is not None:
         await result
 
@@ -114,7 +114,7 @@ def between(value: object, low: float, high: float) -> float:
 def dropdown(
     options: Mapping[str, str], value: str, label: str, on_change: Callable[[events.ValueChangeEventArguments], Any]
 ) -> ui.select:
-    """A choice that lets go of the keyboard once it was made, so that the next key goes to the board."""
+    """A choice that loses the focus once it was made, so that the next key goes to the board."""
     select = ui.select(dict(options), value=value, label=label, on_change=on_change)
     select.on("popup-hide", js_handler="() => setTimeout(() => document.activeElement?.blur(), 50)")
     select.props("outlined dense options-dense").classes("w-full")
@@ -122,7 +122,7 @@ def dropdown(
 
 
 def keep_still() -> None:
-    """For pages whose keys move something on a board."""
+    """Keep the page still under keys that move something on a board."""
     ui.add_body_html(_KEEP_STILL)
 
 

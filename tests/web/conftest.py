@@ -5,7 +5,6 @@ import pytest
 from selenium import webdriver
 
 from tests.web import browser as parts
-from tests.web.inner import serving_inside
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -42,18 +41,3 @@ def browser(driver: webdriver.Chrome, address: str) -> Iterator[parts.Browser]:
     browser.close_other_tabs()
     driver.get("about:blank")
     driver.delete_all_cookies()
-
-
-@pytest.fixture(scope="session")
-def inner_address(driver: webdriver.Chrome) -> Iterator[str]:
-    with serving_inside() as address:
-        yield address
-
-
-@pytest.fixture
-def inner(driver: webdriver.Chrome, inner_address: str) -> Iterator[parts.Browser]:
-    """The browser on the server of this process."""
-    browser = parts.Browser(driver, inner_address)
-    yield browser
-    browser.close_other_tabs()
-    driver.get("about:blank")

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import LabError, require
+from src.core.agent import OpponentPool, SelfPlay
+from src.core.errors import LabError
 from src.core.game import Game, seen_from
 from src.web import shell
 from src.web.drawing import LEFT, Drawing, Pick, numbered
@@ -43,24 +45,32 @@ async def build(lab: Lab, request: Request) -> None:
 
 
 def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
-    game = lab.game(env)
+    game, agents = _game_and_agents(lab, env)
     runs = [run for run in finished_runs(lab.folders) if run.env == env]
-    return game, {YOU: PERSON, **fitting(lab, game, general_players()), **trained_players(runs)}
+    return game, {YOU: PERSON, **agents, **trained_players(runs)}
 
 
-def fitting(lab: Lab, game: Game, players: Mapping[str, Player]) -> dict[str, Player]:
-    """Return the players whose agent can play the game."""
-    names = {player.agent for player in players.values() if player.agent is not None}
-    able = {name for name in names if _can_play(lab, name, game)}
+@cache
+def _game_and_agents(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
+    """All visitors share them: rules hold no state of a game."""
+    game = lab.game(env)
+    return game, fitting_players(lab, game)
+
+
+def fitting_players(lab: Lab, game: Game) -> dict[str, Player]:
+    """Return a player for each agent of the configuration that can play the game as it is configured."""
+    players = general_players()
+    named = {player.agent for player in players.values()}
+    players |= {name: Player(name.replace("_", " ").capitalize(), name) for name in lab.agents if name not in named}
+    able = {name for name in lab.agents if _can_play(lab, name, game)}
     return {key: player for key, player in players.items() if player.agent in able}
 
 
 def _can_play(lab: Lab, name: str, game: Game) -> bool:
     try:
-        lab.agent(name, game)
+        return not isinstance(lab.agent(name, game), SelfPlay | OpponentPool)  # these two are for training
     except LabError:
         return False
-    return True
 
 
 class GenericPage(GamePage[GameMatch]):
@@ -78,6 +88,7 @@ class GenericPage(GamePage[GameMatch]):
         self._layout()
 
     def new_match(self) -> GameMatch:
+        self.rng = self.lab.rng()
         return Match(self.game, seeded_start(self.game, self.rng), self.persons)
 
     def _layout(self) -> None:
@@ -110,13 +121,8 @@ class GenericPage(GamePage[GameMatch]):
         if pick.button != LEFT:
             return
         action = numbered(pick.part, "move", self.game.num_actions)
-        require(self.ply is None, "this is an earlier position: go forward to the present to move")
-        require(not self.match.is_over, "the game is over: start a new one, or take a move back")
-        require(self.match.waits_for_person, f"it is the turn of {self.players[self.seated[self.match.seat]].title}")
+        self.require_person()
         await self.play(action)
-
-    async def pick_ply(self, pick: Pick) -> None:
-        await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
 
     def headline(self) -> str:
         if self.ply is not None:

@@ -39,6 +39,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
         super().__init__(lab, players, DEFAULTS, query)
+        self.rng = lab.rng()
         self.begun = False  # there is a match
         self.sketch: Sketch | None = None
         self.advice: Advice | None = None
@@ -216,8 +217,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.playing = False
         self.drawing.draw(picture.board(view.visible, self._look(odds, over)))
         self.legend.classes(remove="on", add=None if odds is None else "on")
-        self._tell(over)
-        self.panel.tell(words, self.playing)
+        self._show_title(over)
+        self.panel.show(words, self.playing)
 
     async def _judge(self, view: View) -> tuple[np.ndarray | None, str]:
         """Odds where they are wanted, and of a sketch whether it can be at all."""
@@ -242,7 +243,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             exploded=self.match.exploded if over else None,
         )
 
-    def _tell(self, over: bool) -> None:
+    def _show_title(self, over: bool) -> None:
         outcome = (self.match.outcome or 0) if over else 0
         self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
         self.left.text = str(self.sketch.mines if self.sketch else self.match.mines_left)

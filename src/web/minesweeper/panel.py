@@ -53,7 +53,7 @@ class Panel:
         with shell.refusals_told():
             self.speed = shell.between(event.value, *SPEEDS)
 
-    def tell(self, words: str, playing: bool) -> None:
+    def show(self, words: str, playing: bool) -> None:
         self.words.text = words
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 

@@ -102,11 +102,11 @@ class Layout:
         select = ui.select(self.do.titles, value=self.do.setup[name], label=f"Player {seat + 1}")
         select.props("dense outlined").classes(f"qr-seat qr-{name}")
 
-        async def sit_down() -> None:
+        async def change_player() -> None:
             select.run_method("blur")  # the keys are for the board again
             await self.do.choose(name, select.value)
 
-        select.on_value_change(sit_down)
+        select.on_value_change(change_player)
 
     def _verdict_panel(self) -> None:
         with ui.row(wrap=False).classes("w-full items-center"):

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from src.core.errors import LabError, require
 from src.envs.quoridor.rules import Quoridor
 from src.web import shell
-from src.web.drawing import RIGHT, Pick, numbered
+from src.web.drawing import RIGHT, Pick
 from src.web.game_page import GamePage
 from src.web.lab import Lab, runs_of
 from src.web.players import AgentCache, Player
@@ -43,7 +43,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def __init__(self, lab: Lab, game: Quoridor, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
         super().__init__(lab, players, DEFAULTS, query)
-        self.game = game
+        self.game, self.rng = game, lab.rng()
         self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
         self.match = self.new_match()
         self.awake = asyncio.Event()  # the compiled engine is loaded
@@ -169,9 +169,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def read_move(self, name: str) -> int:
         """A move of a person; the engine says whether it is one."""
-        require(self.ply is None, "this is an earlier position: go back to the game to move")
-        require(not self.match.is_over, "the game is over: begin a new one, or take a move back")
-        require(self.match.waits_for_person, f"it is the turn of {self.players[self.seated[self.match.seat]].title}")
+        self.require_person()
         return self.game.parse_move(self.match.state, name)
 
     async def play_named(self, name: str) -> None:
@@ -226,9 +224,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def pick_hint(self, pick: Pick) -> None:
         await self.play_named(pick.part)
-
-    async def pick_ply(self, pick: Pick) -> None:
-        await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
 
     def switch_to(self, mode: Mode) -> None:
         self.mode, self.armed = mode, None

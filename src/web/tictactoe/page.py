@@ -61,6 +61,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self._layout()
 
     def new_match(self) -> TicTacToeMatch:
+        self.rng = self.lab.rng()
         return TicTacToeMatch(self.game, self.rng, self.persons)
 
     def _layout(self) -> None:
