@@ -38,17 +38,17 @@ class Laboratory:
         return np.random.default_rng() if self._seed is None else generator(self._seed, "play", next(self._games))
 
     def game(self, env: str, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING) -> Game:
-        with mistakes_told():
+        with as_user_errors():
             return compose.build(self._node("env", env, changes, choices), "env").game
 
     def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
-        with mistakes_told():
+        with as_user_errors():
             return compose.build(_changed(compose.load_config(run).env, changes), "env").game
 
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
     ) -> Agent:
-        with mistakes_told():
+        with as_user_errors():
             agent = compose.build(self._node("agent", name, changes, choices), "agent")
         agent.check(game)
         return agent
@@ -77,7 +77,7 @@ def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
 
 
 @contextmanager
-def mistakes_told() -> Iterator[None]:
+def as_user_errors() -> Iterator[None]:
     """What Hydra refuses becomes a `LabError`, and one that it has wrapped comes out again; bugs stay what they are."""
     try:
         yield

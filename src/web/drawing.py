@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nicegui import events, ui
 
 from src.core.errors import LabError, require
-from src.web.shell import finish, refusals_told
+from src.web.shell import finish, show_errors
 
 LEFT, RIGHT = "left", "right"
 
@@ -35,7 +35,7 @@ class Drawing(ui.html):
         self.classes("drawing")
 
         async def picked(event: events.GenericEventArguments) -> None:
-            with refusals_told():
+            with show_errors():
                 await finish(on_pick(read_pick(event.args)))
 
         for name, script in (("click", _CLICK), ("contextmenu", _MENU), ("pointerdown", _DOWN)):

@@ -63,17 +63,17 @@ class GamePage(Generic[AnyMatch]):
     def _read_address(self, query: Mapping[str, str]) -> None:
         """Take over what is offered; what is not is shown, and its default kept."""
         for name in self.setup:
-            with shell.refusals_told():
+            with shell.show_errors():
                 if value := query.get(name):
                     self.check_choice(name, value)
                     self.setup[name] = value
 
     async def choose(self, name: str, value: object) -> None:
         """Take over a choice and keep it in the address."""
-        with shell.refusals_told():
+        with shell.show_errors():
             self.check_choice(name, str(value))
             self.setup[name] = str(value)
-            shell.remember(self.setup)
+            shell.set_address(self.setup)
             await self.apply_choice(name)
 
     def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select:
@@ -88,13 +88,13 @@ class GamePage(Generic[AnyMatch]):
     # Seats
 
     @property
-    def seated(self) -> list[str]:
+    def player_keys(self) -> list[str]:
         """The keys of the players, by seat."""
         return [self.setup[name] for name in self.seats]
 
     @property
     def persons(self) -> frozenset[int]:
-        return frozenset(seat for seat, key in enumerate(self.seated) if key == YOU)
+        return frozenset(seat for seat, key in enumerate(self.player_keys) if key == YOU)
 
     @property
     def person_moves(self) -> bool:
@@ -113,7 +113,7 @@ class GamePage(Generic[AnyMatch]):
     @property
     def mover(self) -> str:
         """The title of the player whose turn it is."""
-        return self.players[self.seated[self.match.seat]].title
+        return self.players[self.player_keys[self.match.seat]].title
 
     def headline(self) -> str:
         """Whose move it is, or how the match ended."""
@@ -170,9 +170,9 @@ class GamePage(Generic[AnyMatch]):
         turn = self.turn
         await self.show(moved)
         if turn is self.turn:
-            await self.drive()
+            await self.play_agents()
 
-    async def drive(self) -> None:
+    async def play_agents(self) -> None:
         """Let agents move until a person has to, the match is over, or something else has changed it."""
         turn = self.turn
         while turn is self.turn and self.agent_moves:
@@ -187,7 +187,7 @@ class GamePage(Generic[AnyMatch]):
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         """What the agent to move would do, and what it tells about it."""
-        mover, key, view = self.mover, self.seated[self.match.seat], self.match.game.view(self.match.state)
+        mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
             raise LabError(f"{mover} has no move to offer here")
@@ -210,7 +210,7 @@ class GamePage(Generic[AnyMatch]):
     async def key(self, event: events.KeyEventArguments) -> None:
         name = shell.pressed(event)
         if name is not None:
-            with shell.refusals_told():
+            with shell.show_errors():
                 await self.press(name, event.action.repeat)
 
     async def press(self, name: str, repeated: bool = False) -> None:

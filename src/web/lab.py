@@ -43,14 +43,14 @@ class Lab(Protocol):
         """An agent that can play the game; `trained` takes {"run": its directory}."""
 
 
-class RunPlace(NamedTuple):
+class FinishedRun(NamedTuple):
     path: Path
     name: str  # its folder and the way from there, as on the page of runs
     env: str
     algo: str
 
 
-def finished_runs(folders: Sequence[Path]) -> list[RunPlace]:
+def finished_runs(folders: Sequence[Path]) -> list[FinishedRun]:
     """Runs that have a checkpoint to play, the newest first; what is not readable as a run is passed over."""
     playable = [run for run in files.find(folders) if (run.path / BEST).is_file()]
     newest_first = sorted(playable, key=lambda run: (-files.stamp(run, BEST).modified, run.name))
@@ -58,16 +58,16 @@ def finished_runs(folders: Sequence[Path]) -> list[RunPlace]:
     return [run for run in read if run is not None]
 
 
-def runs_of(folders: Sequence[Path], game: str) -> list[RunPlace]:
+def runs_of(folders: Sequence[Path], game: str) -> list[FinishedRun]:
     """Return the runs that play a game: of the environment of that name, or of a variant such as <game>_8x8."""
     return [run for run in finished_runs(folders) if run.env == game or run.env.startswith(f"{game}_")]
 
 
 @lru_cache(maxsize=4096)
-def _read_run(run: RunPath, _config: Stamp) -> RunPlace | None:
+def _read_run(run: RunPath, _config: Stamp) -> FinishedRun | None:
     """Kept until the configuration has another stamp: there can be hundreds of runs."""
     try:
         composition = files.read_config(run)["composition"]
-        return RunPlace(run.path, run.name, str(composition["env"]), str(composition["algo"]))
+        return FinishedRun(run.path, run.name, str(composition["env"]), str(composition["algo"]))
     except (LabError, OSError, KeyError, TypeError):
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from src.core.agent import NOTHING, Agent, Decision
 from src.core.errors import LabError
 from src.core.game import Game
-from src.web.lab import Lab, RunPlace
+from src.web.lab import FinishedRun, Lab
 
 Option = TypeVar("Option")
 
@@ -35,7 +35,7 @@ def general_players() -> dict[str, Player]:
     }
 
 
-def trained_players(runs: list[RunPlace], kind: str = "Run") -> dict[str, Player]:
+def trained_players(runs: list[FinishedRun], kind: str = "Run") -> dict[str, Player]:
     return {
         f"run:{run.name}": Player(f"{kind} {run.name}", "trained", {"run": str(run.path)}, run.path) for run in runs
     }

@@ -22,10 +22,12 @@ LONG = 4.0  # seconds of work after which a note is shown
 LONG_WORK = "Still working. What is used for the first time after an installation is compiled, which can take a minute."
 
 # A button that was clicked loses the focus; one that was reached by keys keeps it.
-_LET_GO = "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
+_BLUR_CLICKED_BUTTONS = (
+    "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
+)
 
 # Keys that move something on a board do not scroll the page as well, unless something else has the keyboard.
-_KEEP_STILL = """<script>addEventListener('keydown', e => {
+_PREVENT_SCROLLING = """<script>addEventListener('keydown', e => {
   if ((e.key.startsWith('Arrow') || e.key === ' ') && document.activeElement === document.body) e.preventDefault();
 })</script>"""
 
@@ -36,7 +38,7 @@ def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
     ui.add_css(CSS)
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{page.title} · board lab")
-    ui.on_exception(lambda error: tell(f"Something broke here, and the server's log tells more: {error!r}"))
+    ui.on_exception(lambda error: notify(f"Something broke here, and the server's log tells more: {error!r}"))
     dark = ui.dark_mode(_chosen_theme())
     with ui.header().classes("lab-header"):
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
@@ -48,7 +50,7 @@ def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
         ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
             'flat round dense aria-label="dark or light"'
         ).classes("lab-theme")
-    ui.add_body_html(_LET_GO)
+    ui.add_body_html(_BLUR_CLICKED_BUTTONS)
     with ui.element("main").classes("lab-main"):
         yield
 
@@ -66,25 +68,25 @@ async def _toggle_theme(dark: ui.dark_mode) -> None:
     ui.run_javascript(f"document.cookie = '{THEME_COOKIE}={chosen}; path=/; max-age=31536000; samesite=lax'")
 
 
-def tell(message: str) -> None:
+def notify(message: str) -> None:
     """Show a message, such as why something was refused."""
     ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
 
 
 @contextmanager
-def refusals_told() -> Iterator[None]:
+def show_errors() -> Iterator[None]:
     """Show a `LabError` that is raised within; the handler ends there."""
     try:
         yield
     except LabError as error:
-        tell(str(error))
+        notify(str(error))
 
 
 def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:
     """Return an event handler that does the work, awaits it where it is asynchronous, and shows its errors."""
 
     async def handle() -> None:
-        with refusals_told():
+        with show_errors():
             await finish(work())
 
     return handle
@@ -121,9 +123,9 @@ def dropdown(
     return select
 
 
-def keep_still() -> None:
+def prevent_scrolling() -> None:
     """Keep the page still under keys that move something on a board."""
-    ui.add_body_html(_KEEP_STILL)
+    ui.add_body_html(_PREVENT_SCROLLING)
 
 
 def pressed(event: events.KeyEventArguments) -> str | None:
@@ -133,7 +135,7 @@ def pressed(event: events.KeyEventArguments) -> str | None:
     return None if modified or not event.action.keydown else name.lower() if len(name) == 1 else name
 
 
-def remember(setup: Mapping[str, object]) -> None:
+def set_address(setup: Mapping[str, object]) -> None:
     """Keep the set-up in the address of the page, so that a refresh shows it again."""
     ui.run_javascript(f"history.replaceState(null, '', '?' + {json.dumps(urlencode(setup))})")
 

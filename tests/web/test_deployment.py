@@ -15,7 +15,7 @@ from src.envs.deployment.hexgrid import neighbors
 from src.play import Laboratory
 from src.web.deployment import board, setup, words
 from src.web.deployment.board import Look
-from src.web.deployment.match import DeploymentMatch, Seat, rehearse
+from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import bot, contents, full_game
 from tests.lab import ROOT
@@ -242,5 +242,5 @@ def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, mon
         seen.update({match.accounts[-1].phase} if match.accounts[-1].dice else ())
 
     monkeypatch.setattr(DeploymentMatch, "play", noted)
-    rehearse(game)
+    warm_up(game)
     assert seen == {"shoot", "charge", "fight"}

@@ -29,7 +29,7 @@ def game() -> DeploymentGame:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     told: list[str] = []
-    monkeypatch.setattr(shell, "tell", told.append)
+    monkeypatch.setattr(shell, "notify", told.append)
     return told
 
 

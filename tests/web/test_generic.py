@@ -30,8 +30,8 @@ def lab() -> Iterator[TestLab]:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     told: list[str] = []
-    monkeypatch.setattr(shell, "tell", told.append)
-    monkeypatch.setattr(shell, "remember", lambda setup: None)  # there is no browser that has an address
+    monkeypatch.setattr(shell, "notify", told.append)
+    monkeypatch.setattr(shell, "set_address", lambda setup: None)  # there is no browser that has an address
     return told
 
 

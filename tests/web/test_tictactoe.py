@@ -10,7 +10,7 @@ from src.algos.minimax import MinimaxAgent
 from src.core.errors import LabError
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.tictactoe.symmetry import TRANSFORMS
-from src.web.lab import RunPlace
+from src.web.lab import FinishedRun
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import TicTacToeMatch, opinion
 from src.web.tictactoe.page import players_of
@@ -93,7 +93,9 @@ def test_every_agent_tells_its_choice_in_a_sentence():
 
 
 def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
-    table, network = (RunPlace(tmp_path / name, f"outputs/{name}", "tictactoe", "any") for name in ("table", "network"))
+    table, network = (
+        FinishedRun(tmp_path / name, f"outputs/{name}", "tictactoe", "any") for name in ("table", "network")
+    )
     table.path.mkdir()
     (table.path / "qtable.json").touch()
     offered = [key for key in players_of([network, table]) if ":" in key]

@@ -9,7 +9,7 @@ from src.core.errors import LabError
 from src.envs.deployment.game import DeploymentGame
 from src.web import shell
 from src.web.deployment import setup
-from src.web.deployment.match import DeploymentMatch, rehearse
+from src.web.deployment.match import DeploymentMatch, warm_up
 from src.web.deployment.match_page import DeploymentPage
 from src.web.deployment.panels import NewGame
 from src.web.deployment.setup import Setup
@@ -17,15 +17,15 @@ from src.web.lab import Lab
 
 
 @cache
-def _rehearsed_game(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
+def _prepared_game(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
     """All visitors share it: rules hold no state of a game."""
     game = setup.game_of(lab, scenario, order, zones)
-    rehearse(game)
+    warm_up(game)
     return game
 
 
 def _new_match(lab: Lab, chosen: Setup) -> DeploymentMatch:
-    return setup.match_of(lab, _rehearsed_game(lab, chosen.scenario, chosen.order, chosen.zones), chosen)
+    return setup.match_of(lab, _prepared_game(lab, chosen.scenario, chosen.order, chosen.zones), chosen)
 
 
 async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping[str, str]) -> None:
@@ -41,7 +41,7 @@ async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping
         new_game = NewGame(lab, chosen)
         if match is not None:
             page = DeploymentPage(lab, match, new_game)
-            ui.on("dp-key", lambda event: page.hear(event.args))
+            ui.on("dp-key", lambda event: page.on_key(event.args))
         else:
             _refused(problem, new_game)
 

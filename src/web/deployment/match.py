@@ -119,7 +119,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
             self.play(Step("play", (action,)))
 
 
-def rehearse(game: DeploymentGame) -> None:
+def warm_up(game: DeploymentGame) -> None:
     """A game that nobody sees: what has to be compiled or loaded for it is there when people play."""
     bot = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
     seat = Seat("rehearsal", bot, generator(0, "rehearsal"))

@@ -135,7 +135,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def act(self, step: Callable[[], Step]) -> None:
         """A step of the person whose turn it is. What the engine refuses is shown in its own words."""
-        with shell.refusals_told():
+        with shell.show_errors():
             self._require_present()
             self.match.require_person()
             self.match.play(step())
@@ -173,7 +173,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         """The latest placement of who deploys now, wherever the engine allows it."""
         placed = self.match.latest_placement()
         if placed is None:
-            shell.tell(f"player {self.match.to_move} has placed no unit that could be taken back")
+            shell.notify(f"player {self.match.to_move} has placed no unit that could be taken back")
         else:
             self.take_back_unit(placed)
 
@@ -185,7 +185,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def confirm(self) -> None:
         """Confirming is for a person who is done, while the other one may still be placing."""
-        with shell.refusals_told():
+        with shell.show_errors():
             self._require_present()
             people = sorted(seat + 1 for seat in self.match.persons)
             require(bool(people), "agents deploy without confirming: let them play")
@@ -194,7 +194,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.refresh(is_new=True)
 
     def place_rest(self) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self._require_present()
             self.match.require_person()
             self.match.place_rest()
@@ -203,7 +203,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def show_moment(self, moment: object) -> None:
         """An earlier moment, to look at; the last one is the present."""
         before, most = self.now, len(self.match.moves)
-        with shell.refusals_told():
+        with shell.show_errors():
             chosen = int(shell.between(moment, 0, most))
             self.ply = None if chosen == most else chosen
         if self.now != before or self.layout.slider.value != self.now:  # a refused value leaves the slider too
@@ -216,7 +216,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.refresh()
 
     def set_pace(self, seconds: object) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self.timer.interval = shell.checked(seconds, SPEEDS)
         self.layout.pace.value = self.timer.interval  # a refused value leaves the toggle too
 
@@ -228,7 +228,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if self.ply is not None:
             await self.look_by(1)
         elif self.match.agent is None:
-            shell.tell(
+            shell.notify(
                 "the game is over: start a new one" if self.match.is_over else "it is a person's turn, not an agent's"
             )
         else:
@@ -248,7 +248,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
                 self.match.play(step)
         except LabError as error:
             self.playing = False
-            shell.tell(str(error))
+            shell.notify(str(error))
         except Exception:
             self.playing = False  # or it would break again at every tick
             self._show_buttons()
@@ -259,7 +259,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     # Keys
 
-    async def hear(self, message: object) -> None:
+    async def on_key(self, message: object) -> None:
         """A key as the script of the page tells it; `board`: the board has the focus."""
         match message:
             case {"key": str(name), "board": bool(on_board)}:

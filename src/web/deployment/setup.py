@@ -13,7 +13,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.web.deployment import PAGE
 from src.web.deployment.match import DeploymentMatch, Seat
-from src.web.lab import Lab, RunPlace, finished_runs
+from src.web.lab import FinishedRun, Lab, finished_runs
 
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
 FOUGHT = {env: scenario for scenario, env in SCENARIOS.items()} | {"deployment_alternated": "skirmish"}  # by env
@@ -125,6 +125,6 @@ def _trained(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
         raise
 
 
-def runs(lab: Lab) -> list[RunPlace]:
+def runs(lab: Lab) -> list[FinishedRun]:
     """The runs whose agents can play some scenario of this page."""
     return [run for run in finished_runs(lab.folders) if run.env in FOUGHT]

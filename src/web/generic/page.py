@@ -38,7 +38,7 @@ STYLE = """
 async def build(lab: Lab, request: Request) -> None:
     """The last part of the path names the environment."""
     env = request.url.path.rpartition("/")[2]
-    with shell.refusals_told():
+    with shell.show_errors():
         game, players = await asyncio.to_thread(_prepare, lab, env)
         page = GenericPage(lab, game, players, request.query_params)
         ui.timer(0.05, shell.handler(page.changed), once=True)

@@ -9,14 +9,14 @@ from src.core.agent import Decision
 from src.core.errors import LabError
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import Proof, analyse, prove
-from src.web.lab import Lab, RunPlace
+from src.web.lab import FinishedRun, Lab
 from src.web.minesweeper.picture import percent
 from src.web.players import AgentCache, Player, trained_players
 
 NONE, EXACT = "none", "exact"
 
 
-def players_of(runs: list[RunPlace]) -> dict[str, Player]:
+def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     hybrids = {
         f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"judge.run": str(run.path)}) for run in runs
     }

@@ -66,13 +66,13 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                 self.tools = Tools(self.sketch_as, self.sketch_off)
             self.panel = Panel(self)
         self.busy = self.panel.busy
-        shell.keep_still()
+        shell.prevent_scrolling()
         ui.timer(0.5, self._tick)
         ui.keyboard(self.key)
 
     async def do(self, work: Callable[[], Awaitable[None]]) -> None:
         """One request: done when its turn comes, its refusal told, and the outcome shown."""
-        with shell.refusals_told():
+        with shell.show_errors():
             async with self._in_order:
                 if not self.begun:
                     await self._begin()
@@ -209,7 +209,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         view = self._view()
         odds = None
         words = self.advice.words if self.advice else ""
-        with shell.refusals_told():
+        with shell.show_errors():
             odds, verdict_words = await self._judge(view)
             words = words or verdict_words
         over = self.sketch is None and self.match.is_over

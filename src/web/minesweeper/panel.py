@@ -50,7 +50,7 @@ class Panel:
             ui.label(KEYS).classes("faint")
 
     def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self.speed = shell.between(event.value, *SPEEDS)
 
     def show(self, words: str, playing: bool) -> None:
@@ -94,7 +94,7 @@ class Panel:
             fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]
 
             def accept() -> None:
-                with shell.refusals_told():
+                with shell.show_errors():
                     size = "x".join(str(whole(field.value)) for field in fields)
                     read_size(size)
                     dialog.submit(size)

@@ -44,7 +44,7 @@ class Tools:
             self._text.value, self._mines.value = sketch.text, sketch.mines
 
     async def _submit(self) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             await self._analyse(str(self._text.value or ""), whole(self._mines.value))
 
 

@@ -53,7 +53,7 @@ class Layout:
     def __init__(self, do: Handlers) -> None:
         self.do = do
         self.delay = 0.5  # seconds a move of two agents
-        shell.keep_still()
+        shell.prevent_scrolling()
         ui.keyboard(do.key, repeating=False, ignore=["input", "textarea", "select"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board qr-board"):
@@ -91,11 +91,11 @@ class Layout:
         self.modes.props("unelevated").classes("qr-modes")
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self.delay = shell.between(event.value, *DELAYS)
 
     def _switched(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self.do.switch_to(shell.checked(event.value, Mode))
 
     def _seat(self, seat: int, name: str) -> None:
@@ -138,7 +138,7 @@ class Layout:
         return button.props("dense no-caps unelevated outline").classes(f"qr-do-{icon.replace('_', '-')}")
 
     async def _typed(self) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             name, self.move.value = str(self.move.value or "").strip().lower(), ""
             await self.do.play_named(name)
 

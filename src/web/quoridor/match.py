@@ -8,7 +8,7 @@ from src.core.game import Game
 from src.core.record import read_game, write_game
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor
-from src.web.lab import Lab, RunPlace
+from src.web.lab import FinishedRun, Lab
 from src.web.match import Match
 from src.web.players import PERSON, YOU, Player, general_players, trained_players
 
@@ -17,7 +17,7 @@ SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "normal"}
 
 
-def players_of(runs: list[RunPlace]) -> dict[str, Player]:
+def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     general = general_players()
     others = {"runner": Player("Runner, never a wall", "runner"), "random": general.pop("random")}
     return {YOU: PERSON, **general, **others, **trained_players(runs)}

@@ -46,7 +46,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.game, self.rng = game, lab.rng()
         self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
         self.match = self.new_match()
-        self.awake = asyncio.Event()  # the compiled engine is loaded
+        self.ready = asyncio.Event()  # the compiled engine is loaded
         self.mode, self.flipped, self.paused = Mode.BOTH, False, False
         self.armed: str | None = None  # a wall that one more click places
         self.hints: tuple[str, ...] = ()
@@ -64,15 +64,15 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.layout = Layout(self)
         self.busy = self.layout.busy
         self.redraw()
-        ui.timer(0, shell.handler(self.wake), once=True)
+        ui.timer(0, shell.handler(self.load_engine), once=True)
 
     def new_match(self) -> QuoridorMatch:
         return QuoridorMatch(self.game, self.game.initial(self.rng), self.persons)
 
-    async def wake(self) -> None:
+    async def load_engine(self) -> None:
         """Load the engine off the event loop: its first move may have to be compiled, which takes a minute."""
         await self.busy.do(self._warm_up)
-        self.awake.set()
+        self.ready.set()
         await self.changed()
 
     def _warm_up(self) -> None:
@@ -94,7 +94,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def marks(self, moved: bool) -> Marks:
         """What goes with the position; of the rules it takes what the engine tells."""
-        if not self.awake.is_set():
+        if not self.ready.is_set():
             return Marks(turned=self.turned)
         position = self.state
         before = self.match.at(self.now - 1) if self.now else None
@@ -130,7 +130,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         layout.modes.value = str(self.mode)
 
     def _note(self) -> str:
-        if not self.awake.is_set():
+        if not self.ready.is_set():
             return "waking the engine; the first time it is compiled, which takes a minute"
         if self.ply is not None:
             return f"looking back at ply {self.state.ply} - Esc goes back to the game"
@@ -173,17 +173,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         return self.game.parse_move(self.match.state, name)
 
     async def play_named(self, name: str) -> None:
-        await self.awake.wait()
+        await self.ready.wait()
         action, self.mode = self.read_move(name), Mode.BOTH
         await self.play(action)
 
     async def take_back(self) -> None:
-        await self.awake.wait()
+        await self.ready.wait()
         self.match.take_back()
         await self._changed_by_hand()
 
     async def load(self, text: str) -> None:
-        await self.awake.wait()
+        await self.ready.wait()
         self.match.read(text)
         await self._changed_by_hand()
 
@@ -199,7 +199,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def step(self) -> None:
         """One ply of two agents who are paused."""
-        await self.awake.wait()
+        await self.ready.wait()
         require(self.watching, "a step is for two agents: choose one on both sides")
         require(not self.match.is_over, "the game is over")
         self.paused = True
@@ -212,7 +212,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def pick(self, pick: Pick) -> None:
         """A wall that is placed by the switch is shown first and placed by a second click."""
-        await self.awake.wait()
+        await self.ready.wait()
         if pick.button == RIGHT:
             self.switch_to(Mode.VERTICAL if self.mode == Mode.HORIZONTAL else Mode.HORIZONTAL)
         elif self.mode != Mode.BOTH and pick.part != self.armed:
@@ -238,7 +238,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         await super().look_at(ply)
 
     async def hint(self) -> None:
-        await self.awake.wait()
+        await self.ready.wait()
         require(self.game.outcome(self.state) is None, "the game is over")
         turn, position = self.turn, self.state
         lines = await self.busy.do(self.agents.agent(ANALYST).analyse, self.game, position, HINTS)
@@ -270,7 +270,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             await super().press(name, repeated)
 
     async def _walk(self, right: int, up: int) -> None:
-        await self.awake.wait()
+        await self.ready.wait()
         require(self.person_moves, "it is not your turn here")
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)

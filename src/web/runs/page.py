@@ -64,11 +64,11 @@ class RunsPage:
         self.changes: dict[str, list[str]] = {}
         self.stamps: dict[str, Stamp] = {}
         self.polls = 0
-        with shell.refusals_told():
+        with shell.show_errors():
             require(wanted.axis in curves.AXES, f"axis={wanted.axis} is none: choose {' or '.join(curves.AXES)}")
             self.axis = wanted.axis
         for name in wanted.runs:
-            with shell.refusals_told():
+            with shell.show_errors():
                 require(len(self.selected) < MOST_RUNS, f"{MOST_RUNS} runs are compared at most: {name} is left out")
                 self.selected[name] = files.locate(index.folders, name)
         self.first = frozenset(self.selected)  # where they can be seen, and they stay there
@@ -112,7 +112,7 @@ class RunsPage:
         """Everything about the selected runs, after another selection."""
         self.table.selected = [row for row in self.table.rows if row["run"] in self.selected]
         for name in [name for name in self.selected if name not in self.changes]:
-            with shell.refusals_told():
+            with shell.show_errors():
                 self.changes[name] = await asyncio.to_thread(files.read_changes, self.selected[name])
         await self.read_changed()
         self.chart_card.set_visibility(bool(self.selected))
@@ -130,7 +130,7 @@ class RunsPage:
         changed = {name: self.selected[name] for name in stamps if self.stamps.get(name) != stamps[name]}
         for name, found in changed.items():
             self.stamps[name], metrics = stamps[name], Metrics()
-            with shell.refusals_told():
+            with shell.show_errors():
                 metrics = await asyncio.to_thread(files.read_metrics, found)
             self.metrics[name] = metrics
         return bool(changed)
@@ -188,19 +188,19 @@ class RunsPage:
             await self._change(others if name in self.selected else [*others, name])
 
     async def _change(self, names: list[str]) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             await self.select(names)
         await self.show()
 
     def _on_metric(self, event: events.ValueChangeEventArguments) -> None:
         if event.value and event.value != self.metric:
-            with shell.refusals_told():
+            with shell.show_errors():
                 self.metric = shell.checked(event.value, curves.metrics_of(self.compared()))
                 self.remember()
                 self.draw()
 
     def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.refusals_told():
+        with shell.show_errors():
             self.axis = shell.checked(event.value, curves.AXES)
             self.remember()
             self.draw()

@@ -11,7 +11,7 @@ from src.envs.tictactoe.rules import STONES, TicTacToe
 from src.web import shell
 from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.game_page import GamePage
-from src.web.lab import Lab, RunPlace, runs_of
+from src.web.lab import FinishedRun, Lab, runs_of
 from src.web.players import LEVELS, PERSON, YOU, AgentCache, Player, chosen, trained_players
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import Opinion, TicTacToeMatch, opinion
@@ -22,7 +22,7 @@ NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # who plays O unless somebody else is asked for
 
 
-def players_of(runs: list[RunPlace]) -> dict[str, Player]:
+def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     searches = {
         f"alphabeta-{level}": Player(f"Alpha-beta, {level}", "alphabeta", {"difficulty": level}) for level in LEVELS
     }
@@ -109,7 +109,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         if event.key.number is None:
             await super().key(event)
         elif shell.pressed(event) is not None and not event.action.repeat:
-            with shell.refusals_told():
+            with shell.show_errors():
                 await self._play_person(event.key.number)
 
     async def _play_person(self, cell: int) -> None:
@@ -119,7 +119,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
     async def show(self, moved: bool = False) -> None:
         match, state, key = self.match, self.match.state, self.setup["values"]
         judged = None
-        with shell.refusals_told():
+        with shell.show_errors():
             if key != NONE and not match.is_over:
                 judge = await self.busy.do(self.agents.agent, key)
                 judged = await self.busy.do(opinion, self.game, judge, state)
