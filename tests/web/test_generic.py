@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,16 +10,18 @@ from hydra import initialize_config_module
 from nicegui import Client, ui
 
 from src.core.errors import LabError
+from src.envs.tictactoe.rules import TicTacToe
 from src.web import shell
 from src.web.drawing import LEFT, Pick
 from src.web.generic.page import GenericPage, fitting_players
 from src.web.match import Match
 from src.web.pages import discover
-from src.web.players import PERSON, YOU, Player, general_players
-from tests.web.inner import TestLab
+from src.web.players import PERSON, YOU, AgentCache, Player, general_players
+from tests.web.browser import PATIENCE
+from tests.web.inner import TestLab, Thinker
 from tests.web.small_games import ConnectFour, Nim
 
-PLAYERS = {YOU: PERSON, "random": Player("Random moves", "random")}
+PLAYERS = {YOU: PERSON, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
 
 
 @pytest.fixture
@@ -119,7 +122,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
         await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         assert page.headline() == "Player 2 to move"
         await page.choose("second", "nobody")
-        assert told == ["there is no player 'nobody' here: choose one of you, random"]
+        assert told == ["there is no player 'nobody' here: choose one of you, random, slow"]
         await page.new_game()
         assert page.match.moves == []
 
@@ -138,3 +141,33 @@ def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
         assert page.match.moves == [0] * 4
 
     visit(lab, "connect_four", (YOU, YOU), play)
+
+
+def test_a_decision_for_a_game_that_is_gone_is_dropped(lab: TestLab):
+    lab.thinker = Thinker()
+
+    async def play(page: GenericPage) -> None:
+        answer = asyncio.create_task(page.pick_move(Pick("move-0", LEFT)))
+        assert await asyncio.to_thread(lab.thinker.asked.wait, PATIENCE)
+        assert page.headline() == "Slow to move"
+        with pytest.raises(LabError, match="it is the turn of Slow"):
+            await page.pick_move(Pick("move-1", LEFT))
+        await page.new_game()
+        lab.thinker.enough.set()
+        await answer
+        assert page.match.moves == []
+
+    visit(lab, "connect_four", (YOU, "slow"), play)
+
+
+def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkeypatch: pytest.MonkeyPatch):
+    game, trained_on = TicTacToe(symmetric=True), TicTacToe(symmetric=False)
+    run = Player("Run", "random", run=Path("somewhere"))
+    agents = AgentCache(lab, game, PLAYERS | {"run": run}, lambda player: trained_on)
+    assert agents.agent("random") is agents.agent("random")
+    asked: list[object] = []
+    monkeypatch.setattr(agents.agent("run"), "decide", lambda game, view, rng: asked.append(game))
+    agents.decide("run", "." * 9, np.random.default_rng(0))
+    assert asked == [trained_on]
+    with pytest.raises(LabError, match="there is no player 'nobody' here"):
+        agents.agent("nobody")
