@@ -21,7 +21,7 @@ from src.core.files import write_atomic
 from src.core.run import is_finished
 
 RUNS = Path("outputs/studies")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # so that arms compare and sums have one order
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # beside networks, which have a setting for it
 
 
 @dataclass(frozen=True)

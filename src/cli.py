@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
+from src.core.config_file import CONFIG
 from src.core.errors import LabError, require
 from src.core.files import require_no_links
 from src.hydra_errors import hydra_message
@@ -145,12 +147,12 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 @contextmanager
 def stop_with_advice(directory: Path) -> Iterator[None]:
-    """On Ctrl-C say how to go on with the run; a sweep says it for all its jobs."""
+    """On Ctrl-C say how to go on with the run, once it has begun; a sweep says it for all its jobs."""
     try:
         yield
     except KeyboardInterrupt:
-        if sweep_name() is None:
-            sys.exit(f"stopped: go on with python -m src.train resume={directory}")
+        if sweep_name() is None and (directory / CONFIG).exists():
+            sys.exit(f"stopped: go on with python -m src.train {shlex.quote(f'resume={directory}')}")
         raise
 
 

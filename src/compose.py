@@ -160,7 +160,7 @@ def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
 
 def _fitting_algorithms(game: Game) -> Iterator[str]:
     for name in sorted(path.stem for path in (CONF / "algo").glob("*.yaml")):
-        target = hydra.compose("train", [f"algo={name}"]).algo._target_
+        target = OmegaConf.load(CONF / "algo" / f"{name}.yaml")._target_
         try:
             if get_object(target).needs <= game.traits:
                 yield name
@@ -212,7 +212,7 @@ def discard_if_refused(directory: Path) -> Iterator[None]:
     """
     try:
         yield
-    except Exception:
+    except BaseException:  # also Ctrl-C before the run has begun
         hydra_config = HydraConfig.get()
         refused = hydra_config.mode != RunMode.MULTIRUN and not (directory / CONFIG).exists()
         if refused and hydra_config.output_subdir is not None:

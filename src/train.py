@@ -57,7 +57,7 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
 @in_one_sentence
 def main(cfg: DictConfig) -> float:
-    from src import compose
+    from src import compose, schema
     from src.core.run import is_finished
     from src.core.sweep import recorded
 
@@ -65,6 +65,7 @@ def main(cfg: DictConfig) -> float:
     with compose.discard_if_refused(directory), stop_with_advice(directory):
         if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
+        cfg = compose.checked(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.get("sweep") or sweep
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):

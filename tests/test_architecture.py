@@ -90,7 +90,9 @@ GAME_WORDS = re.compile(
     r"\bmines?\b|mine_|minesweeper|reveal|frontier|\bflagged\b|deploy|wargame|\bhex(es)?\b|quoridor|\bwalls?\b|\bpawns?\b",
     re.IGNORECASE,
 )
-OLD_NAMES = re.compile(r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_')  # of earlier versions, to read their files
+OLD_NAMES = re.compile(
+    r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_|"losses/mine_loss"|"mines": "'
+)  # of earlier versions, to read their files
 
 
 @pytest.mark.parametrize("layer", ["core", "nets", "algos"])

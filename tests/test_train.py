@@ -524,4 +524,6 @@ def test_a_script_trains_without_a_command(tmp_path: Path):
     assert yaml.safe_load((tmp_path / "run/config.yaml").read_text())["composition"]["algo"] == "qlearning"
     with pytest.raises(LabError, match=r"algo\.epsilon=7 must be a number in"):
         train(compose_train("algo.epsilon=7"), tmp_path / "other")
+    with pytest.raises(LabError, match="algorithms that fit: imitation, maskable_ppo, ppo"):
+        train(compose_train("env=minesweeper_8x8", "algo=qlearning"), tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -169,7 +169,8 @@ class Killer:
 
 def was_killed(code: int, text: str, kill: Kill) -> bool:
     if kill.signal == signal.SIGINT:
-        return code == -signal.SIGINT or text.rstrip().endswith(("stopped", "KeyboardInterrupt"))
+        last = text.strip().rpartition("\n")[2]
+        return code == -signal.SIGINT or last.startswith(("stopped", "KeyboardInterrupt"))
     return code == -kill.signal
 
 

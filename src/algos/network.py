@@ -251,7 +251,7 @@ def build_net(architecture: Architecture, env: Environment, init_from: str | Non
     net = architecture.build(env.observation_space.shape, game.num_actions, game.aux_task is not None)
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
-        _put_weights(
+        put_weights(
             net,
             saved,
             f"algo.init_from={init_from} holds no network like algo.net (compare net_defaults with that run's)",
@@ -263,11 +263,11 @@ def load_network(architecture: Architecture, saved: dict[str, Any], compute: Com
     """The network that `weights_of` described."""
     aux = any(name.startswith("aux_head.") for name in _weights(saved))
     net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"], aux)
-    _put_weights(net, saved, "the saved weights are of another network than algo.net describes")
+    put_weights(net, saved, "the saved weights are of another network than algo.net describes")
     return compute.prepare(net)
 
 
-def _put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
+def put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
     try:
         weights = {name: weight.float() for name, weight in _weights(saved).items()}
         if getattr(net, "aux_head", None) is None:  # networks of the first versions had one in every game

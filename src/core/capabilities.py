@@ -15,7 +15,7 @@ class AuxTask:
     Cell i belongs to action i; what is true of a cell makes its action bad, so the probability is also a risk.
     """
 
-    name: str  # as in `losses/<name>_loss` and `<name>_probability`
+    name: str  # as in `<name>_probability`, which decisions report
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """The one reader of config.yaml and of what Hydra leaves beside it; both may come from a stranger."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +29,27 @@ def read_config(directory: Path) -> dict[str, Any]:
     """The configuration of the run in a directory, in plain values. What it may build is `targets`' business."""
     path = directory / CONFIG
     require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    return _current(parse_config(read_regular(path, MOST_BYTES), str(path)))
+    return parse_config(read_regular(path, MOST_BYTES), str(path))
 
 
 def parse_config(data: bytes, name: str) -> dict[str, Any]:
+    """With the keys of earlier versions by their current names."""
     config = parse_yaml(data, name)
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
-    return config
+    return _renamed(config, RENAMED)
 
 
-def _current(node: Any) -> Any:
-    """With the keys of earlier versions by their current names."""
+def first_names(config: Any) -> Any:
+    """With the keys by the names they had first, so that a run is known by its settings in every version."""
+    return _renamed(config, {current: first for first, current in RENAMED.items()})
+
+
+def _renamed(node: Any, names: Mapping[str, str]) -> Any:
     if isinstance(node, dict):
-        return {RENAMED.get(key, key): _current(value) for key, value in node.items()}
-    return [_current(value) for value in node] if isinstance(node, list) else node
+        return {names.get(key, key): _renamed(value, names) for key, value in node.items()}
+    return [_renamed(value, names) for value in node] if isinstance(node, list) else node
 
 
 def _is_plain(node: Any) -> bool:

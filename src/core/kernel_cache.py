@@ -24,7 +24,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 ROOT = Path(__file__).resolve().parents[2]  # holds src and whatever else defines kernels, such as experiments
-_IMPORT = re.compile(r"^\s*(?:from\s+(src[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(src[\w.]*))", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w.]+))", re.MULTILINE)
 
 
 def stamp(path: Path) -> str:
@@ -116,12 +116,10 @@ class KernelFiles:
         return None if name is None else _read(self._path / name)
 
     def save(self, key: Any, data: Any) -> None:
-        index = self._index()
-        if key not in index:
-            numbers = (f"{self._name}.{number}.nbc" for number in range(1, len(index) + 2))
-            index[key] = next(name for name in numbers if name not in index.values())
-        _write(self._path / index[key], data)
-        _write(self._path / f"{self._name}.nbi", (self._valid, index))
+        # Named by its contents: another process may save another version at the same time.
+        name = f"{self._name}.{hashlib.sha256(repr((self._valid, key)).encode()).hexdigest()[:16]}.nbc"
+        _write(self._path / name, data)
+        _write(self._path / f"{self._name}.nbi", (self._valid, {**self._index(), key: name}))
 
     def flush(self) -> None:
         _write(self._path / f"{self._name}.nbi", (self._valid, {}))

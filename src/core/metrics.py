@@ -66,6 +66,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
+FIRST_AUX_LOSS = "losses/mine_loss"  # as earlier versions have it
 CURVES = ("eval/not_lost_share", "eval/win_rate")  # what selects the best checkpoint: the first of them that is logged
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 
@@ -83,8 +84,10 @@ for _path in sorted((Path(__file__).parents[1] / "envs").glob("*/metrics.yaml"))
 def current_names(columns: Sequence[str]) -> list[str]:
     """The columns of a metrics.csv by today's names.
 
-    In earlier files the curve is eval/score, and eval/win_rate and eval/<baseline>/... are of the final evaluation.
+    In earlier files the curve is eval/score, the auxiliary loss is named after its game, and eval/win_rate and
+    eval/<baseline>/... are of the final evaluation.
     """
+    columns = ["losses/aux_loss" if name == FIRST_AUX_LOSS else name for name in columns]
     if "eval/score" not in columns and not any(fnmatchcase(name, "eval/*/win_rate") for name in columns):
         return list(columns)
     curve = "eval/not_lost_share" if "eval/lost_lines" in columns else "eval/win_rate"

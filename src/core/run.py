@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import checkpoint, ranks
-from src.core.config_file import CONFIG, read_config
+from src.core.config_file import CONFIG, first_names, read_config
 from src.core.console import about, progress_bar
 from src.core.curve import PICTURE, draw_counts, draw_run
 from src.core.errors import LabError, require
@@ -252,5 +252,5 @@ def is_finished(directory: Path, config: dict[str, Any]) -> bool:
 
 def _digest(config: dict[str, Any]) -> str:
     """Of what makes a run what it is; where it is tracked does not."""
-    essence = {key: value for key, value in config.items() if key not in ("logger", "resume")}
+    essence = first_names({key: value for key, value in config.items() if key not in ("logger", "resume")})
     return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()

@@ -9,6 +9,7 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from src.core.agent import Agent, opponents_in
+from src.core.capabilities import SupportsEpisodeStats
 from src.core.errors import LabError, require
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
@@ -49,6 +50,8 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         edges = np.cumsum([0, *(part.num_envs for part in parts)]).tolist()
         self._slices = [slice(*pair) for pair in pairwise(edges)]
+        if all(isinstance(part, SupportsEpisodeStats) for part in parts):
+            self.episode_stats = SummedStats([part.episode_stats for part in parts])
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
@@ -92,18 +95,6 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         require(len(saved) == count, f"the state of {len(saved)} parts does not fit a batch of {count}")
         for part, one in zip(self.parts, saved, strict=True):
             part.load_state(one)
-
-    @property
-    def episode_stats(self) -> "SummedStats":
-        """The statistics of the finished games of all parts; parts without any have no such attribute."""
-        return SummedStats([part.episode_stats for part in self.parts])
-
-    def episode_metrics(self) -> dict[str, float]:
-        """Return the metrics of the games since they were last asked for; none where parts keep none."""
-        return self.episode_stats.episode_metrics() if hasattr(self, "episode_stats") else {}
-
-    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        return self.episode_stats.diagnostics() if hasattr(self, "episode_stats") else ({}, {})
 
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
         """Let the first part that has an illegal action refuse it, before any part has played."""

@@ -176,7 +176,7 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
     ppo(multi_action_below=0.1).check(planes, plain_ladder())
-    with pytest.raises(LabError, match="need a network with an auxiliary head"):
+    with pytest.raises(LabError, match="this network has no auxiliary head"):
         ppo(multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
     with pytest.raises(LabError, match="after the first click"):
         ppo(multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
@@ -343,7 +343,7 @@ def read_column(folder: Path, name: str) -> list[float]:
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str, saves: int):
     """Amid a rollout of 8 steps, of which the first 7 are followed by a save, or amid the 4 minibatches after it."""
 
-    def episode_metrics(folder: Path) -> list[dict[str, str]]:
+    def rows(folder: Path) -> list[dict[str, str]]:
         with (folder / "metrics.csv").open() as file:
             return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
@@ -353,7 +353,7 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backen
         ppo().fit(minesweeper(backend), plain_ladder(), run)
     with run_in(tmp_path / "killed") as run:
         ppo().fit(minesweeper(backend), plain_ladder(), run)
-    assert episode_metrics(tmp_path / "killed") == episode_metrics(tmp_path / "whole")
+    assert rows(tmp_path / "killed") == rows(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("left", [1, 2, 5, 6])

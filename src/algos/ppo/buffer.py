@@ -9,20 +9,11 @@ from torch import Tensor
 from src.nets.masked import require_legal
 
 STORED = (
-    *(
-        "observations",
-        "masks",
-        "aux_targets",
-        "actions",
-        "log_probs",
-        "values",
-        "rewards",
-        "dones",
-        "chosen",
-        "aux_logits",
-    ),
-    *("advantages", "returns"),
+    *("observations", "masks", "aux_targets", "aux_logits", "actions", "log_probs", "values", "rewards", "dones"),
+    *("chosen", "advantages", "returns"),
 )  # (T, N, ...)
+
+FIRST_NAMES = {"mines": "aux_targets", "acted_on": "aux_logits"}  # in checkpoints of earlier versions
 
 
 class Batch(NamedTuple):
@@ -73,7 +64,7 @@ class RolloutBuffer:
     def load_state(self, saved: dict[str, Any]) -> None:
         for name, values in saved.items():
             self.filled = len(values)
-            getattr(self, name)[: self.filled] = values
+            getattr(self, FIRST_NAMES.get(name, name))[: self.filled] = values
 
     def compute_gae(self, last_values: Tensor, gamma: float, lam: float) -> None:
         """Generalised advantage estimation (Schulman et al. 2016); `last_values` (N,) follow the last step.

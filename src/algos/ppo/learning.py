@@ -18,6 +18,7 @@ from src.algos.network import (
     build_net,
     first_baseline,
     load_network,
+    put_weights,
     require_sound,
     selection_metrics,
     selection_score,
@@ -35,6 +36,7 @@ from src.core.arena import require_varied
 from src.core.capabilities import (
     SupportsActionRestriction,
     SupportsAgentMetrics,
+    SupportsAuxTargets,
     SupportsMultiAction,
 )
 from src.core.curriculum import Curriculum
@@ -114,28 +116,27 @@ class PPO:
 
     def _check_capabilities(self, env: Environment, num_envs: int, agent: NetworkAgent) -> None:
         """Refuse settings that need more of the game or the network than they have."""
-        task, predicts = env.game.aux_task, self.losses.aux_coef > 0 or self.multi_action_below > 0
-        if not predicts and self.restrict_actions_until_updates == 0:
+        predicting = {"algo.losses.aux_coef": self.losses.aux_coef, "algo.multi_action_below": self.multi_action_below}
+        asked = [name for name, value in predicting.items() if value > 0]
+        if not asked and self.restrict_actions_until_updates == 0:
             return
         envs = env.vectorize(num_envs)
-        require(
-            (task is not None or not predicts) and isinstance(envs, SupportsActionRestriction),
-            "this game has no auxiliary task and no actions to leave out: set algo.losses.aux_coef=0, "
-            "algo.multi_action_below=0 and algo.restrict_actions_until_updates=0",
-        )
-        if not predicts:
-            return
+        if self.restrict_actions_until_updates > 0:
+            narrows = isinstance(envs, SupportsActionRestriction)
+            require(narrows, "this game has no actions to leave out: set algo.restrict_actions_until_updates=0")
+        if asked:
+            self._check_prediction(env, envs, agent, " and ".join(f"{name}=0" for name in asked))
+
+    def _check_prediction(self, env: Environment, envs: Any, agent: NetworkAgent, advice: str) -> None:
+        has_task = env.game.aux_task is not None and isinstance(envs, SupportsAuxTargets)
+        require(has_task, f"this game has no auxiliary task: set {advice}")
         observations, info = envs.reset(seed=0)
         aux = agent.heads(np.asarray(observations[:1])).aux  # one board: this runs on the CPU before every training
-        require(
-            aux.shape[1:] == observations.shape[-2:],
-            "algo.losses.aux_coef and algo.multi_action_below need a network with an auxiliary head: choose "
-            "net@algo.net=cnn or residual, or set both to 0",
-        )
+        has_head = aux.shape[1:] == observations.shape[-2:]
+        require(has_head, f"this network has no auxiliary head: choose net@algo.net=cnn or residual, or set {advice}")
         if self.multi_action_below > 0:
-            require(
-                isinstance(envs, SupportsMultiAction), "this game plays one action a step: set multi_action_below=0"
-            )
+            several = isinstance(envs, SupportsMultiAction)
+            require(several, "this game plays one action a step: set algo.multi_action_below=0")
             envs.step_many(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
@@ -392,7 +393,7 @@ class Learning:
             saved = _of_this_rank(saved)
             current = "minibatches" in saved
             require(current, "this run was saved by an earlier version, which this one cannot resume: start it anew")
-            self.net.load_state_dict(saved["weights"])
+            put_weights(self.net, saved, "the saved weights are of another network than algo.net describes")
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
             self.steps, self.updates, self.curriculum.stage = saved["steps"], saved["updates"], saved["stage"]

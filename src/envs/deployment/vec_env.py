@@ -87,16 +87,8 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def load_state(self, saved: dict[str, Any]) -> None:
         self._batch.load(saved["batch"])
-        self.episode_stats.load(saved["episode_stats"])
+        self.episode_stats.load(saved["episode_stats"] if "episode_stats" in saved else saved["journal"])
         self._seeded = self._playing = True
-
-    def episode_metrics(self) -> dict[str, float]:
-        """The deployment metrics of the episodes since they were last asked for, to be logged by whoever trains."""
-        return self.episode_stats.episode_metrics()
-
-    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """How placements went with what came of them, and what was chosen how often, in all episodes."""
-        return self.episode_stats.diagnostics()
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         require(self._playing, "there are no episodes to step: call reset() first")

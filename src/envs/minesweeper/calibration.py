@@ -11,25 +11,23 @@ GAMES, STEPS = 32, 16  # played at once and for as long: some ten thousand cells
 class Predictor(Protocol):
     """A trained network: logits of actions (N, A), values, and logits of mines (N, H, W)."""
 
-    compute: Any  # says on which device it is
-
     def heads(self, observations: np.ndarray) -> Any: ...
 
 
-def mine_calibration(env: Any, agent: Predictor, seed: int) -> dict[str, float]:
-    """Expected calibration error and area under the ROC curve over hidden cells."""
-    envs = env.vectorize(GAMES)
+def mine_calibration(envs: Any, agent: Predictor, seed: int) -> dict[str, float]:
+    """Expected calibration error and area under the ROC curve over hidden cells; nothing without a head for mines."""
     observations, info = envs.reset(seed=seed)
     claimed, true = [], []
     for _ in range(STEPS):
-        masks = np.array(info["action_mask"])
         heads = agent.heads(np.asarray(observations))
-        policy, risk = (np.asarray(part.float().cpu()) for part in (heads.policy, heads.aux))
-        mines = np.asarray(envs.mine_mask()).reshape(GAMES, -1)
-        masks = masks[:, : policy.shape[1]]
-        masks[:, mines.shape[1] :] = False  # a flag would be toggled for ever
-        hidden = masks[:, : mines.shape[1]] & mines.any(axis=1, keepdims=True)  # before the first reveal none is laid
-        claimed.append((1 / (1 + np.exp(-risk.reshape(GAMES, -1))))[hidden])
+        mines = envs.mine_mask().reshape(GAMES, -1)
+        cells = mines.shape[1]  # reveals only: a flag would be toggled for ever
+        policy, risk = (np.asarray(part.float().cpu()).reshape(GAMES, -1) for part in (heads.policy, heads.aux))
+        if risk.shape[1] != cells:
+            return {}
+        policy, masks = policy[:, :cells], info["action_mask"][:, :cells]
+        hidden = masks & mines.any(axis=1, keepdims=True)  # before the first reveal none is laid
+        claimed.append((1 / (1 + np.exp(-risk)))[hidden])
         true.append(mines[hidden])
         observations, _, _, _, info = envs.step(np.where(masks, policy, -np.inf).argmax(axis=1))
     probability, mine = np.concatenate(claimed), np.concatenate(true)

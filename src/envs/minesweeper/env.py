@@ -16,7 +16,7 @@ from src.core.errors import LabError
 from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
-from src.envs.minesweeper.calibration import mine_calibration
+from src.envs.minesweeper.calibration import GAMES, mine_calibration
 from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
 from src.envs.minesweeper.play_local import play_local
 from src.envs.minesweeper.reward import COMPONENTS
@@ -57,8 +57,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
         """How well the mine probabilities of a network are calibrated; nothing for agents that predict none."""
-        boards = replace(self.config, flag_actions=False)
-        return mine_calibration(MinesweeperEnv(boards, backend="numpy"), agent, seed) if hasattr(agent, "heads") else {}
+        return mine_calibration(VecMinesweeper(GAMES, self.config), agent, seed) if hasattr(agent, "heads") else {}
 
     def play_local(self, agent: Agent | None, rng: np.random.Generator, heatmap: Path | None) -> None:
         """A game of this configuration in the terminal, where a person may set flags whatever a learner may."""

@@ -25,9 +25,7 @@ from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine,
 from src.envs.splitmix import below
 
 STATES = 1 << 16
-UNKNOWN_VALUE = (
-    -1.0
-)  # a chance that is not known, as the game was broken off or took a turn that its player would not take
+UNKNOWN_VALUE = -1.0  # of a game that was broken off or took a turn that its player would not take
 EARLY = 8  # guesses of a game, one of which may be drawn
 PROMISING = 8  # guesses that are drawn among
 

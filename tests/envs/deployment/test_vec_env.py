@@ -144,7 +144,7 @@ def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
         *theirs, later = other.step(actions)
         for left, right in zip([*mine, info["action_mask"]], [*theirs, later["action_mask"]], strict=True):
             np.testing.assert_array_equal(left, right)
-    assert batch.episode_metrics() == other.episode_metrics() != {}
+    assert batch.episode_stats.episode_metrics() == other.episode_stats.episode_metrics() != {}
     np.testing.assert_array_equal(batch.episode_stats.placed, other.episode_stats.placed)
     with pytest.raises(LabError, match="of another size"):
         make_env(game, opponent).vectorize(count + 1).load_state(batch.state())
