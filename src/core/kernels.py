@@ -20,14 +20,18 @@ from numba.core.registry import CPUDispatcher
 from src.core.kernel_cache import KernelCache
 
 
-def jit(**options: Any) -> Callable[[Callable], Any]:
-    """A decorator for kernels, with the options of `numba.njit`."""
+def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable], Any]:
+    """A decorator for kernels, with the options of `numba.njit`.
+
+    With `constants` a kernel has a version for each constant that it is called with: faster, and slower to compile.
+    """
     dispatcher = _Cached if options.get("parallel") else Kernel
     options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True} | options
 
     def decorate(function: Callable) -> Any:
         kernel = dispatcher(function, targetoptions=dict(options))
         kernel.enable_caching()
+        kernel.constants = constants
         return kernel
 
     return decorate
@@ -35,6 +39,8 @@ def jit(**options: Any) -> Callable[[Callable], Any]:
 
 class _Cached(CPUDispatcher):
     """Numba's dispatcher over our cache; loops that run in parallel need its own way of compiling."""
+
+    constants = False
 
     def enable_caching(self) -> None:
         if Path(self.py_func.__code__.co_filename).is_file():  # not what was typed into an interpreter
@@ -80,11 +86,19 @@ class Kernel(_Cached):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         pysig, folded = self._compiler.fold_argument_types(args, kws)
-        args = tuple(_widened(argument) for argument in folded)
+        args = tuple(self._widened(argument) for argument in folded)
         self.link(args)
         name = self.py_func.__name__
         signatures = self.nopython_signatures
         return typing.make_concrete_template(f"CallTemplate({name})", name, signatures), pysig, args, {}
+
+    def _widened(self, argument: Any) -> Any:
+        """One version for all signed integers and constants, where Numba would compile one for each type and value."""
+        if self.constants and isinstance(argument, types.Literal):
+            return argument
+        argument = types.unliteral(argument)
+        narrow = isinstance(argument, types.Integer) and argument.signed and argument.bitwidth < 64
+        return types.int64 if narrow else argument
 
     def _with_wrapper(self, part: Any) -> Any:
         context = part.target_context  # with the options of this kernel, such as reference counts
@@ -97,13 +111,6 @@ class Kernel(_Cached):
         library.add_linking_library(part.library)
         entry = context.get_executable(library, part.fndesc, part.environment)
         return part._replace(library=library, entry_point=entry)
-
-
-def _widened(argument: Any) -> Any:
-    """One version for all signed integers and constants, where Numba would compile one for each type and value."""
-    argument = types.unliteral(argument)
-    narrow = isinstance(argument, types.Integer) and argument.signed and argument.bitwidth < 64
-    return types.int64 if narrow else argument
 
 
 class _Linked:

@@ -19,8 +19,8 @@ import numpy as np
 from src.core.kernels import jit
 
 # Kernels allocate nothing, so they do without numba's reference counts. What is small is inlined into its callers.
-kernel = jit(nogil=True, _nrt=False)
-inlined = jit(nogil=True, forceinline=True, _nrt=False)
+kernel = jit(constants=True, nogil=True, _nrt=False)
+inlined = jit(constants=True, nogil=True, forceinline=True, _nrt=False)
 
 MAX_SIZE = 9  # (9 - 1)^2 walls of a direction are the most that fit one word
 
