@@ -33,9 +33,9 @@ def test_bad_inputs_are_answered_by_one_sentence_and_leave_nothing_behind(tmp_pa
 
 
 def is_one_sentence(answer: dict) -> bool:
-    """It says what is wrong by a key or a value that was typed."""
-    text = answer["output"].strip()
-    typed = [part for word in answer["command"][-2:] for part in re.split(r"[=.@/+~]", word) if part]
-    named = any(part in text for part in typed)
+    """It names the key that was typed last, or else its value."""
+    text, word = answer["output"].strip(), answer["command"][-1].lstrip("+~-")
+    path, _, value = word.partition("=")
+    named = re.split(r"[@./]", path)[-1] in text or (len(value) > 1 and value in text)
     one_line = text.startswith("error: ") and "\n" not in text and len(text) <= MOST_LETTERS
     return answer["status"] == 1 and one_line and named
