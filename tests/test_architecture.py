@@ -87,7 +87,7 @@ def test_training_is_wiring_only():
 
 
 GAME_WORDS = re.compile(
-    r"\bmines?\b|mine_|minesweeper|reveal|frontier|\bflagged\b|deploy|wargame|\bhex(es)?\b|quoridor|\bwalls?\b|\bpawns?\b",
+    r"\bmines?\b|mine_|minesweeper|reveal|frontier|\bflagged\b|deploy|wargame|\bhexes\b|quoridor|\bwalls?\b|\bpawns?\b",
     re.IGNORECASE,
 )
 OLD_NAMES = re.compile(
