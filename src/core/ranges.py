@@ -38,7 +38,7 @@ class Bounds:
         lowest, highest = _first(self.ge, self.gt), _first(self.le, self.lt)
         if lowest is not None and highest is not None:
             text = f"in {'[' if self.gt is None else '('}{lowest}, {highest}{']' if self.lt is None else ')'}"
-            return text if self.multiple_of is None else f"{text} and a multiple of {self.multiple_of}"
+            return text + ("" if self.multiple_of is None else f" and a multiple of {self.multiple_of}")
         signs = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
         return " and ".join(f"{sign} {bound}" for sign, bound in signs.items() if bound is not None)
 
@@ -118,7 +118,7 @@ def describe(hint: Any) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(str, arguments))}"
     if _is(hint, Sequence):
-        return f"a list, each of it {describe(arguments[0])}"
+        return f"a list with each item {describe(arguments[0])}"
     if _is(hint, Mapping):
         return "a mapping"
     names = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}

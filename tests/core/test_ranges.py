@@ -40,7 +40,7 @@ NEVER = (math.nan, math.inf, -math.inf, "word", [1], {"a": 1})  # instead of a n
         (Annotated[int, Bounds(gt=0, le=9)], [1, 9], [0, 10, 1.5], "a whole number in (0, 9]"),
         (Annotated[int, Bounds(ge=8, le=64, multiple_of=8)], [8, 64], [0, 12], "in [8, 64] and a multiple of 8"),
         (Literal["a", "b"], ["a"], ["c", 1, None], "one of a, b"),
-        (Sequence[Positive], [[], [1, 2.5]], ["ab", 1, [0], [1, None]], "a list, each of it a number > 0"),
+        (Sequence[Positive], [[], [1, 2.5]], ["ab", 1, [0], [1, None]], "a list with each item a number > 0"),
         (Annotated[Sequence[int], Bounds(ge=1)], [[1]], [[], "a"], "with a length >= 1"),
         (Any, [1, None, "x"], [], ""),
     ],
