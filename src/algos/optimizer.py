@@ -66,5 +66,9 @@ class Optimizer:
 
     def load(self, saved: dict[str, Any]) -> None:
         self._adamw.load_state_dict(saved["adamw"])
+        for weight, state in self._adamw.state.items():
+            for name in ("exp_avg", "exp_avg_sq"):
+                # In the memory format of the weight, which the fused kernel relies on and a checkpoint does not keep.
+                state[name] = torch.empty_like(weight).copy_(state[name])
         self._scaler.load_state_dict(saved["scaler"])
         self.done, self.progress = saved["done"], saved["progress"]

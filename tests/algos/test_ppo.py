@@ -243,6 +243,31 @@ def test_gradients_are_clipped():
     assert net.weight.grad.item() == pytest.approx(0.5)
 
 
+def test_the_moments_of_adamw_are_loaded_in_the_memory_format_of_their_weights(tmp_path: Path):
+    """A checkpoint keeps no memory format, and a fused kernel takes the first number of each to belong together."""
+
+    def learner() -> tuple[torch.nn.Module, Optimizer]:
+        torch.manual_seed(0)
+        net = CPU.prepare(CNN(16).build((4, 4), 16))
+        return net, Optimizer(net, CPU, lr=1e-3, weight_decay=0.0, max_grad_norm=1.0)
+
+    def learn(net: torch.nn.Module, optimizer: Optimizer) -> None:
+        optimizer.step(net(torch.zeros(2, 4, 4, dtype=torch.int8)).policy.square().mean())
+
+    (net, optimizer), (resumed, loaded) = learner(), learner()
+    learn(net, optimizer)
+    checkpoint.save(tmp_path / "saved", {"net": net.state_dict(), "optimizer": optimizer.state()})
+    saved = checkpoint.load(tmp_path / "saved")
+    resumed.load_state_dict(saved["net"])
+    loaded.load(saved["optimizer"])
+    for weight, state in loaded._adamw.state.items():
+        assert state["exp_avg"].stride() == state["exp_avg_sq"].stride() == weight.stride()
+    learn(net, optimizer)
+    learn(resumed, loaded)
+    for one, other in zip(net.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
 def ppo(**changes: Any) -> PPO:
     settings: dict[str, Any] = {
         "net": CNN(16),
