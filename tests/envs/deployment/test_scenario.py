@@ -122,10 +122,10 @@ def test_positions_matter_only_where_they_are_used():
 def test_nothing_given_where_something_is_needed_is_named():
     for key, message in (
         ("profiles", "profiles=null must be a mapping"),
-        ("board", "board is None"),
-        ("zones", "zones is None"),
-        ("scenario", "scenario is None"),
-        ("min_enemy_distance", "min_enemy_distance=None"),
+        ("board", "board=null must be a mapping"),
+        ("zones", "zones=null must be a mapping"),
+        ("scenario", "scenario=null must be a mapping"),
+        ("min_enemy_distance", "min_enemy_distance=null must be a whole number"),
     ):
         with pytest.raises(LabError, match=message):
             small_game(**{key: None})
