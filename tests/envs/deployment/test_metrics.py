@@ -70,12 +70,12 @@ def test_figures_are_of_the_games_since_they_were_last_asked_for():
             if "final_info" in info:
                 wins += info["final_info"]["won"][info["_final_info"]].tolist()
         saved = batch.state()
-        assert batch.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
+        assert batch.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
         told.append(len(wins))
         again = make_env().vectorize(4)
         again.load_state(saved)
-        assert again.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
-        assert again.episode_metrics() == {}
+        assert again.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
+        assert again.episode_stats.episode_metrics() == {}
     assert batch.episode_stats.episodes == sum(told)
 
 
