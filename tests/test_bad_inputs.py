@@ -33,9 +33,10 @@ def test_bad_inputs_are_answered_by_one_sentence_and_leave_nothing_behind(tmp_pa
 
 
 def is_one_sentence(answer: dict) -> bool:
-    """It names the key that was typed last, or else its value."""
+    """It names the key that was typed last by a word of it, or else its value."""
     text, word = answer["output"].strip(), answer["command"][-1].lstrip("+~-")
     path, _, value = word.partition("=")
-    named = re.split(r"[@./]", path)[-1] in text or (len(value) > 1 and value in text)
+    key = re.split(r"[@./]", path)[-1]
+    named = key in text or key.rpartition("_")[2] in text or (len(value) > 1 and value in text)
     one_line = text.startswith("error: ") and "\n" not in text and len(text) <= MOST_LETTERS
     return answer["status"] == 1 and one_line and named
