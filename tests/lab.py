@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class Lab:
             cwd=self.folder,
             env=environment,
             text=True,
+            # A shell starts what runs in its background with Ctrl-C ignored, and tests may run there.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             **(pipes | options),
         )
 
