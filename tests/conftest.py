@@ -1,9 +1,13 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.lab import Lab
+
+# A shell starts what runs in its background with Ctrl-C ignored, and so would be all that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ class Lab:
             cwd=self.folder,
             env=environment,
             text=True,
-            # A shell starts what runs in its background with Ctrl-C ignored, and tests may run there.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             **(pipes | options),
         )
 

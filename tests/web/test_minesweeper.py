@@ -60,7 +60,7 @@ def test_hint_proof_and_cursor_are_ringed():
         ("9x9x-1", "such as 16x30x99"),
         ("999x9x10", "too large for this page"),
         ("9x9x73", "at most 72 fit"),
-        ("0x9x1", "has no cells"),
+        ("0x9x1", "=0 must be a whole number in"),
     ],
 )
 def test_a_board_that_cannot_be_is_refused(text: str, message: str):
