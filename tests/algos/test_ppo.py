@@ -644,7 +644,7 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
 def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
     if changes.get("losses") == "plain":
         changes = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(LabError, match="this game has no (auxiliary task|actions to leave out)"):
+    with pytest.raises(LabError, match=r"this game has no (auxiliary task|actions to leave out)"):
         ppo(**changes).check(versus(RandomAgent()), plain_ladder())
     ppo(losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).check(versus(RandomAgent()), plain_ladder())
 
