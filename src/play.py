@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
-from src.cli import in_one_sentence, launch, mistake, refuse_multirun
+from src.cli import in_one_sentence, launch, refuse_multirun, user_message
 from src.core.agent import NOTHING, Agent
 from src.core.errors import LabError, require
 from src.core.game import Game
@@ -82,21 +82,22 @@ def as_user_errors() -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        sentence = mistake(error)
+        sentence = user_message(error)
         if sentence is None:
             raise
         raise LabError(" ".join(sentence.split())) from error
 
 
-def free_port(host: str, port: int) -> int:
-    """The port, or any free one for 0; one that is taken or impossible raises `LabError`."""
+def listening_socket(host: str, port: int) -> socket.socket:
+    """On the port, or on any free one for 0; what is taken or impossible raises `LabError`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            return probe.getsockname()[1]
-    except (OSError, OverflowError) as error:
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen()
+        return listener
+    except OSError as error:
         raise LabError(f"cannot listen on host={host} port={port} ({error}): choose another, such as port=0") from error
 
 
@@ -106,12 +107,12 @@ def main(cfg: DictConfig) -> None:
     from src import schema
 
     cfg = compose.checked(cfg, schema.Play)
-    port = free_port(cfg.host, cfg.port)
+    listener = listening_socket(cfg.host, cfg.port)
     try:
         from src.web import app
     except ModuleNotFoundError as error:
         raise LabError(f"the web page needs more ({error}): pip install -e '.[web]', or make play") from error
-    app.serve(Laboratory([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, port, cfg.open_browser)
+    app.serve(Laboratory([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from experiments.faults.report import Row
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120.0  # for any answer, on a busy machine
-FOREVER = 10**12
+FOREVER = 10**9  # nodes, seconds or simulations
 INTERRUPT = 1000  # the first number of a case with Ctrl-C
 LONG = (  # an engine, and commands that would take it hours
     (("env=quoridor", "agent=alphabeta", f"agent.nodes={FOREVER}"), ("go", "analyse 3", "eval", "perft 20")),

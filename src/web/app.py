@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from importlib import import_module
 
 from nicegui import app, ui
@@ -33,8 +34,9 @@ def mount(page: PageEntry, lab: Lab) -> None:
         page.routes(lab)
 
 
-def serve(lab: Lab, host: str, port: int, open_browser: bool) -> None:
-    """Serve until it is interrupted."""
+def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool) -> None:
+    """Serve until it is interrupted. Connections wait at the listener, so the printed address works at once."""
+    port = listener.getsockname()[1]
     for page in discover(lab.envs):
         mount(page, lab)
     app.add_middleware(SameOriginMiddleware)
@@ -51,6 +53,7 @@ def serve(lab: Lab, host: str, port: int, open_browser: bool) -> None:
     ui.run(
         host=host,
         port=port,
+        fd=listener.fileno(),
         show=open_browser,
         title="board lab",
         favicon="♟️",
