@@ -23,15 +23,11 @@ from src.core.files import require_no_links
 from src.hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
-NOTHING_WRITTEN = (
-    "hydra.run.dir=.",
-    "hydra.output_subdir=null",
-    "hydra/job_logging=none",
-)  # by other ranks
+NOTHING_WRITTEN = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
 MULTIRUN = {"-m", "--multirun"}
 SHOWS = {"--cfg", "-c", "--info", "-i"}  # flags by which Hydra tells what would run
 NO_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
-OURS = {  # Hydra's words for what conf/ sets up with values of its own
+OWN_GROUPS = {  # Hydra's words for what conf/ sets up with values of its own
     "hydra/sweeper=optuna": "hparams_search=optuna",
     "hydra/launcher=joblib": "launcher=joblib",
     "hydra/launcher=ray": "launcher=ray",
@@ -55,7 +51,7 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     except KeyboardInterrupt:
         sys.exit("stopped")
     except (Exception, Refused) as error:
-        sentence = str(error) if isinstance(error, Refused) else mistake(error)
+        sentence = str(error) if isinstance(error, Refused) else user_message(error)
         if sentence is None or wants_traceback:
             raise
         sys.exit(f"error: {sentence}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {sentence}")
@@ -72,7 +68,7 @@ def in_one_sentence(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig],
         try:
             return task(cfg)
         except Exception as error:
-            sentence = mistake(error)
+            sentence = user_message(error)
             if sentence is None or HydraConfig.get().mode == RunMode.MULTIRUN:
                 raise
             raise Refused(sentence) from error
@@ -91,21 +87,21 @@ def _check_flags(arguments: list[str]) -> None:
     parser.parse_args(arguments)
 
 
-def mistake(error: BaseException) -> str | None:
+def user_message(error: BaseException) -> str | None:
     """What the user got wrong or the machine lacks, in one sentence, or None where the error is a bug of ours."""
     found = list(causes(error))
-    told = next((str(cause) for cause in found if isinstance(cause, LabError)), None)
-    if told is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
-        told = hydra_message(found)
-    if told is None and _in_composition(error):
-        told = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
-    if told is None and "No trials are completed yet" in str(found[0]):  # as Optuna has it
-        told = "every job of the search failed: the table tells why"
-    if told is None and isinstance(found[0], OSError) and found[0].errno is not None:
-        told = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
-    if told is None and (isinstance(found[0], MemoryError) or NO_MEMORY.search(str(found[0]))):
-        told = "not enough memory: choose smaller sizes, such as algo.num_envs or the network's"
-    return None if told is None else " ".join(told.split())
+    message = next((str(cause) for cause in found if isinstance(cause, LabError)), None)
+    if message is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
+        message = hydra_message(found)
+    if message is None and _in_composition(error):
+        message = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
+    if message is None and "No trials are completed yet" in str(found[0]):  # as Optuna has it
+        message = "every job of the search failed: the table tells why"
+    if message is None and isinstance(found[0], OSError) and found[0].errno is not None:
+        message = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
+    if message is None and (isinstance(found[0], MemoryError) or NO_MEMORY.search(str(found[0]))):
+        message = "not enough memory: choose smaller sizes, such as algo.num_envs or the network's"
+    return None if message is None else " ".join(message.split())
 
 
 def _in_composition(error: BaseException) -> bool:
@@ -132,10 +128,10 @@ def refuse_showing_many(arguments: list[str]) -> None:
     require(one, f"{' '.join(shows)} tells of one run: leave out -m, and give one value where several are tried")
 
 
-def in_our_words(arguments: list[str]) -> list[str]:
+def use_own_groups(arguments: list[str]) -> list[str]:
     """Hydra's own sweeper would minimise and its launchers know nothing of our jobs, so both spellings mean ours."""
     groups = {argument.split("=")[0] for argument in arguments}
-    meant = ((argument, OURS.get(argument, argument)) for argument in arguments)
+    meant = ((argument, OWN_GROUPS.get(argument, argument)) for argument in arguments)
     return [given if ours.split("=")[0] in groups else ours for given, ours in meant]
 
 
@@ -178,11 +174,12 @@ def continue_run(arguments: list[str]) -> list[str]:
 def arrange(arguments: list[str]) -> list[str]:
     """What Hydra is given for a training. Of several ranks only the first has a directory of its own."""
     refuse_showing_many(arguments)
-    arguments = in_our_words(arguments)
+    arguments = use_own_groups(arguments)
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = continue_run(arguments)
+    # The other ranks write nothing.
     return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]

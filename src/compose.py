@@ -66,7 +66,7 @@ def _check_keys(node: Any, schema: type, path: str) -> None:
 def build(node: Any, path: str) -> Any:
     """The object a node describes; `path` is the key it stands under."""
     if not (isinstance(node, DictConfig) and "_target_" in node):
-        raise LabError(f"{path}={_shown(node)} must be a config of a class: {_choice(node, path)}")
+        raise LabError(f"{path}={ranges.shown(node)} must be a config of a class: {_choice(node, path)}")
     _check_arguments(node, path)
     return instantiate(node)
 
@@ -109,7 +109,7 @@ def _check_value(value: Any, hint: Any, path: str) -> None:
         require(fits, f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
     elif _objects(hint) and not (value is None and NoneType in get_args(hint)):
         names = " or ".join(one.__name__ for one in _objects(hint))
-        raise LabError(f"{path}={_shown(value)} must be a config of {names}: {_choice(value, path)}")
+        raise LabError(f"{path}={ranges.shown(value)} must be a config of {names}: {_choice(value, path)}")
     else:
         ranges.check(_plain(value), hint, path)
 
@@ -134,10 +134,6 @@ def _choice(value: Any, path: str) -> str:
 
 def _plain(value: Any) -> Any:
     return OmegaConf.to_container(value, resolve=True) if isinstance(value, DictConfig | ListConfig) else value
-
-
-def _shown(value: Any) -> str:
-    return "null" if value is None else " ".join(str(value).split())[:80]
 
 
 def require_tuned(names: DictConfig) -> None:

@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
-from src.cli import SWEEP_DIRECTORY, launch, mistake, quoted
+from src.cli import SWEEP_DIRECTORY, launch, quoted, user_message
 from src.core import ranks, sweep
 from src.core.config_file import CONFIG
 from src.core.errors import require
@@ -63,7 +63,8 @@ class SweepTable(Callback):
         if config.hydra.mode == RunMode.MULTIRUN and job_return.status == JobStatus.FAILED:
             error = job_return._return_value  # the property raises it
             reason = (
-                mistake(error) or f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error))}"
+                user_message(error)
+                or f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error))}"
             )
             log.error("failed: %s", reason)
             write_atomic(Path(config.hydra.runtime.output_dir, sweep.FAILED), f"{reason}\n")

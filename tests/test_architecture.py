@@ -90,9 +90,8 @@ GAME_WORDS = re.compile(
     r"\bmines?\b|mine_|minesweeper|reveal|frontier|\bflagged\b|deploy|wargame|\bhexes\b|quoridor|\bwalls?\b|\bpawns?\b",
     re.IGNORECASE,
 )
-OLD_NAMES = re.compile(
-    r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_|"losses/mine_loss"|"mines": "'
-)  # of earlier versions, to read their files
+# Of earlier versions, to read their files.
+OLD_NAMES = re.compile(r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_|"losses/mine_loss"|"mines": "')
 
 
 @pytest.mark.parametrize("layer", ["core", "nets", "algos"])

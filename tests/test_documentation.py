@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from src import schema
-from src.cli import in_our_words
+from src.cli import use_own_groups
 from src.compose import CONF, checked
 from src.evaluate import spell_out_opponent
 from tests.lab import ROOT
@@ -36,7 +36,7 @@ SCHEMAS: dict[str, Any] = {
     "play": schema.Play,
     "play_local": schema.PlayLocal,
 }
-REWRITES = {"train": in_our_words, "evaluate": spell_out_opponent}
+REWRITES = {"train": use_own_groups, "evaluate": spell_out_opponent}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:

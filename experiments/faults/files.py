@@ -23,7 +23,7 @@ from experiments.faults.hostile import RUN_MUTATIONS, damaged_bytes, mutated_tre
 from experiments.faults.kills import Killer
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS
-from src.cli import launch, mistake
+from src.cli import launch, user_message
 from src.core.errors import LabError
 
 ROOT = Path(__file__).parents[2]
@@ -303,8 +303,8 @@ class Hostilities:
         except Refused as error:
             verdict |= {"verdict": "refused", "sentence": str(error)}
         except Exception as error:
-            sentence = mistake(error)
-            if sentence is None:
+            sentence = user_message(error)
+            if sentence is None or isinstance(error, MemoryError):  # a file must not make its reader take all memory
                 result.write_text(json.dumps(verdict | {"verdict": "failed"}))
                 raise
             verdict |= {"verdict": "refused", "sentence": sentence}

@@ -12,7 +12,7 @@ from src.core.agent import Agent, Decision, Line
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Game, Trait, TwoPlayerGame, seen_from
-from src.core.ranges import Bounds, Count, Positive, Seed, check_fields, checked
+from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from src.core.run import Run
 from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
 
@@ -24,7 +24,7 @@ FIRST_NODES = 1000  # of a search against the clock, before its speed is known
 @dataclass(frozen=True)
 class DifficultyConfig:
     depth: Annotated[int, Bounds(ge=1, le=DEEPEST)]  # plies
-    noise: Annotated[int, Bounds(ge=0)]  # the evaluation errs by up to so much
+    noise: NonNegativeInt  # the evaluation errs by up to so much
     sharp: bool  # look at moves that gain something only, and at those to the end of a line
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from src.core.errors import LabError, require
 from src.core.exhaustive import walk_replies
 from src.core.game import Game, Trait
 from src.core.machine import CORES
-from src.core.ranges import Bounds, check_fields
+from src.core.ranges import BelowOne, Threads, check_fields
 from src.core.report import win_rate_metrics
 from src.core.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
@@ -58,12 +58,11 @@ class Compute:
     device: str  # auto: the GPU if there is one
     precision: Precision  # of the network; auto and bfloat16: bfloat16 where the hardware multiplies it natively
     compile: bool  # the blocks of the network, on a GPU
-    threads: Annotated[int, Bounds(ge=1, le=1024)] | None = None  # of the CPU; None, as in old runs: all cores
+    threads: Threads | None = None  # of the CPU; None, as in old runs: all cores
 
     def __post_init__(self) -> None:
         check_fields(self)
-        known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None
-        require(known, f"compute.device={self.device} is unknown: it is auto, cpu, cuda, cuda:1 and so on")
+        require_known_device("compute.device", self.device)
         if self.device.startswith("cuda"):
             require(
                 torch.cuda.is_available(), f"compute.device={self.device}, but torch sees no GPU here: use auto or cpu"
@@ -127,6 +126,11 @@ class Compute:
         return torch.amp.GradScaler(self.where, enabled=self.dtype == torch.float16)
 
 
+def require_known_device(key: str, device: str) -> None:
+    known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", device) is not None
+    require(known, f"{key}={device} is unknown: it is auto, cpu, cuda, cuda:1 and so on")
+
+
 @cache
 def native_bfloat16(on_gpu: bool) -> bool:
     """Whether the hardware multiplies bfloat16 itself: GPUs from Ampere on, CPUs with AMX or AVX-512 BF16."""
@@ -144,7 +148,7 @@ class Play:
     """How a finished network plays."""
 
     # Risk (`AuxTask`) below which all such actions are played one after the other; 0: one decision for each.
-    multi_action_below: Annotated[float, Bounds(ge=0, lt=1)]
+    multi_action_below: BelowOne
     symmetries: bool  # average over the mirror images of the board
 
     def __post_init__(self) -> None:

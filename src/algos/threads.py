@@ -17,6 +17,9 @@ def torch_threads(count: int | None) -> Iterator[None]:
         return
     with _LOCK:
         before = torch.get_num_threads()
+        if before == count:  # as in every decision of an agent while it is trained
+            yield
+            return
         torch.set_num_threads(count)
         try:
             yield

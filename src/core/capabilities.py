@@ -3,7 +3,7 @@
 A learner asks with `isinstance` and does without where the answer is no.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -53,6 +53,11 @@ class EpisodeStats(Protocol):
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, Any]]:
         """Metrics and arrays to draw, of all games."""
+
+
+def add_up(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts, records or other values of several batches or processes, added up by key."""
+    return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
 @runtime_checkable

@@ -1,10 +1,10 @@
 """Easier environments before the one that counts."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from src.core.errors import LabError, require
-from src.core.ranges import Bounds, checked
+from src.core.ranges import AboveZero, BelowOne, checked
 
 
 class Curriculum:
@@ -19,8 +19,8 @@ class Curriculum:
     def __init__(
         self,
         warm_up: Mapping[str, Any],
-        promote_at: Annotated[float, Bounds(gt=0, le=1)] | None,
-        keep: Annotated[float, Bounds(ge=0, lt=1)] = 0.0,
+        promote_at: AboveZero | None,
+        keep: BelowOne = 0.0,
     ) -> None:
         """`keep` is the share of the training that stays with the rungs already climbed, all of them alike."""
         if warm_up and promote_at is None:

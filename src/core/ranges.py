@@ -46,11 +46,16 @@ class Bounds:
 Positive = Annotated[float, Bounds(gt=0)]
 NonNegative = Annotated[float, Bounds(ge=0)]
 Fraction = Annotated[float, Bounds(ge=0, le=1)]
+BelowOne = Annotated[float, Bounds(ge=0, lt=1)]
+AboveZero = Annotated[float, Bounds(gt=0, le=1)]
 Count = Annotated[int, Bounds(ge=1, le=10**15)]  # such as a budget of steps
 Interval = Annotated[int, Bounds(ge=1, le=10**9)]  # such as updates between two evaluations
 Size = Annotated[int, Bounds(ge=1, le=65_536)]  # such as the width of a layer
 BatchSize = Annotated[int, Bounds(ge=1, le=2**24)]
 Depth = Annotated[int, Bounds(ge=1, le=1000)]  # such as layers of a network
+NonNegativeInt = Annotated[int, Bounds(ge=0)]
+NumEnvs = Annotated[int, Bounds(ge=1, le=2**20)]
+Threads = Annotated[int, Bounds(ge=1, le=1024)]
 Seed = Annotated[int, Bounds(ge=0, lt=2**63)]
 Plies = Annotated[int, Bounds(ge=0, le=10_000)]
 
@@ -60,7 +65,7 @@ def check(value: Any, hint: Any, path: str) -> None:
     if isinstance(value, Mapping) and _is(hint, Mapping):
         for key, one in value.items():
             check(one, get_args(hint)[1], f"{path}.{key}")
-    require(accepts(value, hint), f"{path}={_shown(value)} must be {describe(hint)}")
+    require(accepts(value, hint), f"{path}={shown(value)} must be {describe(hint)}")
 
 
 def checked(function: Function) -> Function:
@@ -138,7 +143,8 @@ def _first(*bounds: float | None) -> float | None:
     return next((bound for bound in bounds if bound is not None), None)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as it is typed, cut to a length that fits a message."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from src.core.errors import require
-from src.core.ranges import Bounds, check_fields
+from src.core.ranges import NonNegativeInt, check_fields
 
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
 QUIET_PLIES = 2  # how far a sharp search follows threats beyond its depth
@@ -19,7 +19,7 @@ class Evaluation:
     """How positions are judged where the search stops."""
 
     weights: Mapping[str, int]  # of the game's factors, by name
-    noise: Annotated[int, Bounds(ge=0)]  # errs by up to so much either way
+    noise: NonNegativeInt  # errs by up to so much either way
     seed: int  # of the errors
     sharp: bool  # follow moves that gain something only, at the end of a line too, and believe what the game has solved
 

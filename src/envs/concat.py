@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from src.core.agent import Agent, opponents_in
-from src.core.capabilities import SupportsEpisodeStats
+from src.core.capabilities import SupportsEpisodeStats, add_up
 from src.core.errors import LabError, require
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
@@ -118,10 +118,10 @@ class SummedStats:
 
     def recent(self) -> dict[str, Any]:
         """Return what was counted since this was last asked for."""
-        return _sum([one.recent() for one in self._stats])
+        return add_up([one.recent() for one in self._stats])
 
     def records(self) -> dict[str, Any]:
-        return _sum([one.records() for one in self._stats])
+        return add_up([one.records() for one in self._stats])
 
     def episode_metrics(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
         return self._stats[0].episode_metrics(self.recent() if recent is None else recent)
@@ -156,7 +156,3 @@ def _all_legal(masks: np.ndarray, actions: np.ndarray) -> bool:
     if not np.issubdtype(actions.dtype, np.integer) or ((actions < 0) | (actions >= masks.shape[1])).any():
         return False
     return bool(masks[np.arange(len(masks)), actions].all())
-
-
-def _sum(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: sum(row[name] for row in rows) for name in rows[0]}

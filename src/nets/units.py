@@ -20,10 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from src.core.errors import require
-from src.core.ranges import Bounds, Depth, Size
+from src.core.ranges import Bounds, Depth, NonNegativeInt, Size
 from src.nets.boards import Heads, pooled, residual_tower
-
-Index = Annotated[int, Bounds(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,12 @@ class Layout:
     rows: Size
     columns: Size
     zone_cells: Size  # most cells that a side may place units on
-    seat: Index  # which fact tells the seat
-    on_board: Index  # which value of a unit tells that it stands somewhere, and so on
-    active: Index
-    column: Index
-    row: Index
-    zone: Index  # which plane shows the cells to place units on
+    seat: NonNegativeInt  # which fact tells the seat
+    on_board: NonNegativeInt  # which value of a unit tells that it stands somewhere, and so on
+    active: NonNegativeInt
+    column: NonNegativeInt
+    row: NonNegativeInt
+    zone: NonNegativeInt  # which plane shows the cells to place units on
 
     @property
     def cells(self) -> int:

@@ -3,7 +3,7 @@
 import copy
 import logging
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from src.core.capabilities import SupportsAgentMetrics
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
-from src.core.ranges import BatchSize, Bounds, Count, Interval, NonNegative, Positive, checked
+from src.core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, checked
 from src.core.run import Run
 from src.nets.boards import Heads
 from src.nets.losses import aux_loss
@@ -56,13 +56,13 @@ class Imitation:
         window: Interval,
         repeats: Interval,
         lr: Positive,
-        warm_up: Annotated[int, Bounds(ge=0)],
+        warm_up: NonNegativeInt,
         weight_decay: NonNegative,
         max_grad_norm: Positive,
         aux_coef: NonNegative,
         value_weight: NonNegative,
         mirror: bool,
-        averaging: Annotated[float, Bounds(ge=0, lt=1)],
+        averaging: BelowOne,
         eval_every: Interval,
         eval_episodes: Interval,
     ) -> None:

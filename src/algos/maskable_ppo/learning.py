@@ -1,6 +1,5 @@
 """Proximal policy optimisation over legal actions only: sb3-contrib learns, from what and until when is said here."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,14 +10,26 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import selection_metrics, selection_score
+from src.algos.network import require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
 from src.core.agent import Agent, SelfPlay
 from src.core.arena import require_varied
 from src.core.curriculum import Curriculum
 from src.core.errors import LabError, require
 from src.core.game import Trait
-from src.core.ranges import Bounds, Count, Fraction, Interval, NonNegative, Plies, Positive, Size, check_fields
+from src.core.ranges import (
+    Bounds,
+    Count,
+    Fraction,
+    Interval,
+    NonNegative,
+    NumEnvs,
+    Plies,
+    Positive,
+    Size,
+    Threads,
+    check_fields,
+)
 from src.core.run import Run
 
 
@@ -27,7 +38,7 @@ class MaskablePPO:
     """Learns in rollouts of many games at once; a run goes on from the last rollout that was saved."""
 
     total_steps: Count
-    num_envs: Annotated[int, Bounds(ge=1, le=2**20)]
+    num_envs: NumEnvs
     steps_per_env: Interval
     batch_size: Annotated[int, Bounds(ge=2)]
     epochs: Interval
@@ -41,7 +52,7 @@ class MaskablePPO:
     channels: Sequence[Size]
     hidden: Sequence[Size]
     device: str
-    threads: Annotated[int, Bounds(ge=1, le=1024)]
+    threads: Threads
     eval_every: Interval
     eval_episodes: Interval
     eval_opening_plies: Plies
@@ -50,8 +61,7 @@ class MaskablePPO:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        known = re.fullmatch(r"cpu|auto|cuda(:\d+)?", self.device)
-        self._require("device", known is not None, "is unknown: it is cpu, cuda, cuda:1 and so on, or auto")
+        require_known_device("algo.device", self.device)
         rollout = self.num_envs * self.steps_per_env
         divides = rollout % self.batch_size == 0
         self._require("batch_size", divides, f"must divide a rollout of num_envs * steps_per_env = {rollout} steps")

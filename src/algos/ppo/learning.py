@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -38,11 +38,24 @@ from src.core.capabilities import (
     SupportsAgentMetrics,
     SupportsAuxTargets,
     SupportsMultiAction,
+    add_up,
 )
 from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.game import Trait
-from src.core.ranges import Bounds, Count, Fraction, Interval, NonNegative, Plies, Positive, checked
+from src.core.ranges import (
+    AboveZero,
+    BelowOne,
+    Count,
+    Fraction,
+    Interval,
+    NonNegative,
+    NonNegativeInt,
+    NumEnvs,
+    Plies,
+    Positive,
+    checked,
+)
 from src.core.report import win_rate_band
 from src.core.run import Run
 
@@ -66,20 +79,20 @@ class PPO:
         init_from: str | None,
         total_steps: Count,
         seconds: Positive | None,
-        num_envs: Annotated[int, Bounds(ge=1, le=2**20)],
+        num_envs: NumEnvs,
         steps_per_env: Interval,
-        multi_action_below: Annotated[float, Bounds(ge=0, lt=1)],
-        rollout_fraction: Annotated[float, Bounds(gt=0, le=1)],
+        multi_action_below: BelowOne,
+        rollout_fraction: AboveZero,
         mini_batches: Interval,
         ppo_epochs: Interval,
         gamma: Fraction,
         gae_lambda: Fraction,
         lr: Positive,
-        warm_up: Annotated[int, Bounds(ge=0)],
+        warm_up: NonNegativeInt,
         weight_decay: NonNegative,
         max_grad_norm: Positive,
         target_kl: Positive | None,
-        restrict_actions_until_updates: Annotated[int, Bounds(ge=0)],
+        restrict_actions_until_updates: NonNegativeInt,
         eval_every: Interval,
         eval_episodes: Interval,
         eval_opening_plies: Plies = 0,
@@ -277,7 +290,7 @@ class Learning:
 
     def _take_metrics(self) -> dict[str, float]:
         """The metrics of the updates since the last row of the log, over all ranks."""
-        sums, self.sums = _sum_of(ranks.gather(self.sums)), {}
+        sums, self.sums = add_up(ranks.gather(self.sums)), {}
         steps = sums.pop("losses/gradient_steps", 1)
         metrics = {name: value / steps for name, value in sums.items() if name.startswith("losses/")}
         games = sums["games"]
@@ -290,7 +303,7 @@ class Learning:
         if "chosen" in sums:
             metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
         if stats := self._stats():
-            metrics |= stats[0].episode_metrics(_sum_of(ranks.gather(_sum_of([one.recent() for one in stats]))))
+            metrics |= stats[0].episode_metrics(add_up(ranks.gather(add_up([one.recent() for one in stats]))))
         self._warn_of_stalling(games, sums["truncated"])
         return metrics
 
@@ -316,7 +329,7 @@ class Learning:
     def _diagnose(self) -> None:
         """What the games of all groups and ranks have to tell once training is over."""
         if stats := self._stats():
-            records = _sum_of(ranks.gather(_sum_of([one.records() for one in stats])))
+            records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             self.run.diagnose(*stats[0].of(records).diagnostics())
 
     def _evaluate(self, metrics: dict[str, float]) -> None:
@@ -414,7 +427,3 @@ def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
         f"this run was learned by {len(others) + 1} ranks, and now there are {ranks.world()}: resume it with as many",
     )
     return {**saved, **others[ranks.rank() - 1]} if ranks.rank() > 0 else saved
-
-
-def _sum_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: sum(row[name] for row in rows) for name in rows[0]}

@@ -55,6 +55,7 @@ class Rollouts:
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # takes and gives tensors
         self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())
+        self._target_source = envs.aux_targets if isinstance(envs, SupportsAuxTargets) else None
         observations, info = envs.reset(seed=seed)
         self._see(observations, info["action_mask"])
         targets = self._aux_targets()
@@ -183,9 +184,9 @@ class Rollouts:
         self._masks = torch.as_tensor(masks).to(self.device, copy=True)
 
     def _aux_targets(self) -> Tensor:
-        if not isinstance(self.envs, SupportsAuxTargets):
+        if self._target_source is None:
             return torch.zeros((self.envs.num_envs, 0), dtype=torch.int8, device=self.device)
-        return as_device(self.envs.aux_targets(), self.device)
+        return as_device(self._target_source(), self.device)
 
     def _add_final_values(self, step: int, truncated: np.ndarray, final: Any) -> None:
         """Add the value of its last position to the reward of every game that this step cut off."""

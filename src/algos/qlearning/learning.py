@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from src.core.curriculum import Curriculum
 from src.core.errors import require
 from src.core.exhaustive import walk_replies
 from src.core.game import TabularGame, Trait, seen_from
-from src.core.ranges import Bounds, Count, Fraction, Interval, checked
+from src.core.ranges import AboveZero, Count, Fraction, Interval, checked
 from src.core.run import Run
 from src.core.seeding import draw
 
@@ -54,7 +54,7 @@ class QLearning:
     def __init__(
         self,
         episodes: Count,
-        learning_rate: Annotated[float, Bounds(gt=0, le=1)],
+        learning_rate: AboveZero,
         discount: Fraction,
         epsilon: Fraction,
         untried_first: bool,
