@@ -15,8 +15,8 @@ import numpy as np
 
 from experiments.weights import digest
 from src.compose import load_agent
-from src.core.agent import Agent
-from src.core.arena import evaluate, wilson_interval
+from src.core.play.agent import Agent
+from src.core.play.arena import evaluate, wilson_interval
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper

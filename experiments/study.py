@@ -18,7 +18,7 @@ from experiments.composition import kept_by_train
 from experiments.study_report import Outcome, draw, table
 from src.core.errors import LabError
 from src.core.files import write_atomic
-from src.core.run import is_finished
+from src.core.runs.run import is_finished
 
 RUNS = Path("outputs/studies")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # beside networks, which have a setting for it

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from src.core.run import checkpoint_path
+from src.core.runs.run import checkpoint_path
 
 
 def digest(run: Path) -> str:

@@ -17,9 +17,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
-from src.core.config_file import CONFIG
 from src.core.errors import LabError, require
 from src.core.files import require_no_links
+from src.core.runs.config_file import CONFIG
 from src.hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
@@ -177,7 +177,9 @@ def arrange(arguments: list[str]) -> list[str]:
     arguments = use_own_groups(arguments)
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
-            from src.core.sweep import require_same_jobs  # here, so that --help answers without what it brings along
+            from src.core.runs.sweep import (
+                require_same_jobs,  # here, so that --help answers without what it brings along
+            )
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = continue_run(arguments)

@@ -20,14 +20,15 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.core import checkpoint, ranges
-from src.core.agent import Agent, require_traits
-from src.core.config_file import CONFIG, read_config
+from src.core import ranges
 from src.core.errors import LabError, require
 from src.core.files import new_directories
-from src.core.game import Game
-from src.core.run import checkpoint_path
-from src.core.targets import Targets
+from src.core.play.agent import Agent, require_traits
+from src.core.play.game import Game
+from src.core.runs import checkpoint
+from src.core.runs.config_file import CONFIG, read_config
+from src.core.runs.run import checkpoint_path
+from src.core.runs.targets import Targets
 from src.resolvers import accelerator
 
 log = logging.getLogger(__name__)

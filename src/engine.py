@@ -11,13 +11,13 @@ import numpy as np
 from omegaconf import DictConfig
 
 from src.cli import in_one_sentence, launch, refuse_multirun
-from src.core.agent import Agent
 from src.core.errors import LabError
 from src.core.files import MOST_DATA, read_regular, write_atomic
-from src.core.game import Game, TwoPlayerGame
 from src.core.interrupt import interrupts_watched
-from src.core.record import read_game, write_game
-from src.core.replay import ReplayedGame
+from src.core.play.agent import Agent
+from src.core.play.game import Game, TwoPlayerGame
+from src.core.play.record import read_game, write_game
+from src.core.play.replay import ReplayedGame
 from src.core.seeding import generator
 
 MOST_LETTERS = 1 << 20  # of a line

@@ -15,10 +15,11 @@ from src.core.errors import require
 @in_one_sentence
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
-    from src.core import arena, report
-    from src.core.agent import SelfPlay
-    from src.core.console import progress_bar
     from src.core.files import require_writable, write_atomic
+    from src.core.play import arena
+    from src.core.play.agent import SelfPlay
+    from src.core.runs import report
+    from src.core.runs.console import progress_bar
 
     overrides = HydraConfig.get().overrides.task
     cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))

@@ -7,7 +7,7 @@ from typing import Any
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
-from src.core.config_file import RENAMED
+from src.core.runs.config_file import RENAMED
 
 MOST_NAMES = 40  # of those that are listed
 EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"

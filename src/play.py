@@ -17,9 +17,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
 from src.cli import in_one_sentence, launch, refuse_multirun, user_message
-from src.core.agent import NOTHING, Agent
 from src.core.errors import LabError, require
-from src.core.game import Game
+from src.core.play.agent import NOTHING, Agent
+from src.core.play.game import Game
 from src.core.seeding import generator
 
 

@@ -19,10 +19,11 @@ from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
 from src.cli import SWEEP_DIRECTORY, launch, quoted, user_message
-from src.core import ranks, sweep
-from src.core.config_file import CONFIG
+from src.core import ranks
 from src.core.errors import require
 from src.core.files import new_directories, write_atomic
+from src.core.runs import sweep
+from src.core.runs.config_file import CONFIG
 
 log = logging.getLogger(__name__)
 

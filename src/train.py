@@ -23,10 +23,10 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     """
     # Imported here, so that --help answers without them.
     from src import compose, schema
-    from src.core import report
-    from src.core.arena import require_openings
-    from src.core.follower import Follower
-    from src.core.run import Run, has_learner
+    from src.core.play.arena import require_openings
+    from src.core.runs import report
+    from src.core.runs.follower import Follower
+    from src.core.runs.run import Run, has_learner
 
     cfg = compose.checked(cfg, schema.Train)
     compose.require_tuned(cfg.composition)
@@ -58,8 +58,8 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
 @in_one_sentence
 def main(cfg: DictConfig) -> float:
     from src import compose, schema
-    from src.core.run import is_finished
-    from src.core.sweep import recorded
+    from src.core.runs.run import is_finished
+    from src.core.runs.sweep import recorded
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_if_refused(directory), stop_with_advice(directory):

@@ -38,7 +38,7 @@ def _run(folder: Path, command: tuple[str, ...]) -> None:
     os.chdir(folder)
     name, *arguments = command
     if name == "train":  # a refusal is not the one that is looked for once the training has begun
-        importlib.import_module("src.core.run").Run.__enter__ = _began
+        importlib.import_module("src.core.runs.run").Run.__enter__ = _began
     sys.argv = [f"src/{name}.py", *arguments]
     runpy.run_module(f"src.{name}", run_name="__main__")
 

@@ -15,11 +15,11 @@ from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
 from src.compose import CONF, build, build_agent, checked, require_algorithm_fits, resolved
-from src.core.agent import Agent
-from src.core.algorithm import Algorithm
 from src.core.errors import LabError
-from src.core.game import Trait
-from src.core.run import Run, has_learner
+from src.core.play.agent import Agent
+from src.core.play.game import Trait
+from src.core.runs.algorithm import Algorithm
+from src.core.runs.run import Run, has_learner
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.nets.units import Units

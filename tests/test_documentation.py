@@ -82,10 +82,10 @@ def test_every_group_is_on_the_page():
 
 
 def test_the_page_of_metrics_is_what_the_code_says():
-    page = ROOT / "src/core/METRICS.md"
+    page = ROOT / "src/core/runs/METRICS.md"
     first = page.read_text().splitlines()[0]
-    assert "python -m src.core.metrics > src/core/METRICS.md" in first
-    done = subprocess.run([sys.executable, "-m", "src.core.metrics"], cwd=ROOT, capture_output=True, text=True)
+    assert "python -m src.core.runs.metrics > src/core/runs/METRICS.md" in first
+    done = subprocess.run([sys.executable, "-m", "src.core.runs.metrics"], cwd=ROOT, capture_output=True, text=True)
     assert page.read_text() == done.stdout, first
 
 

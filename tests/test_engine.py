@@ -10,7 +10,7 @@ import pytest
 from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
 from src.compose import build
-from src.core.agent import RandomAgent
+from src.core.play.agent import RandomAgent
 from src.engine import MOST_LETTERS, Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from src.core import checkpoint
+from src.core.runs import checkpoint
 from tests.lab import ROOT, Lab, read_json
 
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"

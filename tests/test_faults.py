@@ -16,7 +16,7 @@ from experiments.faults import files, kills, lines
 from experiments.faults.report import Row, reproductions, table
 from experiments.faults.training import TRAININGS, same
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.runs.run import Run
 from src.engine import Engine
 from tests.lab import ROOT
 
@@ -50,8 +50,8 @@ def one_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aim: str, moment: 
 
 
 def test_a_checkpoint_that_is_not_written_whole_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr("src.core.provenance.MOST_DIFF", 0)  # else a larger file is cut first where code has changed
-    monkeypatch.setattr("src.core.checkpoint.write_atomic", lambda path, data: make_folder(path).write_bytes(data))
+    monkeypatch.setattr("src.core.runs.provenance.MOST_DIFF", 0)  # a larger file would be cut before it
+    monkeypatch.setattr("src.core.runs.checkpoint.write_atomic", lambda path, data: make_folder(path).write_bytes(data))
     row = one_kill(monkeypatch, tmp_path, "cut", 15_000)
     assert (row.tried, row.survived) == (1, 0)
     assert "safetensors is damaged" in row.failures[0].reason

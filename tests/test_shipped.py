@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from src.compose import build, load_agent
-from src.core.agent import RandomAgent
-from src.core.arena import evaluate
-from src.core.curve import PICTURE, draw_run
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
+from src.core.runs.curve import PICTURE, draw_run
 from tests.test_compositions import composed
 
 ROOT = Path(__file__).parent.parent
@@ -68,7 +68,7 @@ def test_a_shipped_picture_says_what_the_files_and_the_table_beside_it_say(run: 
             shutil.copy(ROOT / run / name, tmp_path)
     assert draw_run(tmp_path)
     said = said_by(ROOT / run / PICTURE)
-    assert said == said_by(tmp_path / PICTURE), f"draw it again: python -m src.core.curve {run}"
+    assert said == said_by(tmp_path / PICTURE), f"draw it again: python -m src.core.runs.curve {run}"
     page = next(folder / "README.md" for folder in (ROOT / run, ROOT / run / "..") if (folder / "README.md").exists())
     table = [float(rate) for rate in re.findall(r"([\d.]+)%", page.read_text())]
     for rate in re.findall(r"([\d.]+)% \(n=", "\n".join(said)):

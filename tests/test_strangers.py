@@ -26,7 +26,7 @@ from experiments.faults.hostile import GIFT, HOSTILE, nodes
 from src import schema
 from src.compose import CONF, build, checked, load_agent, load_config, resolved
 from src.core.errors import LabError
-from src.core.targets import Targets
+from src.core.runs.targets import Targets
 from src.play import Laboratory
 from tests.lab import ROOT, Lab
 from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, options

@@ -10,7 +10,7 @@ import pytest
 from experiments.elo import fit, ratings
 from experiments.study import Arm, Study, main, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
-from src.core.arena import Tally
+from src.core.play.arena import Tally
 from tests.lab import ROOT
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from src import cli
 from src.compose import CONF
-from src.core import checkpoint, sweep
-from src.core.arena import wilson_interval
 from src.core.errors import LabError
+from src.core.play.arena import wilson_interval
+from src.core.runs import checkpoint, sweep
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
 

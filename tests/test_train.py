@@ -20,9 +20,9 @@ import pytest
 import yaml
 
 from src.compose import compose_train
-from src.core import checkpoint
 from src.core.errors import LabError
-from src.core.metrics import is_documented
+from src.core.runs import checkpoint
+from src.core.runs.metrics import is_documented
 from src.train import train
 from tests.lab import ROOT, Lab, read_json
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
@@ -373,7 +373,7 @@ def test_a_run_with_a_quote_and_a_space_in_its_path_can_be_resumed(lab: Lab, fin
 def test_a_strangers_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
     config = yaml.safe_load((run / "config.yaml").read_text())
-    target = {"_target_": "src.core.wandb_tracker.WandbTracker", "mode": "online", "project": "theirs"}
+    target = {"_target_": "src.core.runs.wandb_tracker.WandbTracker", "mode": "online", "project": "theirs"}
     config["logger"] = {"tracker": target | {"entity": "stranger", "init_timeout": 1}}
     (run / "config.yaml").write_text(yaml.safe_dump(config))
     done = lab.run("train", f"resume={run}")

@@ -6,9 +6,9 @@ import pytest
 
 from src import schema
 from src.compose import build, checked, resolved
-from src.core.arena import evaluate
-from src.core.exhaustive import walk_replies
-from src.core.run import Run
+from src.core.play.arena import evaluate
+from src.core.play.exhaustive import walk_replies
+from src.core.runs.run import Run
 from src.envs.quoridor.agents import RunnerAgent
 from tests.test_compositions import composed
 

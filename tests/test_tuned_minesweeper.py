@@ -10,8 +10,8 @@ from omegaconf import OmegaConf
 import src.resolvers
 from src.algos.network import selection_metrics
 from src.compose import CONF, build
-from src.core.agent import RandomAgent
-from src.core.run import Run
+from src.core.play.agent import RandomAgent
+from src.core.runs.run import Run
 from tests.test_compositions import composed, options
 
 OVERRIDES = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]

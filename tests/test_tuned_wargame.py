@@ -7,9 +7,9 @@ import pytest
 
 from src import schema
 from src.compose import build, checked, resolved
-from src.core.agent import OpponentPool, RandomAgent
-from src.core.arena import evaluate, wilson_interval
-from src.core.run import Run
+from src.core.play.agent import OpponentPool, RandomAgent
+from src.core.play.arena import evaluate, wilson_interval
+from src.core.runs.run import Run
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.vec_env import VecDeployment
 from src.nets.flat import FlatNet

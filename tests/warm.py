@@ -14,8 +14,8 @@ import numba
 import numpy as np
 
 from src.core import kernel_cache
-from src.core.agent import RandomAgent
 from src.core.machine import CORES
+from src.core.play.agent import RandomAgent
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.placement import FrontLine
 from src.envs.minesweeper.batch import Batch

@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from experiments.bench.speed import Row
-from src.core.arena import wilson_interval
 from src.core.machine import CORES
+from src.core.play.arena import wilson_interval
 from src.envs.minesweeper.solver import SOLVERS, Games, play_boards, random_boards
 
 HEADER = (

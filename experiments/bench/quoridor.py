@@ -18,7 +18,7 @@ from experiments.bench.speed import Row
 from experiments.composition import composed
 from src.algos.alphabeta import AlphaBetaAgent
 from src.compose import build
-from src.core.arena import random_opening
+from src.core.play.arena import random_opening
 from src.core.seeding import generator
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor

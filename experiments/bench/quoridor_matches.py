@@ -10,11 +10,11 @@ import argparse
 
 from experiments.composition import composed
 from src.compose import build
-from src.core.agent import Agent
-from src.core.arena import evaluate
-from src.core.console import progress_bar
-from src.core.game import Game
-from src.core.report import as_interval, as_percent
+from src.core.play.agent import Agent
+from src.core.play.arena import evaluate
+from src.core.play.game import Game
+from src.core.runs.console import progress_bar
+from src.core.runs.report import as_interval, as_percent
 
 LEVELS = ("easy", "normal", "hard", "hell")
 MATCHES = (

@@ -17,7 +17,7 @@ import hydra
 from src import compose
 from src.algos.ppo.learning import Learning
 from src.algos.threads import torch_threads
-from src.core.run import Run
+from src.core.runs.run import Run
 
 
 def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[float, float]]:

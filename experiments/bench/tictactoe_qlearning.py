@@ -18,7 +18,7 @@ from experiments.composition import composed
 from src.algos.qlearning import QLearning, RankingStore
 from src.algos.qlearning.learning import lost_lines
 from src.compose import build
-from src.core.console import progress_bar
+from src.core.runs.console import progress_bar
 from src.core.seeding import generator
 
 

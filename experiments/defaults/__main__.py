@@ -18,7 +18,7 @@ from typing import Any
 from src.compose import CONF
 from src.core.errors import require
 from src.core.files import write_atomic
-from src.core.runlog import RunLog
+from src.core.runs.runlog import RunLog
 from src.resolvers import accelerator
 
 RUNS = Path("outputs/studies/defaults")

@@ -204,7 +204,7 @@ def saved_game(rng: random.Random) -> Callable[[], None]:
     Path("file").write_bytes(damaged_bytes(rng, SAVED_GAME.encode()))
 
     def load() -> None:
-        from src.core.agent import RandomAgent
+        from src.core.play.agent import RandomAgent
         from src.engine import Engine
         from src.envs.quoridor.rules import Quoridor
 

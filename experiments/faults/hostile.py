@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from src.core import checkpoint
-from src.core.config_file import MOST_BYTES
+from src.core.runs import checkpoint
+from src.core.runs.config_file import MOST_BYTES
 
 GIFT = "outputs.gift.p:X-v0"  # gymnasium.make imports the module before the colon
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -55,7 +55,7 @@ TARGETS += (
     "src.algos.alphabeta.AlphaBetaAgent",
     "src.algos.ppo.PPO",
     "src.nets.flat.MLP",
-    "src.core.agent.RandomAgent",
+    "src.core.play.agent.RandomAgent",
 )
 VALUES: tuple[Any, ...] = (
     None,

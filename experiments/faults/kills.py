@@ -25,7 +25,7 @@ from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, Training, damage, difference
 from src.cli import launch
 from src.core import ranks
-from src.core.config_file import CONFIG
+from src.core.runs.config_file import CONFIG
 
 ROOT = Path(__file__).parents[2]
 MOST_SECONDS = 240.0  # of a training, on a busy machine too
@@ -208,8 +208,8 @@ def _import_everything() -> None:
     import src.algos.qlearning
     import src.compose
     import src.train
-    from src.core.curve import draw_counts
-    from src.core.provenance import provenance, uncommitted
+    from src.core.runs.curve import draw_counts
+    from src.core.runs.provenance import provenance, uncommitted
 
     matplotlib.use("agg")
     torch.set_num_threads(1)

@@ -20,8 +20,8 @@ import numpy as np
 
 from experiments.faults.report import Row
 from src import compose
-from src.core.game import TwoPlayerGame
-from src.core.replay import ReplayedGame
+from src.core.play.game import TwoPlayerGame
+from src.core.play.replay import ReplayedGame
 from src.engine import MOST_ERROR, MOST_LETTERS, Engine, serve
 
 BLOCK = 100  # lines of a case

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from src.core import checkpoint
-from src.core.config_file import CONFIG, read_config
 from src.core.errors import LabError
-from src.core.provenance import DIFF
-from src.core.run import checkpoint_path
-from src.core.runlog import RunLog
+from src.core.runs import checkpoint
+from src.core.runs.config_file import CONFIG, read_config
+from src.core.runs.provenance import DIFF
+from src.core.runs.run import checkpoint_path
+from src.core.runs.runlog import RunLog
 
 CHECKPOINTS = ("last", "best")
 JSON_FILES = ("eval.json", "diagnostics.json", "qtable.json", "provenance.json")

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from experiments.minesweeper_ceiling.playouts import Played, Player
-from src.core.arena import wilson_interval
 from src.core.files import write_atomic
+from src.core.play.arena import wilson_interval
 
 
 def gain_by_halves(won: np.ndarray) -> float:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from experiments.minesweeper_agents import outcomes
 from experiments.weights import digest
-from src.core.arena import Tally
 from src.core.files import write_atomic
-from src.core.report import as_interval, as_percent
+from src.core.play.arena import Tally
+from src.core.runs.report import as_interval, as_percent
 
 HERE = Path("experiments/minesweeper_ladder")
 BOARDS = {"8x8x10": 1000, "16x16x40": 200, "16x30x99": 100}  # and the games on each: larger boards take longer

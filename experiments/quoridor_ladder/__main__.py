@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from experiments.bench.quoridor_matches import player
 from experiments.elo import Rating, ratings
-from src.core.arena import evaluate
 from src.core.files import write_atomic
+from src.core.play.arena import evaluate
 
 HERE = Path(__file__).parent
 PLAYERS = ("hell", "hard", "normal", "mcts", "runner", "easy", "random")

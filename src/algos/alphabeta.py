@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from src.algos.plain_search import PlainSearch
-from src.core.agent import Agent, Decision, Line
-from src.core.curriculum import Curriculum
 from src.core.errors import require
-from src.core.game import Game, Trait, TwoPlayerGame, seen_from
+from src.core.play.agent import Agent, Decision, Line
+from src.core.play.curriculum import Curriculum
+from src.core.play.game import Game, Trait, TwoPlayerGame, seen_from
+from src.core.play.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
 from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
-from src.core.run import Run
-from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
+from src.core.runs.run import Run
 
 DEEPEST = 64
 UNLIMITED = 1 << 60

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent, Decision, Line
-from src.core.game import Trait, TwoPlayerGame, seen_from
+from src.core.play.agent import Agent, Decision, Line
+from src.core.play.game import Trait, TwoPlayerGame, seen_from
 from src.core.ranges import Interval, NonNegative, checked
 
 

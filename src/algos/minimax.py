@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent, Decision, Line
-from src.core.game import Game, Trait, seen_from
+from src.core.play.agent import Agent, Decision, Line
+from src.core.play.game import Game, Trait, seen_from
 from src.core.seeding import draw
 
 

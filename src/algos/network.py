@@ -16,18 +16,18 @@ import torch
 from torch import Tensor, nn
 
 from src.algos.threads import torch_threads
-from src.core import checkpoint
-from src.core.agent import Agent, Decision, RandomAgent
-from src.core.algorithm import Environment
-from src.core.arena import evaluate
-from src.core.capabilities import AuxTask
 from src.core.errors import LabError, require
-from src.core.exhaustive import walk_replies
-from src.core.game import Game, Trait
 from src.core.machine import CORES
+from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.arena import evaluate
+from src.core.play.capabilities import AuxTask
+from src.core.play.exhaustive import walk_replies
+from src.core.play.game import Game, Trait
 from src.core.ranges import BelowOne, Threads, check_fields
-from src.core.report import win_rate_metrics
-from src.core.run import Run, checkpoint_path
+from src.core.runs import checkpoint
+from src.core.runs.algorithm import Environment
+from src.core.runs.report import win_rate_metrics
+from src.core.runs.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
 from src.nets.masked import MaskedCategorical
 from src.nets.symmetry import averaged

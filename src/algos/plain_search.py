@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from src.core.game import TwoPlayerGame, seen_from
-from src.core.search import QUIET_PLIES, WIN, Evaluation, Found, error_at, one_ply_on
+from src.core.play.game import TwoPlayerGame, seen_from
+from src.core.play.search import QUIET_PLIES, WIN, Evaluation, Found, error_at, one_ply_on
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN

@@ -8,9 +8,9 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.agent import Agent, opponents_in
-from src.core.capabilities import SupportsEpisodeStats, add_up
 from src.core.errors import LabError, require
+from src.core.play.agent import Agent, opponents_in
+from src.core.play.capabilities import SupportsEpisodeStats, add_up
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
 

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from src.core.agent import Agent, opponents_in
-from src.core.game import TwoPlayerGame, seen_from
+from src.core.play.agent import Agent, opponents_in
+from src.core.play.game import TwoPlayerGame, seen_from
 from src.core.seeding import draw
 
 

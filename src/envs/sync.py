@@ -8,9 +8,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.agent import Agent
 from src.core.errors import LabError, require
-from src.core.game import TwoPlayerGame
+from src.core.play.agent import Agent
+from src.core.play.game import TwoPlayerGame
 from src.envs.match import Match, Reward, let_opponents_move
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
-from src.core.agent import Agent, check_baselines
-from src.core.game import TwoPlayerGame
+from src.core.play.agent import Agent, check_baselines
+from src.core.play.game import TwoPlayerGame
 from src.core.ranges import checked
 from src.envs.concat import vectorize_against
 from src.envs.match import Match, let_opponents_move

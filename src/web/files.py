@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
-from src.core.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
 from src.core.errors import LabError, require
-from src.core.metrics import current_names
-from src.core.wandb_tracker import ADDRESS
+from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
+from src.core.runs.metrics import current_names
+from src.core.runs.wandb_tracker import ADDRESS
 
 MOST_TEXT = 1 << 20  # bytes of a result
 MOST_METRICS = 1 << 28

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from nicegui import events, ui
 
-from src.core.agent import NOTHING
 from src.core.errors import LabError, require
+from src.core.play.agent import NOTHING
 from src.web import shell
 from src.web.drawing import Pick, numbered
 from src.web.lab import Lab

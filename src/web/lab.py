@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from src.core.agent import NOTHING, Agent
 from src.core.errors import LabError
-from src.core.game import Game
+from src.core.play.agent import NOTHING, Agent
+from src.core.play.game import Game
 from src.web import files
 from src.web.files import RunPath, Stamp
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from src.core.errors import LabError
-from src.core.game import Game, NamesMoves
+from src.core.play.game import Game, NamesMoves
 
 State = TypeVar("State")
 Move = TypeVar("Move")

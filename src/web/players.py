@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from src.core.agent import NOTHING, Agent, Decision
 from src.core.errors import LabError
-from src.core.game import Game
+from src.core.play.agent import NOTHING, Agent, Decision
+from src.core.play.game import Game
 from src.web.lab import FinishedRun, Lab
 
 Option = TypeVar("Option")

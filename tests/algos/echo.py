@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.game import Game, Trait
+from src.core.play.game import Game, Trait
 
 DIGITS = 5
 

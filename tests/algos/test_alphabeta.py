@@ -9,11 +9,11 @@ from src.algos import alphabeta
 from src.algos.alphabeta import AlphaBetaAgent, Clock, DifficultyConfig
 from src.algos.minimax import MinimaxAgent
 from src.algos.plain_search import PlainSearch
-from src.core.agent import RandomAgent
-from src.core.arena import evaluate
 from src.core.errors import LabError
-from src.core.exhaustive import walk_replies
-from src.core.search import DECIDED, WIN, Evaluation, Found, Searcher, error_at, one_ply_on
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
+from src.core.play.exhaustive import walk_replies
+from src.core.play.search import DECIDED, WIN, Evaluation, Found, Searcher, error_at, one_ply_on
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map

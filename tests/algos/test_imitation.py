@@ -9,8 +9,8 @@ from src.algos.imitation import Imitation
 from src.algos.imitation.learning import cross_entropy, value_loss
 from src.algos.imitation.stream import LessonStream
 from src.algos.network import Compute, Play
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError
+from src.core.play.curriculum import Curriculum
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.lessons import ExactTeacher, RulesTeacher

@@ -12,12 +12,12 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 from src.algos.maskable_ppo import MaskablePolicyAgent, MaskablePPO, MaskedVecEnv
 from src.algos.maskable_ppo.policy import BoardFeatures, Network, SampledPolicyAgent
-from src.core import checkpoint
-from src.core.agent import RandomAgent, SelfPlay
-from src.core.arena import evaluate, wilson_interval
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError
-from src.core.run import Run, has_learner
+from src.core.play.agent import RandomAgent, SelfPlay
+from src.core.play.arena import evaluate, wilson_interval
+from src.core.play.curriculum import Curriculum
+from src.core.runs import checkpoint
+from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv

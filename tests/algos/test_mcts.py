@@ -3,9 +3,9 @@ import pytest
 
 from src.algos.mcts import MctsAgent
 from src.algos.minimax import MinimaxAgent
-from src.core.agent import RandomAgent
-from src.core.arena import evaluate
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import GAME
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from src.algos.minimax import MinimaxAgent
-from src.core.agent import Agent, Decision
-from src.core.exhaustive import walk_replies
+from src.core.play.agent import Agent, Decision
+from src.core.play.exhaustive import walk_replies
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.tictactoe.test_rules import STATES
 

@@ -17,11 +17,11 @@ from src.algos.ppo.buffer import Batch, RolloutBuffer
 from src.algos.ppo.learning import Learning
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, ppo_update, value_loss
-from src.core import checkpoint
-from src.core.agent import Agent, Decision, RandomAgent, SelfPlay
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError
-from src.core.run import Run, has_learner
+from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
+from src.core.play.curriculum import Curriculum
+from src.core.runs import checkpoint
+from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from src.algos.ppo.buffer import Batch
-from src.core import checkpoint, ranks
+from src.core import ranks
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.runs import checkpoint
+from src.core.runs.run import Run
 from tests.algos import two_ranks
 from tests.algos.test_ppo import minesweeper, plain_ladder, ppo, read_column
 from tests.lab import ROOT, read_json

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from src.algos.qlearning import QLearning, QTableAgent, RankingStore, update_q
 from src.algos.qlearning.learning import Turn, lost_lines
 from src.algos.qlearning.policy import action_values, blocking_move, winning_move
-from src.core.agent import RandomAgent, SelfPlay
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.play.agent import RandomAgent, SelfPlay
+from src.core.play.curriculum import Curriculum
+from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward
 from tests.envs.tictactoe.test_rules import STATES

@@ -3,8 +3,8 @@
 import pytest
 
 from src.algos.network import selection_metrics, selection_score
-from src.core.agent import Agent, Decision, RandomAgent
-from src.core.exhaustive import walk_replies
+from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.exhaustive import walk_replies
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from tests.algos.test_ppo import PLAIN_WEIGHTS, ppo
@@ -35,8 +35,8 @@ def test_where_every_line_can_be_walked_the_share_not_lost_counts():
 @pytest.mark.parametrize("plies", [0, 3])
 def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_path):
     from src.algos.ppo import learning
-    from src.core.curriculum import Curriculum
-    from src.core.run import Run
+    from src.core.play.curriculum import Curriculum
+    from src.core.runs.run import Run
 
     asked = []
 

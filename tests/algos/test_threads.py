@@ -11,12 +11,12 @@ import torch
 
 from src.algos.network import Compute, NetworkAgent, Play
 from src.algos.threads import torch_threads
-from src.core import checkpoint
-from src.core.agent import Agent
-from src.core.config_file import read_config
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError
-from src.core.run import Run
+from src.core.play.agent import Agent
+from src.core.play.curriculum import Curriculum
+from src.core.runs import checkpoint
+from src.core.runs.config_file import read_config
+from src.core.runs.run import Run
 from src.nets.boards import CNN
 from tests.algos.test_imitation import imitation
 from tests.algos.test_imitation import minesweeper as board

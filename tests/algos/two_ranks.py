@@ -10,12 +10,13 @@ import torch
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.buffer import Batch
 from src.algos.ppo.update import normalised, ppo_update
-from src.core import checkpoint, ranks
-from src.core.agent import RandomAgent
-from src.core.arena import Score, evaluate
-from src.core.curriculum import Mixture
-from src.core.follower import Follower
-from src.core.run import Run
+from src.core import ranks
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import Score, evaluate
+from src.core.play.curriculum import Mixture
+from src.core.runs import checkpoint
+from src.core.runs.follower import Follower
+from src.core.runs.run import Run
 from src.nets.boards import CNN
 from src.nets.flat import MLP
 from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, plain_ladder, ppo

@@ -1,10 +1,11 @@
 import pytest
 
-from src.core import arena, run
-from src.core.agent import Agent, Decision, RandomAgent
-from src.core.arena import Tally, evaluate, require_varied, wilson_interval
 from src.core.errors import LabError
-from src.core.game import Trait
+from src.core.play import arena
+from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.arena import Tally, evaluate, require_varied, wilson_interval
+from src.core.play.game import Trait
+from src.core.runs import run
 from src.core.seeding import generator
 from src.envs.tictactoe.rules import TicTacToe
 from tests.algos.test_qlearning import fit

@@ -7,8 +7,8 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
-from src.core import checkpoint
-from src.core.checkpoint import CheckpointError
+from src.core.runs import checkpoint
+from src.core.runs.checkpoint import CheckpointError
 
 
 @pytest.fixture

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from src.core import console
-from src.core.console import Meter, about
+from src.core.runs import console
+from src.core.runs.console import Meter, about
 from tests.lab import ROOT
 
 TRAINING = """
 import logging, sys, time
 from pathlib import Path
-from src.core import console, ranks
-from src.core.run import Run
+from src.core import ranks
+from src.core.runs import console
+from src.core.runs.run import Run
 
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 console.LINE_SECONDS, console.MEASURED_SECONDS, ranks._joined = 0.2, 0.1, len(sys.argv) > 2

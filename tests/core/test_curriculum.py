@@ -1,7 +1,7 @@
 import pytest
 
-from src.core.curriculum import Curriculum, Mixture
 from src.core.errors import LabError
+from src.core.play.curriculum import Curriculum, Mixture
 
 
 def test_without_warm_up_there_is_only_the_target():

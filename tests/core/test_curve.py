@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from src.core.arena import Tally
-from src.core.curve import PICTURE, draw_counts, draw_run, main, run_figure
-from src.core.run import Run
+from src.core.play.arena import Tally
+from src.core.runs.curve import PICTURE, draw_counts, draw_run, main, run_figure
+from src.core.runs.run import Run
 
 CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
 EARLIER = "step,eval/score,eval/win_rate,eval/episodes,eval/random/win_rate\n10,0.5,,,\n20,0.75,,,\n20,,0.7,50,0.7\n"

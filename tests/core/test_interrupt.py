@@ -15,7 +15,7 @@ SEARCH = """
 import os, signal, threading
 import numpy as np
 from src.core.interrupt import interrupts_watched
-from src.core.search import Evaluation
+from src.core.play.search import Evaluation
 from src.envs.quoridor.evaluation import FACTORS
 from src.envs.quoridor.rules import Quoridor
 

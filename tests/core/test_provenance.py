@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from src.core import provenance
-from src.core.provenance import DIFF
+from src.core.runs import provenance
+from src.core.runs.provenance import DIFF
 from tests.lab import ROOT
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
@@ -33,7 +33,7 @@ def test_what_is_not_committed_is_kept_with_the_run(repository: Path, tmp_path_f
     folder = tmp_path_factory.mktemp("run")
     begin = f"""
 from pathlib import Path
-from src.core.run import Run
+from src.core.runs.run import Run
 with Run(Path({str(folder)!r}), {CONFIG!r}, None):
     pass
 """

@@ -1,8 +1,8 @@
 """Results by the names of their metrics."""
 
-from src.core.arena import Score, Tally, wilson_interval
-from src.core.metrics import is_documented
-from src.core.report import score_metrics, win_rate_band, win_rate_metrics
+from src.core.play.arena import Score, Tally, wilson_interval
+from src.core.runs.metrics import is_documented
+from src.core.runs.report import score_metrics, win_rate_band, win_rate_metrics
 
 
 def test_a_win_rate_is_logged_with_its_interval():

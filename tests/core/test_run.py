@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.core import checkpoint
-from src.core.config_file import read_config
 from src.core.errors import LabError
-from src.core.run import Run, has_learner
+from src.core.runs import checkpoint
+from src.core.runs.config_file import read_config
+from src.core.runs.run import Run, has_learner
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 

@@ -3,8 +3,8 @@ import csv
 import pytest
 
 from src.core.errors import LabError
-from src.core.metrics import METRICS, current_names, is_documented
-from src.core.runlog import RunLog
+from src.core.runs.metrics import METRICS, current_names, is_documented
+from src.core.runs.runlog import RunLog
 
 
 class Recorder:

@@ -3,8 +3,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from src.core.run import Run
-from src.core.tensorboard_tracker import TensorboardTracker
+from src.core.runs.run import Run
+from src.core.runs.tensorboard_tracker import TensorboardTracker
 
 
 def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):

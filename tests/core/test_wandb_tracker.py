@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import wandb
 
-from src.core.wandb_tracker import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
+from src.core.runs.wandb_tracker import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
 
 CONFIG: dict[str, Any] = {
     "composition": {"env": "e", "algo": "a", "reward": "r", "curriculum": "c", "sweep": None, "experiment": None},

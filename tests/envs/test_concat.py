@@ -7,10 +7,10 @@ import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from src.algos.minimax import MinimaxAgent
-from src.core import checkpoint
-from src.core.agent import Agent, OpponentPool, RandomAgent, SelfPlay
-from src.core.capabilities import SupportsEpisodeStats
 from src.core.errors import LabError
+from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
+from src.core.play.capabilities import SupportsEpisodeStats
+from src.core.runs import checkpoint
 from src.envs.concat import ConcatVectorEnv, join_infos
 from src.envs.match import Match
 from src.envs.tictactoe.rules import TicTacToe

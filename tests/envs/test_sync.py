@@ -5,9 +5,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from src.algos.minimax import MinimaxAgent
-from src.core import checkpoint
-from src.core.agent import RandomAgent, SelfPlay
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent, SelfPlay
+from src.core.runs import checkpoint
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 

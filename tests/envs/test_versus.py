@@ -3,9 +3,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from src.algos.minimax import MinimaxAgent
-from src.core.agent import RandomAgent, SelfPlay
 from src.core.errors import LabError
-from src.core.game import Trait
+from src.core.play.agent import RandomAgent, SelfPlay
+from src.core.play.game import Trait
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 

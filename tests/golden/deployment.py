@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from src.core.agent import Agent
+from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.placement import BackLine, FrontLine
 from tests.envs.deployment.making import full_game

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from src.algos.minimax import MinimaxAgent
-from src.core.agent import Agent, RandomAgent
-from src.core.game import TwoPlayerGame
+from src.core.play.agent import Agent, RandomAgent
+from src.core.play.game import TwoPlayerGame
 from src.envs.quoridor.rules import Quoridor
 from src.envs.tictactoe.rules import TicTacToe
 from tests.algos.test_alphabeta import make_agent

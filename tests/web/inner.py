@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from hydra import initialize_config_module
 from nicegui import ui
 
-from src.core.agent import NOTHING, Agent, Decision, RandomAgent
-from src.core.game import Game
+from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
+from src.core.play.game import Game
 from src.play import Laboratory
 from src.web.app import mount
 from src.web.pages import discover, generic_page

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from src.core.errors import LabError, require
-from src.core.game import Game, Trait, TwoPlayerGame
+from src.core.play.game import Game, Trait, TwoPlayerGame
 
 SIDE = 4
 LINES = [

@@ -23,13 +23,13 @@ from src.algos.network import (
     weights_of,
 )
 from src.algos.optimizer import Optimizer
-from src.core.algorithm import Environment
-from src.core.capabilities import SupportsAgentMetrics
-from src.core.curriculum import Curriculum
 from src.core.errors import require
-from src.core.game import Trait
+from src.core.play.capabilities import SupportsAgentMetrics
+from src.core.play.curriculum import Curriculum
+from src.core.play.game import Trait
 from src.core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, checked
-from src.core.run import Run
+from src.core.runs.algorithm import Environment
+from src.core.runs.run import Run
 from src.nets.boards import Heads
 from src.nets.losses import aux_loss
 from src.nets.masked import NEVER, MaskedCategorical

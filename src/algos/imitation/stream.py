@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from src.core.game import Game
 from src.core.machine import CORES
+from src.core.play.game import Game
 from src.core.seeding import generator
 
 

@@ -12,11 +12,11 @@ from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
 from src.algos.network import require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
-from src.core.agent import Agent, SelfPlay
-from src.core.arena import require_varied
-from src.core.curriculum import Curriculum
 from src.core.errors import LabError, require
-from src.core.game import Trait
+from src.core.play.agent import Agent, SelfPlay
+from src.core.play.arena import require_varied
+from src.core.play.curriculum import Curriculum
+from src.core.play.game import Trait
 from src.core.ranges import (
     Bounds,
     Count,
@@ -30,7 +30,7 @@ from src.core.ranges import (
     Threads,
     check_fields,
 )
-from src.core.run import Run
+from src.core.runs.run import Run
 
 
 @dataclass(frozen=True)

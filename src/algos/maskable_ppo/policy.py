@@ -14,9 +14,9 @@ from torch import nn
 
 from src.algos.maskable_ppo.adapter import refuse_empty
 from src.algos.threads import torch_threads
-from src.core.agent import Agent, Decision
 from src.core.errors import require
-from src.core.game import Game
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game
 
 
 @dataclass(frozen=True)

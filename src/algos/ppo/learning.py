@@ -30,19 +30,18 @@ from src.algos.ppo.buffer import Batch
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, normalised, ppo_update
 from src.core import ranks
-from src.core.agent import SelfPlay
-from src.core.algorithm import Environment
-from src.core.arena import require_varied
-from src.core.capabilities import (
+from src.core.errors import require
+from src.core.play.agent import SelfPlay
+from src.core.play.arena import require_varied
+from src.core.play.capabilities import (
     SupportsActionRestriction,
     SupportsAgentMetrics,
     SupportsAuxTargets,
     SupportsMultiAction,
     add_up,
 )
-from src.core.curriculum import Curriculum
-from src.core.errors import require
-from src.core.game import Trait
+from src.core.play.curriculum import Curriculum
+from src.core.play.game import Trait
 from src.core.ranges import (
     AboveZero,
     BelowOne,
@@ -56,8 +55,9 @@ from src.core.ranges import (
     Positive,
     checked,
 )
-from src.core.report import win_rate_band
-from src.core.run import Run
+from src.core.runs.algorithm import Environment
+from src.core.runs.report import win_rate_band
+from src.core.runs.run import Run
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from src.algos.network import Compute, as_device
 from src.algos.ppo.buffer import RolloutBuffer
-from src.core.capabilities import (
+from src.core.play.capabilities import (
     EpisodeStats,
     SupportsActionRestriction,
     SupportsAuxTargets,

@@ -8,13 +8,13 @@ import numpy as np
 
 from src.algos.qlearning.policy import QTableAgent, action_values
 from src.algos.qlearning.ranking import RankingStore
-from src.core.agent import Agent, SelfPlay
-from src.core.curriculum import Curriculum
 from src.core.errors import require
-from src.core.exhaustive import walk_replies
-from src.core.game import TabularGame, Trait, seen_from
+from src.core.play.agent import Agent, SelfPlay
+from src.core.play.curriculum import Curriculum
+from src.core.play.exhaustive import walk_replies
+from src.core.play.game import TabularGame, Trait, seen_from
 from src.core.ranges import AboveZero, Count, Fraction, Interval, checked
-from src.core.run import Run
+from src.core.runs.run import Run
 from src.core.seeding import draw
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from src.algos.qlearning.ranking import RankingStore
-from src.core.agent import Agent, Decision, Line
 from src.core.errors import require
-from src.core.game import Game, TabularGame, Trait, seen_from
+from src.core.play.agent import Agent, Decision, Line
+from src.core.play.game import Game, TabularGame, Trait, seen_from
 
 
 class QTableAgent(Agent):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent
 from src.core.errors import require
 from src.core.machine import CORES
+from src.core.play.agent import Agent
 from src.envs.deployment import rules, stepping
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock

@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
 from src.core.errors import LabError, require
-from src.core.game import Game, Trait
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game, Trait
 from src.core.ranges import Fraction, checked
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Placement

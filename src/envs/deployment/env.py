@@ -7,9 +7,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from src.core.agent import Agent, check_baselines, opponents_in
 from src.core.errors import LabError, require
-from src.core.game import seen_from
+from src.core.play.agent import Agent, check_baselines, opponents_in
+from src.core.play.game import seen_from
 from src.core.ranges import checked
 from src.core.seeding import draw
 from src.envs.concat import vectorize_against

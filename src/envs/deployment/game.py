@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from src.core.errors import require
-from src.core.game import Game, Trait
+from src.core.play.game import Game, Trait
 from src.core.ranges import Bounds, checked
 from src.envs.deployment import deployment, drawing, observation, rules, world
 from src.envs.deployment.actions import Actions

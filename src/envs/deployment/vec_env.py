@@ -9,8 +9,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.agent import Agent
 from src.core.errors import LabError, require
+from src.core.play.agent import Agent
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import DeploymentStats, episode_figures

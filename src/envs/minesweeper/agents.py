@@ -8,10 +8,10 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
 from src.core.errors import require
-from src.core.game import Game, Trait
 from src.core.machine import CORES
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game, Trait
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
 

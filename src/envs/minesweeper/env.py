@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
-from src.core.agent import Agent, check_baselines
 from src.core.errors import LabError
+from src.core.play.agent import Agent, check_baselines
 from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from src.core.capabilities import AuxTask
 from src.core.errors import LabError
-from src.core.game import Game, Trait
+from src.core.play.capabilities import AuxTask
+from src.core.play.game import Game, Trait
 from src.envs.minesweeper import planes, rules, viewer
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.fixed_boards import read_boards

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from src.core.agent import Decision
 from src.core.errors import LabError, require
-from src.core.game import Game
+from src.core.play.agent import Decision
+from src.core.play.game import Game
 from src.core.ranges import Size, checked
 from src.envs.minesweeper.agents import SolverAgent, first_reveal, in_threads
 from src.envs.minesweeper.game import Minesweeper, View

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from src.core.errors import require
-from src.core.game import Game
+from src.core.play.game import Game
 from src.core.seeding import generator
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import BASE_PLANES

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.console import progress_bar
 from src.core.errors import LabError, require
 from src.core.files import write_atomic
+from src.core.runs.console import progress_bar
 from src.core.seeding import generator
 from src.envs.minesweeper.solver import no_guess_board, random_boards
 

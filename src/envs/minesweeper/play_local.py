@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.agent import Agent
 from src.core.errors import LabError
+from src.core.play.agent import Agent
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.game import Minesweeper, Position, View
 from src.envs.minesweeper.solver import mine_probabilities

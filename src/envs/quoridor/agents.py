@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from src.core.agent import Agent, Decision
 from src.core.errors import require
-from src.core.game import Game
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game
 from src.core.ranges import Fraction, checked
 from src.core.seeding import draw
 from src.envs.quoridor.notation import Position

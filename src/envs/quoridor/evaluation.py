@@ -198,7 +198,7 @@ def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
 
 @inlined
 def mixed(word: Any) -> Any:
-    """`src.core.search.mixed`, compiled."""
+    """`src.core.play.search.mixed`, compiled."""
     word += np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from src.core.errors import LabError, require
-from src.core.game import Trait, TwoPlayerGame
+from src.core.play.game import Trait, TwoPlayerGame
+from src.core.play.search import Evaluation
 from src.core.ranges import Bounds, checked
-from src.core.search import Evaluation
 from src.envs.quoridor import moves, notation
 from src.envs.quoridor.board import MAX_SIZE, new_board, set_up
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from src.core.interrupt import stoppable
-from src.core.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
+from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
 from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
 from src.envs.quoridor.notation import Position
@@ -84,7 +84,7 @@ def static_score(board: Any, desk: Desk, seed: Any) -> int:
 
 @inlined
 def _one_ply_on(score: int) -> int:
-    """`src.core.search.one_ply_on`, compiled."""
+    """`src.core.play.search.one_ply_on`, compiled."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score

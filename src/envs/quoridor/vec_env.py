@@ -11,9 +11,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.agent import Agent, RandomAgent
 from src.core.errors import LabError, require
 from src.core.machine import CORES
+from src.core.play.agent import Agent, RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.board import BOARD, new_board
 from src.envs.quoridor.notation import Position

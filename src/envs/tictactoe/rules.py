@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from src.core.errors import LabError
-from src.core.game import Canonical, TabularGame, Trait
+from src.core.play.game import Canonical, TabularGame, Trait
 from src.envs.tictactoe import symmetry
 
 EMPTY, STONES = ".", "XO"

@@ -4,8 +4,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from src.core.agent import Agent
 from src.core.errors import LabError, require
+from src.core.play.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.account import Account, Step, perform, tell
 from src.envs.deployment.bots import Bot

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
-from src.core.agent import NOTHING, Agent
 from src.core.errors import LabError, require
+from src.core.play.agent import NOTHING, Agent
 from src.core.seeding import generator
 from src.envs.deployment.bots import Redeployed
 from src.envs.deployment.deployment import OrderMode

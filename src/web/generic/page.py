@@ -9,9 +9,9 @@ from typing import Any
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.agent import OpponentPool, SelfPlay
 from src.core.errors import LabError
-from src.core.game import Game, seen_from
+from src.core.play.agent import OpponentPool, SelfPlay
+from src.core.play.game import Game, seen_from
 from src.web import shell
 from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.game_page import GamePage

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from src.core.agent import Decision
 from src.core.errors import LabError
+from src.core.play.agent import Decision
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import Proof, analyse, prove
 from src.web.lab import FinishedRun, Lab

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from src.core.errors import require
-from src.core.game import Game
-from src.core.record import read_game, write_game
+from src.core.play.game import Game
+from src.core.play.record import read_game, write_game
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor
 from src.web.lab import FinishedRun, Lab

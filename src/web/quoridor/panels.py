@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from src.core.game import seen_from
+from src.core.play.game import seen_from
 from src.envs.quoridor.evaluation import FACTORS
 
 SCALE = 40.0  # a lead of so much, four steps, is worth about three games of four

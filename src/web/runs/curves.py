@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from src.core.metrics import CURVES, METRICS
+from src.core.runs.metrics import CURVES, METRICS
 from src.web import style
 from src.web.files import Metrics
 

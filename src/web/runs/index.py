@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from src.core.errors import LabError
-from src.core.metrics import CURVES
+from src.core.runs.metrics import CURVES
 from src.web import files
 from src.web.files import RunPath, Stamp
 

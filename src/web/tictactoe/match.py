@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent
 from src.core.errors import require
-from src.core.game import Canonical
+from src.core.play.agent import Agent
+from src.core.play.game import Canonical
 from src.envs.tictactoe.rules import STONES, TicTacToe
 from src.web.match import Match
 from src.web.tictactoe.picture import Worth

@@ -6,7 +6,7 @@ import numpy as np
 import yaml
 
 from src.compose import CONF
-from src.core.agent import Agent
+from src.core.play.agent import Agent
 from src.envs.deployment import rules
 from src.envs.deployment.battle import advance
 from src.envs.deployment.bots import Bot

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from src.core.agent import Agent, RandomAgent
-from src.core.arena import evaluate
 from src.core.errors import LabError
+from src.core.play.agent import Agent, RandomAgent
+from src.core.play.arena import evaluate
 from src.envs.deployment import hexgrid
 from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted

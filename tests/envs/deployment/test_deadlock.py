@@ -5,9 +5,9 @@ import logging
 import numpy as np
 import pytest
 
-from src.core.agent import RandomAgent
-from src.core.arena import evaluate
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
 from src.envs.deployment.deployment import DeploymentDeadlockError, DeploymentError
 from tests.envs.deployment.making import begin, bot, contents, make_env, random_action, small_game
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from src.core.agent import RandomAgent, SelfPlay
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent, SelfPlay
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.env import DeploymentEnv

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import LabError
-from src.core.metrics import is_documented
+from src.core.runs.metrics import is_documented
 from src.envs.deployment.metrics import DeploymentStats
 from tests.envs.deployment.making import bot, full_game, make_env, small_game
 

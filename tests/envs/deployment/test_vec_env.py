@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from src.core import checkpoint
-from src.core.agent import RandomAgent
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
+from src.core.runs import checkpoint
 from src.envs.deployment.batch import THREADED_FROM
 from tests.envs.deployment.making import bot, make_env, small_game
 

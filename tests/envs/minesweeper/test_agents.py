@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.core.agent import RandomAgent
-from src.core.arena import evaluate
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, RulesAgent
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.make_boards import main as make_boards

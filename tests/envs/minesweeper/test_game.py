@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import LabError
-from src.core.game import Trait
+from src.core.play.game import Trait
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.game import Minesweeper, View

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from src.core.arena import evaluate
 from src.core.errors import LabError
+from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper, View

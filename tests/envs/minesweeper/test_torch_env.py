@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.core import checkpoint
 from src.core.errors import LabError
+from src.core.runs import checkpoint
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from src.core.agent import Agent, Decision
-from src.core.game import Game
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game
 from src.envs.minesweeper import play_local as local
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.viewer import save_heatmap, text_board, top_actions

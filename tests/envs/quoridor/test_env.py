@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from src.core.agent import RandomAgent
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.rules import Quoridor
 from src.envs.tictactoe.rules import TicTacToe

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from src.compose import build
-from src.core.agent import RandomAgent
 from src.core.errors import LabError
+from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward

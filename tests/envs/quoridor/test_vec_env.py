@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from src.core import checkpoint
-from src.core.agent import Agent, Decision, RandomAgent
 from src.core.errors import LabError
+from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.runs import checkpoint
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward

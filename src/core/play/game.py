@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtim
 
 import numpy as np
 
-from src.core.capabilities import AuxTask
 from src.core.errors import LabError
-from src.core.search import Evaluation, Searcher
+from src.core.play.capabilities import AuxTask
+from src.core.play.search import Evaluation, Searcher
 from src.core.seeding import draw
 
 State = TypeVar("State")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from src.core.errors import LabError, require
-from src.core.game import TwoPlayerGame
+from src.core.play.game import TwoPlayerGame
 
 RESULTS = {1: "1-0", 0: "1/2-1/2", -1: "0-1", None: "*"}
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.core.errors import LabError, require
-from src.core.game import Game, NamesMoves, TwoPlayerGame
+from src.core.play.game import Game, NamesMoves, TwoPlayerGame
 
 FORM = "a position of this game is `seed N` and the names of the moves since"
 LARGEST_SEED = 2**32 - 1

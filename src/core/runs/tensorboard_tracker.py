@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from src.core.errors import require
-from src.core.runlog import forgiven
+from src.core.runs.runlog import forgiven
 
 
 class TensorboardTracker:

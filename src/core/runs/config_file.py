@@ -22,6 +22,15 @@ RENAMED = {  # keys of earlier versions by their current names; none of them has
     "policy_from_mines": "policy_from_aux",
     "sure_below": "multi_action_below",
 }
+MOVED = {  # classes of earlier versions, likewise
+    "src.core.agent.OpponentPool": "src.core.play.agent.OpponentPool",
+    "src.core.agent.RandomAgent": "src.core.play.agent.RandomAgent",
+    "src.core.agent.SelfPlay": "src.core.play.agent.SelfPlay",
+    "src.core.curriculum.Curriculum": "src.core.play.curriculum.Curriculum",
+    "src.core.curriculum.Mixture": "src.core.play.curriculum.Mixture",
+    "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.tensorboard_tracker.TensorboardTracker",
+    "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
+}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
 
 
@@ -33,23 +42,28 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def parse_config(data: bytes, name: str) -> dict[str, Any]:
-    """With the keys of earlier versions by their current names."""
+    """Parse a configuration and translate the keys and classes of earlier versions."""
     config = parse_yaml(data, name)
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
-    return _renamed(config, RENAMED)
+    return _renamed(config, RENAMED, MOVED)
 
 
 def first_names(config: Any) -> Any:
-    """With the keys by the names they had first, so that a run is known by its settings in every version."""
-    return _renamed(config, {current: first for first, current in RENAMED.items()})
+    """Translate keys and classes to the names they had first, so that equal settings are equal in every version."""
+    return _renamed(config, *({current: first for first, current in names.items()} for names in (RENAMED, MOVED)))
 
 
-def _renamed(node: Any, names: Mapping[str, str]) -> Any:
+def _renamed(node: Any, keys: Mapping[str, str], classes: Mapping[str, str]) -> Any:
     if isinstance(node, dict):
-        return {names.get(key, key): _renamed(value, names) for key, value in node.items()}
-    return [_renamed(value, names) for value in node] if isinstance(node, list) else node
+        return {
+            keys.get(key, key): classes.get(value, value)
+            if key == "_target_" and isinstance(value, str)
+            else _renamed(value, keys, classes)
+            for key, value in node.items()
+        }
+    return [_renamed(value, keys, classes) for value in node] if isinstance(node, list) else node
 
 
 def _is_plain(node: Any) -> bool:

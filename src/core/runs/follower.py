@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from src.core import ranks
-from src.core.run import Run
-from src.core.runlog import Tracker
+from src.core.runs.run import Run
+from src.core.runs.runlog import Tracker
 
 
 class Follower(Run):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from src.core.errors import LabError, require
 from src.core.files import read_regular, write_atomic
-from src.core.metrics import CURVES, current_names, is_documented
+from src.core.runs.metrics import CURVES, current_names, is_documented
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,9 @@ class RunLog:
         """`once`: values of the whole run, which a tracker shows in its summary and not as curves of one point."""
         undocumented = [name for name in metrics if not is_documented(name)]
         if undocumented:
-            raise ValueError(f"describe these in src/core/metrics.py before logging them: {', '.join(undocumented)}")
+            raise ValueError(
+                f"describe these in src/core/runs/metrics.py before logging them: {', '.join(undocumented)}"
+            )
         row = {"step": step, **metrics}
         if self.rows == 0 or not row.keys() <= set(self._columns):
             self._columns += [name for name in row if name not in self._columns]

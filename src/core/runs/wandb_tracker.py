@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from src.core.files import write_atomic
-from src.core.provenance import DIFF
 from src.core.ranges import Positive, checked
-from src.core.runlog import forgiven
+from src.core.runs.provenance import DIFF
+from src.core.runs.runlog import forgiven
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from src.core.agent import Agent, RandomAgent
-from src.core.algorithm import Environment
-from src.core.arena import Score, Tally, evaluate, require_varied, wilson_interval
-from src.core.console import progress_bar
 from src.core.errors import LabError, require
-from src.core.exhaustive import walk_replies
-from src.core.game import Game, Trait
+from src.core.play.agent import Agent, RandomAgent
+from src.core.play.arena import Score, Tally, evaluate, require_varied, wilson_interval
+from src.core.play.exhaustive import walk_replies
+from src.core.play.game import Game, Trait
+from src.core.runs.algorithm import Environment
+from src.core.runs.console import progress_bar
 
 log = logging.getLogger(__name__)
 

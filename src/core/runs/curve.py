@@ -1,6 +1,6 @@
 """A run in pictures: its learning curve beside the final evaluation, and counts of what was done in it.
 
-python -m src.core.curve RUN...     draws win_rate.png of each run directory again, from its files
+python -m src.core.runs.curve RUN...     draws win_rate.png of each run directory again, from its files
 """
 
 import io
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from src.core.arena import wilson_interval
-from src.core.config_file import CONFIG, read_config
 from src.core.files import write_atomic
-from src.core.runlog import RunLog
+from src.core.play.arena import wilson_interval
+from src.core.runs.config_file import CONFIG, read_config
+from src.core.runs.runlog import RunLog
 
 log = logging.getLogger(__name__)
 

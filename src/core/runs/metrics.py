@@ -77,7 +77,7 @@ def register(title: str, metrics: dict[str, str]) -> None:
     METRICS.update(metrics)
 
 
-for _path in sorted((Path(__file__).parents[1] / "envs").glob("*/metrics.yaml")):  # beside the game that logs them
+for _path in sorted((Path(__file__).parents[2] / "envs").glob("*/metrics.yaml")):  # beside the game that logs them
     register(**yaml.safe_load(_path.read_text()))
 
 
@@ -105,7 +105,12 @@ def is_documented(name: str) -> bool:
 
 def page() -> str:
     """As METRICS.md beside this file has it."""
-    lines = ["<!-- Written by: python -m src.core.metrics > src/core/METRICS.md -->", "# Metrics", "", str(__doc__)]
+    lines = [
+        "<!-- Written by: python -m src.core.runs.metrics > src/core/runs/METRICS.md -->",
+        "# Metrics",
+        "",
+        str(__doc__),
+    ]
     for group, metrics in GROUPS.items():
         lines += [f"## {group}", "", "| metric | what it means |", "|---|---|"]
         lines += [*(f"| `{name}` | {words} |" for name, words in metrics.items()), ""]

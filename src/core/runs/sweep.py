@@ -11,12 +11,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from src.core.arena import wilson_interval
-from src.core.config_file import CONFIG, MOST_BYTES, parse_yaml, read_config
 from src.core.errors import require
 from src.core.files import read_regular
-from src.core.report import as_percent
-from src.core.runlog import RunLog
+from src.core.play.arena import wilson_interval
+from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_yaml, read_config
+from src.core.runs.report import as_percent
+from src.core.runs.runlog import RunLog
 
 COMMAND = "command.txt"  # in the directory of a sweep: what goes on with it
 FAILED = "failed.txt"  # in the directory of a job that failed: why, in its first line

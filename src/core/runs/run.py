@@ -13,14 +13,15 @@ import numpy as np
 import yaml
 from filelock import FileLock, Timeout
 
-from src.core import checkpoint, ranks
-from src.core.config_file import CONFIG, first_names, read_config
-from src.core.console import about, progress_bar
-from src.core.curve import PICTURE, draw_counts, draw_run
+from src.core import ranks
 from src.core.errors import LabError, require
 from src.core.files import require_own_folder, require_replaceable, write_atomic
-from src.core.provenance import DIFF, provenance, uncommitted
-from src.core.runlog import RunLog, Tracker
+from src.core.runs import checkpoint
+from src.core.runs.config_file import CONFIG, first_names, read_config
+from src.core.runs.console import about, progress_bar
+from src.core.runs.curve import PICTURE, draw_counts, draw_run
+from src.core.runs.provenance import DIFF, provenance, uncommitted
+from src.core.runs.runlog import RunLog, Tracker
 from src.core.seeding import generator
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.core import ranks
-from src.core.agent import Agent
 from src.core.errors import LabError, require
-from src.core.game import Game, Trait, seen_from
+from src.core.play.agent import Agent
+from src.core.play.game import Game, Trait, seen_from
 from src.core.seeding import draw, generator
 
 

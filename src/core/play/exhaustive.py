@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.agent import Agent
-from src.core.arena import Tally
-from src.core.game import Game, seen_from
+from src.core.play.agent import Agent
+from src.core.play.arena import Tally
+from src.core.play.game import Game, seen_from
 
 
 def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:

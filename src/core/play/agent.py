@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from src.core.errors import LabError, require
-from src.core.game import Game, Trait
+from src.core.play.game import Game, Trait
 from src.core.ranges import Fraction, checked
 from src.core.seeding import draw
 
