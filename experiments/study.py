@@ -16,7 +16,7 @@ from pathlib import Path
 
 from experiments.composition import kept_by_train
 from experiments.study_report import Outcome, draw, table
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.files import write_atomic
 from src.core.runs.run import is_finished
 
@@ -66,7 +66,7 @@ def is_trained(study: Study, arm: Arm, seed: int) -> bool:
     config = kept_by_train(*overrides(study, arm, seed))
     try:
         return is_finished(directory, config)
-    except LabError as error:
+    except UserError as error:
         reason = f"{directory} holds a run of other values than the study now has: remove it to run it anew"
         raise SystemExit(reason) from error
 

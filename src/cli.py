@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from src.core import ranks
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import require_no_links
 from src.core.runs.config_file import CONFIG
 from src.hydra_errors import hydra_message
@@ -81,7 +81,7 @@ def _check_flags(arguments: list[str]) -> None:
     parser = hydra_utils.get_args_parser()
 
     def refuse(message: str) -> NoReturn:
-        raise LabError(f"{message}: --help shows what there is")
+        raise UserError(f"{message}: --help shows what there is")
 
     parser.error = refuse  # type: ignore[method-assign]
     parser.parse_args(arguments)
@@ -90,7 +90,7 @@ def _check_flags(arguments: list[str]) -> None:
 def user_message(error: BaseException) -> str | None:
     """What the user got wrong or the machine lacks, in one sentence, or None where the error is a bug of ours."""
     found = list(causes(error))
-    message = next((str(cause) for cause in found if isinstance(cause, LabError)), None)
+    message = next((str(cause) for cause in found if isinstance(cause, UserError)), None)
     if message is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
         message = hydra_message(found)
     if message is None and _in_composition(error):

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.core import ranges
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import new_directories
 from src.core.play.agent import Agent, require_traits
 from src.core.play.game import Game
@@ -47,7 +47,7 @@ def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> Dict
     missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] not in unused)
     if absent or missing:
         keys = [*absent, *missing]
-        raise LabError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
+        raise UserError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
     _check_keys(cfg, schema, "")
     return cfg
 
@@ -67,7 +67,7 @@ def _check_keys(node: Any, schema: type, path: str) -> None:
 def build(node: Any, path: str) -> Any:
     """The object a node describes; `path` is the key it stands under."""
     if not (isinstance(node, DictConfig) and "_target_" in node):
-        raise LabError(f"{path}={ranges.shown(node)} must be a config of a class: {_choice(node, path)}")
+        raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_choice(node, path)}")
     _check_arguments(node, path)
     return instantiate(node)
 
@@ -92,7 +92,7 @@ def _check_arguments(node: Any, path: str) -> None:
         try:
             inspect.signature(target).bind(**arguments)
         except TypeError as error:
-            raise LabError(f"{path} does not fit {node._target_}: {error}") from error
+            raise UserError(f"{path} does not fit {node._target_}: {error}") from error
         hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
         for key, value in arguments.items():
             _check_value(value, hints.get(key, Any), f"{path}.{key}")
@@ -110,7 +110,7 @@ def _check_value(value: Any, hint: Any, path: str) -> None:
         require(fits, f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
     elif _objects(hint) and not (value is None and NoneType in get_args(hint)):
         names = " or ".join(one.__name__ for one in _objects(hint))
-        raise LabError(f"{path}={ranges.shown(value)} must be a config of {names}: {_choice(value, path)}")
+        raise UserError(f"{path}={ranges.shown(value)} must be a config of {names}: {_choice(value, path)}")
     else:
         ranges.check(_plain(value), hint, path)
 
@@ -147,9 +147,9 @@ def require_tuned(names: DictConfig) -> None:
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
     try:
         require_traits(get_object(cfg.algo._target_).needs, game)
-    except LabError as error:
+    except UserError as error:
         names = cfg.composition
-        raise LabError(
+        raise UserError(
             f"algo={names.algo} cannot play env={names.env}: {error}; "
             f"algorithms that fit: {', '.join(_fitting_algorithms(game)) or 'none yet'}"
         ) from error
@@ -170,9 +170,9 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
     agent = build(cfg[role], role)
     try:
         agent.check(game)
-    except LabError as error:
+    except UserError as error:
         names = cfg.composition
-        raise LabError(
+        raise UserError(
             f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
         ) from error
     return agent
@@ -277,7 +277,7 @@ def _changed(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
     try:
         merged = OmegaConf.merge(algo, changes or {})
     except OmegaConfBaseException as error:
-        raise LabError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
+        raise UserError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
     assert isinstance(merged, DictConfig)
     return merged
 

@@ -11,7 +11,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from src.cli import in_one_sentence, launch, refuse_multirun
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.interrupt import interrupts_watched
 from src.core.play.agent import Agent
@@ -25,7 +25,7 @@ MOST_ERROR = 300  # letters of an answer to what was wrong
 
 
 class Engine:
-    """One position and one agent. A command answers with text or raises `LabError` and has then changed nothing."""
+    """One position and one agent. A command answers with text or raises `UserError` and has then changed nothing."""
 
     def __init__(self, game: Game, agent: Agent, seed: int) -> None:
         self.played, self.agent, self.rng = game, agent, generator(seed, "engine")  # what the agent knows
@@ -51,11 +51,11 @@ class Engine:
         before = self.start, self.actions, self.state, self.rng.bit_generator.state
         try:
             if name not in self.commands:
-                raise LabError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
+                raise UserError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
             return self.commands[name](arguments)
         except BaseException as error:  # also Ctrl-C, anywhere in a command
             self.start, self.actions, self.state, self.rng.bit_generator.state = before
-            if isinstance(error, LabError):
+            if isinstance(error, UserError):
                 return _error(str(error))
             raise
 
@@ -65,7 +65,7 @@ class Engine:
             cut = arguments.index("moves")
             setup, names = arguments[:cut], arguments[cut + 1 :]
         if not setup:
-            raise LabError("expected: position startpos, or a position as write gives it, then [moves m1 m2 ...]")
+            raise UserError("expected: position startpos, or a position as write gives it, then [moves m1 m2 ...]")
         start = self.game.initial(self.rng) if setup == ["startpos"] else self.game.read_position(" ".join(setup))
         state, actions = start, []
         for name in names:
@@ -83,7 +83,7 @@ class Engine:
         try:
             write_atomic(path, write_game(self.game, self.start, self.actions))
         except (OSError, ValueError) as error:
-            raise LabError(f"{path} cannot be written: {error}") from error
+            raise UserError(f"{path} cannot be written: {error}") from error
         return "ok"
 
     def load(self, arguments: list[str]) -> str:
@@ -91,7 +91,7 @@ class Engine:
         try:
             start, actions = read_game(self.game, read_regular(path, MOST_DATA).decode())
         except UnicodeDecodeError as error:
-            raise LabError(f"{path} cannot be read: {error}") from error
+            raise UserError(f"{path} cannot be read: {error}") from error
         state = start
         for action in actions:
             state = self.game.play(state, action)
@@ -107,7 +107,7 @@ class Engine:
         self._refuse_finished()
         action = self.agent.decide(self.played, self.game.view(self.state), self.rng).action
         if action is None:
-            raise LabError("the agent has no move to offer here")
+            raise UserError("the agent has no move to offer here")
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
@@ -115,7 +115,7 @@ class Engine:
         try:
             return f"nodes {self.game.perft(self.state, depth)}"
         except RecursionError:
-            raise LabError(f"perft {depth} is too deep here: choose a smaller number") from None
+            raise UserError(f"perft {depth} is too deep here: choose a smaller number") from None
 
     def eval(self, arguments: list[str]) -> str:
         _expect_none("eval", arguments)
@@ -124,7 +124,7 @@ class Engine:
         why = self.agent.decide(self.played, self.game.view(self.state), rng).why
         why = {name: value for name, value in why.items() if np.ndim(value) == 0}  # an array does not fit on the line
         if not why:
-            raise LabError("this agent has nothing to say about a position")
+            raise UserError("this agent has nothing to say about a position")
         return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in why.items())])
 
     def analyse(self, arguments: list[str]) -> str:
@@ -147,7 +147,7 @@ class Engine:
 
     def _refuse_finished(self) -> None:
         if self.game.outcome(self.state) is not None:
-            raise LabError("the game is over")
+            raise UserError("the game is over")
 
 
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
@@ -191,18 +191,18 @@ def _error(message: str) -> str:
 
 def _expect_none(command: str, arguments: list[str]) -> None:
     if arguments:
-        raise LabError(f"{command} takes no arguments, but got {' '.join(arguments)}")
+        raise UserError(f"{command} takes no arguments, but got {' '.join(arguments)}")
 
 
 def _number(command: str, arguments: list[str]) -> int:
     if len(arguments) != 1 or not (arguments[0].isascii() and arguments[0].isdigit() and len(arguments[0]) < 4):
-        raise LabError(f"expected: {command} N, with N a whole number from 0 to 999")
+        raise UserError(f"expected: {command} N, with N a whole number from 0 to 999")
     return int(arguments[0])
 
 
 def _file_of(command: str, arguments: list[str]) -> Path:
     if not arguments:
-        raise LabError(f"expected: {command} FILE")
+        raise UserError(f"expected: {command} FILE")
     return Path(" ".join(arguments))
 
 

@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
 from src.cli import in_one_sentence, launch, refuse_multirun, user_message
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
 from src.core.seeding import generator
@@ -78,18 +78,18 @@ def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
 
 @contextmanager
 def as_user_errors() -> Iterator[None]:
-    """What Hydra refuses becomes a `LabError`, and one that it has wrapped comes out again; bugs stay what they are."""
+    """Raise errors of Hydra, and user errors that it has wrapped, as `UserError`; leave bugs as they are."""
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
         sentence = user_message(error)
         if sentence is None:
             raise
-        raise LabError(" ".join(sentence.split())) from error
+        raise UserError(" ".join(sentence.split())) from error
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """On the port, or on any free one for 0; what is taken or impossible raises `LabError`."""
+    """On the port, or on any free one for 0; what is taken or impossible raises `UserError`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -98,7 +98,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener.listen()
         return listener
     except OSError as error:
-        raise LabError(f"cannot listen on host={host} port={port} ({error}): choose another, such as port=0") from error
+        raise UserError(f"host={host} port={port} cannot be used ({error}): choose another, such as port=0") from error
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play")
@@ -111,7 +111,7 @@ def main(cfg: DictConfig) -> None:
     try:
         from src.web import app
     except ModuleNotFoundError as error:
-        raise LabError(f"the web page needs more ({error}): pip install -e '.[web]', or make play") from error
+        raise UserError(f"the web page needs more ({error}): pip install -e '.[web]', or make play") from error
     app.serve(Laboratory([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 

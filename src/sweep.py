@@ -48,7 +48,7 @@ class SweepTable(Callback):
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Hydra says nothing when a sweep ends in an error, so the table waits for the end of the process."""
-        require(ranks.world() == 1, "torchrun trains one run: start a sweep without it")
+        require(ranks.world_size() == 1, "torchrun trains one run: start a sweep without it")
         directory = Path(os.path.relpath(config.hydra.sweep.dir))
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
         command = shlex.join(["python", "-m", "src.train", *words, SWEEP_DIRECTORY + quoted(str(directory))])

@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     """Train what is configured in `directory`, evaluate it, and return the metrics of the final evaluation.
 
-    A run that was stopped in `directory` goes on. Bad settings raise `LabError` before anything is written.
+    A run that was stopped in `directory` goes on. Bad settings raise `UserError` before anything is written.
     """
     # Imported here, so that --help answers without them.
     from src import compose, schema
     from src.core.play.arena import require_openings
     from src.core.runs import report
-    from src.core.runs.follower import Follower
     from src.core.runs.run import Run, has_learner
+    from src.core.runs.worker_run import WorkerRun
 
     cfg = compose.checked(cfg, schema.Train)
     compose.require_tuned(cfg.composition)
@@ -36,13 +36,13 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     require_openings(env.game, cfg.evaluation.opening_plies)
     algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
     curriculum = compose.build(cfg.curriculum, "curriculum")
-    together = ranks.world() == 1 or getattr(algo, "many_ranks", False)
+    together = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
     require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
     algo.check(env, curriculum)
     compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
     tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
 
-    with (Follower if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
+    with (WorkerRun if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)

@@ -10,7 +10,7 @@ from experiments.bench import quoridor, tictactoe_qlearning
 from experiments.bench.__main__ import BENCHMARKS, main
 from experiments.bench.history import COLUMNS, Place, append, previous, table
 from experiments.bench.speed import Row
-from src.core.errors import LabError
+from src.core.errors import UserError
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_the_table_shows_ratio_peer_and_change():
 def test_a_file_that_is_no_history_is_refused_and_stays(tmp_path: Path):
     other = tmp_path / "metrics.csv"
     other.write_text("step,loss\n1,2\n")
-    with pytest.raises(LabError, match="is no history of benchmarks"):
+    with pytest.raises(UserError, match="is no history of benchmarks"):
         main(["--only", "quoridor", "--history", str(other)])
     assert other.read_text() == "step,loss\n1,2\n"
 

@@ -15,7 +15,7 @@ from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
 from src.compose import CONF, build, build_agent, checked, require_algorithm_fits, resolved
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
 from src.core.runs.algorithm import Algorithm
@@ -87,7 +87,7 @@ def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option:
         cfg = composed(f"env={env}", f"reward={option}")
         try:
             fitting.append(build(cfg.env, "env"))
-        except LabError as refusal:
+        except UserError as refusal:
             refusals.append(str(refusal))
     assert fitting
     assert all("reward is a" in refusal and "but has to be a src.envs." in refusal for refusal in refusals)
@@ -110,7 +110,7 @@ def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
     try:
         with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
             require_algorithm_fits(cfg, environment.game)
-    except LabError as refusal:
+    except UserError as refusal:
         assert f"algo={algo} cannot play env={env}: it needs a game" in str(refusal)  # noqa: PT017 (either may be)
         assert "algorithms that fit:" in str(refusal)  # noqa: PT017
         return
@@ -134,7 +134,7 @@ def test_a_game_that_lacks_what_is_needed_is_refused_in_one_sentence():
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
 
     cfg = composed()
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"), pytest.raises(LabError) as refusal:
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"), pytest.raises(UserError) as refusal:
         require_algorithm_fits(cfg, Hidden(symmetric=True))
     assert str(refusal.value) == (
         "algo=qlearning cannot play env=tictactoe: it needs a game with perfect information and small enough to visit "
@@ -147,7 +147,7 @@ def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC, Trait.ENUMERABLE})
 
     cfg = composed("agent=minimax", config="evaluate")
-    with pytest.raises(LabError) as refusal:
+    with pytest.raises(UserError) as refusal:
         build_agent("agent", cfg, Hidden(symmetric=True))
     assert str(refusal.value) == (
         "agent=minimax cannot play env=tictactoe: it needs a game with perfect information; agent=random always fits"

@@ -15,7 +15,7 @@ import pytest
 from experiments.faults import files, kills, lines
 from experiments.faults.report import Row, reproductions, table
 from experiments.faults.training import TRAININGS, same
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs.run import Run
 from src.engine import Engine
 from tests.lab import ROOT
@@ -85,7 +85,7 @@ class Lenient(Engine):
         def parse_move(state: Any, text: str) -> int:
             try:
                 return strict(state, text)
-            except LabError:
+            except UserError:
                 return self.game.legal_actions(self.game.view(state))[0]
 
         self.game.parse_move = parse_move  # type: ignore[method-assign]

@@ -25,7 +25,7 @@ import src
 from experiments.faults.hostile import GIFT, HOSTILE, nodes
 from src import schema
 from src.compose import CONF, build, checked, load_agent, load_config, resolved
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs.targets import Targets
 from src.play import Laboratory
 from tests.lab import ROOT, Lab
@@ -102,9 +102,9 @@ def test_no_page_executes_what_a_run_directory_names(gift: Path, monkeypatch: py
     monkeypatch.syspath_prepend(gift.parent.parent)
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         lab = Laboratory([gift.parent], seed=0)
-        with pytest.raises(LabError, match="which is refused"):
+        with pytest.raises(UserError, match="which is refused"):
             lab.agent("trained", lab.game("tictactoe"), {"run": str(gift)})
-        with pytest.raises(LabError, match="which is refused"):
+        with pytest.raises(UserError, match="which is refused"):
             lab.run_game(gift)
     assert not Path("executed").exists()
 
@@ -232,7 +232,7 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
             tree[key] = {"@": tree[key]}
         try:
             targets.check(config, "config.yaml")
-        except LabError:
+        except UserError:
             continue
         passed += 1
         assert set(placed(config)) <= known, (name, key)
@@ -292,11 +292,11 @@ def build_all(run: Path) -> None:
     for key in ("env", "algo", "curriculum"):
         try:
             node = load_config(run)[key]
-        except (LabError, OmegaConfBaseException):
+        except (UserError, OmegaConfBaseException):
             return
         try:
             build(node, key)
-        except (LabError, HydraException, OmegaConfBaseException, TypeError, ValueError):
+        except (UserError, HydraException, OmegaConfBaseException, TypeError, ValueError):
             continue
 
 
@@ -307,9 +307,9 @@ def build_all(run: Path) -> None:
 def test_a_hostile_configuration_is_refused_at_once(tmp_path: Path, name: str):
     run = put_run(tmp_path / "outputs/gift", HOSTILE[name])
     with within(20):
-        with pytest.raises(LabError, match=r"gift/config.yaml"):
+        with pytest.raises(UserError, match=r"gift/config.yaml"):
             load_config(run)
-        with pytest.raises(LabError, match=r"gift/config.yaml"):
+        with pytest.raises(UserError, match=r"gift/config.yaml"):
             load_agent(str(run), "best")
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from src import cli
 from src.compose import CONF
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.arena import wilson_interval
 from src.core.runs import checkpoint, sweep
 from tests.lab import Lab, read_json
@@ -283,7 +283,7 @@ def test_the_command_to_go_on_with_is_in_our_words(lab: Lab):
 
 @pytest.mark.parametrize("flags", [("--cfg", "hydra"), ("--cfg=job",), ("-c", "job"), ("--info",)])
 def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
-    with pytest.raises(LabError, match="tells of one run: leave out -m, and give one value"):
+    with pytest.raises(UserError, match="tells of one run: leave out -m, and give one value"):
         cli.refuse_showing_many(["-m", "seed=1,2", *flags])
     cli.refuse_showing_many(["seed=1", *flags])
 

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from src.compose import compose_train
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.metrics import is_documented
 from src.train import train
@@ -522,8 +522,8 @@ def test_a_script_trains_without_a_command(tmp_path: Path):
     assert metrics["final/episodes"] == 20
     assert read_json(tmp_path / "run/eval.json")["scores"]["random"]["episodes"] == 20
     assert yaml.safe_load((tmp_path / "run/config.yaml").read_text())["composition"]["algo"] == "qlearning"
-    with pytest.raises(LabError, match=r"algo\.epsilon=7 must be a number in"):
+    with pytest.raises(UserError, match=r"algo\.epsilon=7 must be a number in"):
         train(compose_train("algo.epsilon=7"), tmp_path / "other")
-    with pytest.raises(LabError, match="algorithms that fit: imitation, maskable_ppo, ppo"):
+    with pytest.raises(UserError, match="algorithms that fit: imitation, maskable_ppo, ppo"):
         train(compose_train("env=minesweeper_8x8", "algo=qlearning"), tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -24,7 +24,7 @@ from experiments.faults.kills import Killer
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS
 from src.cli import launch, user_message
-from src.core.errors import LabError
+from src.core.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine
@@ -129,8 +129,8 @@ def load_agent(_: str) -> None:
     for name in ("best", "last"):
         try:
             load_agent(str(RUN), name)
-        except LabError as error:
-            refusal: LabError | None = error
+        except UserError as error:
+            refusal: UserError | None = error
         else:
             refusal = None
     if refusal is not None:
@@ -175,7 +175,7 @@ def sweep(_: str) -> None:
 
 
 def _refusals_allowed(read: Callable[[], object]) -> None:
-    with contextlib.suppress(LabError):
+    with contextlib.suppress(UserError):
         read()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
 from src.core.runs.provenance import DIFF
@@ -78,7 +78,7 @@ def damage(directory: Path) -> str | None:
         for name in JSON_FILES:
             if (directory / name).exists():
                 json.loads((directory / name).read_text())
-    except (LabError, ValueError) as error:
+    except (UserError, ValueError) as error:
         return f"unreadable after the kill: {error}"
     return None
 
@@ -94,7 +94,7 @@ def difference(directory: Path, reference: Path) -> str | None:
     ):
         try:
             ours, other = read(directory), read(reference)
-        except (OSError, ValueError, LabError) as error:
+        except (OSError, ValueError, UserError) as error:
             return f"{what} cannot be compared: {error}"
         if not same(ours, other):
             return f"{what} differs from that of the run that was not killed"

@@ -11,7 +11,7 @@ from src.algos.plain_search import PlainSearch
 from src.core.errors import require
 from src.core.play.agent import Agent, Decision, Line
 from src.core.play.curriculum import Curriculum
-from src.core.play.game import Game, Trait, TwoPlayerGame, seen_from
+from src.core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
 from src.core.play.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
 from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from src.core.runs.run import Run
@@ -120,7 +120,7 @@ class AlphaBetaAgent(Agent):
         """The search of a position below the root, which may be over or decided."""
         outcome = game.outcome(state)
         if outcome is not None:
-            return Found(WIN * seen_from(game.to_move(state), outcome), (), 1, True)
+            return Found(WIN * outcome_for_seat(game.to_move(state), outcome), (), 1, True)
         plies = game.solved(state) if self.evaluation.sharp else None
         if plies is not None:
             return Found(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Trait, TwoPlayerGame, seen_from
+from src.core.play.game import Trait, TwoPlayerGame, outcome_for_seat
 from src.core.ranges import Interval, NonNegative, checked
 
 
@@ -53,7 +53,7 @@ class MctsAgent(Agent):
                 outcome = game.playout(leaf, rng)
             for before, node in pairwise(path):
                 node.visits += 1
-                node.won += (1 + seen_from(game.to_move(before.state), outcome)) / 2
+                node.won += (1 + outcome_for_seat(game.to_move(before.state), outcome)) / 2
             root.visits += 1
         return root
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Game, Trait, seen_from
+from src.core.play.game import Game, Trait, outcome_for_seat
 from src.core.seeding import draw
 
 
@@ -34,7 +34,7 @@ class MinimaxAgent(Agent):
         if state not in self._values:
             outcome = game.outcome(state)
             if outcome is not None:
-                self._values[state] = seen_from(game.to_move(state), outcome)
+                self._values[state] = outcome_for_seat(game.to_move(state), outcome)
             else:
                 values = (self._value_of(game, state, action) for action in game.legal_actions(state))
                 self._values[state] = max(values)

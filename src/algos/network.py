@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from src.algos.threads import torch_threads
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.machine import CORES
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import evaluate
@@ -179,7 +179,7 @@ class NetworkAgent(Agent):
         try:
             known = self.heads(observation[None]).policy.shape[1]
         except RuntimeError as error:
-            raise LabError(f"this network was trained for another kind of board: {error}") from error
+            raise UserError(f"this network was trained for another kind of board: {error}") from error
         # Fewer kinds of action than the game has will do: they come first in every game with several kinds on cells.
         cells = int(np.prod(observation.shape[-2:]))
         fewer_kinds = observation.ndim >= 2 and known < game.num_actions and known % cells == 0
@@ -236,7 +236,7 @@ class NetworkAgent(Agent):
             return averaged(self.net, batch) if self.play.symmetries else self.net(batch)
 
 
-def require_sound(net: nn.Module, step: int) -> None:
+def require_finite(net: nn.Module, step: int) -> None:
     """Stop a run that diverged before it is saved; what was saved before stays."""
     finite = torch.stack([torch.isfinite(weight).all() for weight in net.parameters()])  # one look at the device
     if bool(finite.all()):
@@ -278,7 +278,7 @@ def put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
             weights = {name: weight for name, weight in weights.items() if not name.startswith("aux_head.")}
         net.load_state_dict(weights)
     except (KeyError, AttributeError, RuntimeError) as error:
-        raise LabError(f"{complaint}: {error}") from error
+        raise UserError(f"{complaint}: {error}") from error
 
 
 def _weights(saved: dict[str, Any]) -> dict[str, Tensor]:

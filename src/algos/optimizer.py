@@ -48,7 +48,7 @@ class Optimizer:
 
     def _average_gradients(self) -> None:
         """Over the ranks, all in one message: the gradient of the batch that theirs are parts of."""
-        if ranks.world() == 1:
+        if ranks.world_size() == 1:
             return
         gradients = [weight.grad for weight in self.net.parameters() if weight.grad is not None]
         joined = ranks.mean(torch.cat([gradient.flatten() for gradient in gradients]))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from src.core.play.game import TwoPlayerGame, seen_from
+from src.core.play.game import TwoPlayerGame, outcome_for_seat
 from src.core.play.search import QUIET_PLIES, WIN, Evaluation, Found, error_at, one_ply_on
 
 LOWER, EXACT, UPPER = -1, 0, 1
@@ -38,7 +38,7 @@ class PlainSearch:
         outcome = game.outcome(state)
         if outcome is not None:
             self.nodes += 1
-            return WIN * seen_from(game.to_move(state), outcome), ()
+            return WIN * outcome_for_seat(game.to_move(state), outcome), ()
         plies = game.solved(state) if self.evaluation.sharp else None
         if plies is not None:
             self.nodes += 1

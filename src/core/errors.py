@@ -1,7 +1,7 @@
-class LabError(Exception):
-    """A mistake in what was asked for, told to the user in one sentence instead of a traceback."""
+class UserError(Exception):
+    """Invalid input or a missing resource, reported to the user in one sentence instead of a traceback."""
 
 
 def require(condition: bool, message: str) -> None:
     if not condition:
-        raise LabError(message)
+        raise UserError(message)

@@ -5,7 +5,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 
 new_directories: list[Path] = []  # that did not exist before the run of this process, innermost first
 MOST_DATA = 1 << 26  # bytes of a file of boards, of a table or of a game that are read
@@ -36,7 +36,7 @@ def require_replaceable(path: Path) -> None:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:  # a zero byte, letters that the file system cannot hold
-        raise LabError(f"{str(path)!r} cannot be written: {error}") from error
+        raise UserError(f"{str(path)!r} cannot be written: {error}") from error
     require(stat.S_ISREG(mode), f"{path} is not a regular file: nothing is written over it, name another")
 
 
@@ -48,7 +48,7 @@ def require_writable(path: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise LabError(f"{path} cannot be written: {error.strerror}") from error
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _partial(path: Path) -> Path:
@@ -64,7 +64,7 @@ def read_regular(path: Path, most: int) -> bytes:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise LabError(f"{str(path)!r} cannot be read: {reason}") from error
+        raise UserError(f"{str(path)!r} cannot be read: {reason}") from error
     require(len(data) <= most, f"{path} is larger than {most:,} bytes: it is not read")
     return data
 

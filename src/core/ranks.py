@@ -1,7 +1,6 @@
-"""Several processes that learn as one, started by torchrun: who this one is, and what they tell each other.
+"""Distributed training with torchrun: rank, world size, and collective operations.
 
-A process that torchrun did not start is the only one: rank 0 of 1, to which every function here hands back what it was
-given, without torch.
+Without torchrun the process is rank 0 of 1, and every operation returns its input without importing torch.
 """
 
 import os
@@ -15,22 +14,22 @@ _joined = False
 
 
 def rank() -> int:
-    """The first, 0, is the one that logs and saves."""
+    """Rank 0 logs and saves."""
     return int(os.environ["RANK"]) if _joined else 0
 
 
-def world() -> int:
+def world_size() -> int:
     return int(os.environ["WORLD_SIZE"]) if _joined else 1
 
 
 def stream() -> tuple[str | int, ...]:
-    """What a rank adds to the name of a generator that has to differ from the others'."""
+    """The suffix of a random stream that must differ between ranks."""
     return ("rank", rank()) if rank() > 0 else ()
 
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Meet the other ranks. Where one of them fails it does not take leave: torchrun notices and ends them all."""
+    """Join the process group. A rank that fails does not leave it: torchrun then ends all ranks."""
     global _joined
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         yield
@@ -51,9 +50,9 @@ def joined() -> Iterator[None]:
     torch.distributed.destroy_process_group()
 
 
-def from_first(value: Value) -> Value:
-    """What the first rank gave, on all of them."""
-    if world() == 1:
+def broadcast(value: Value) -> Value:
+    """Return the value of rank 0 on all ranks."""
+    if world_size() == 1:
         return value
     import torch
 
@@ -63,29 +62,29 @@ def from_first(value: Value) -> Value:
 
 
 def gather(value: Value) -> list[Value]:
-    """What each rank gave, in their order, on all of them."""
-    if world() == 1:
+    """Return the values of all ranks in order, on all ranks."""
+    if world_size() == 1:
         return [value]
     import torch
 
-    boxes: list[Any] = [None] * world()
+    boxes: list[Any] = [None] * world_size()
     torch.distributed.all_gather_object(boxes, _on_host(value))
     return boxes
 
 
 def mean(tensor: Any) -> Any:
-    """The mean of a tensor over the ranks."""
-    if world() == 1:
+    """Average a tensor over the ranks."""
+    if world_size() == 1:
         return tensor
     import torch
 
     total = tensor.detach().float().clone()
     torch.distributed.all_reduce(total)
-    return total / world()
+    return total / world_size()
 
 
 def _on_host(node: Any) -> Any:
-    """A tree without the device its tensors are on, which another process may not have."""
+    """Copy a tree with its tensors on the CPU: another process may not have their device."""
     if hasattr(node, "detach"):
         return node.detach().cpu()
     if isinstance(node, dict):

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 
 Option = TypeVar("Option")
 
@@ -18,7 +18,7 @@ def generator(seed: int, *names: str | int) -> np.random.Generator:
     a new purpose leaves every other stream as it was.
     """
     if seed < 0:
-        raise LabError(f"seed={seed} is negative: a seed is a whole number from 0 upwards")
+        raise UserError(f"seed={seed} is negative: a seed is a whole number from 0 upwards")
     digest = hashlib.sha256("/".join(map(str, names)).encode()).digest()
     words = np.frombuffer(digest, dtype=np.uint32).tolist()
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent, opponents_in
 from src.core.play.capabilities import SupportsEpisodeStats, add_up
 
@@ -102,8 +102,8 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if not _all_legal(part.action_masks(), share):
                 try:
                     part.step(share)
-                except LabError as error:
-                    raise LabError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
+                except UserError as error:
+                    raise UserError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
                 raise AssertionError("a batch has played an action that its mask does not allow")
 
     def _joined(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

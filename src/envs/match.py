@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from src.core.play.agent import Agent, opponents_in
-from src.core.play.game import TwoPlayerGame, seen_from
+from src.core.play.game import TwoPlayerGame, outcome_for_seat
 from src.core.seeding import draw
 
 
@@ -52,7 +52,7 @@ class Match:
     def own_outcome(self) -> int | None:
         """+1, 0 or -1 as the learner won, drew or lost; None while the game goes on."""
         outcome = self.game.outcome(self.state)
-        return None if outcome is None else seen_from(self.own_seat, outcome)
+        return None if outcome is None else outcome_for_seat(self.own_seat, outcome)
 
     def settle(self) -> float:
         """Return the reward since the last call, once the opponent has moved.

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.core.play.game import TwoPlayerGame
 from src.envs.match import Match, Reward, let_opponents_move
@@ -110,7 +110,7 @@ class SyncVersus(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
         for number, (action, mask) in enumerate(zip(actions.tolist(), self._masks, strict=True)):
             if not (0 <= action < mask.size and mask[action]):
-                raise LabError(f"action {action} of env {number} is illegal: legal are {np.flatnonzero(mask).tolist()}")
+                raise UserError(f"action {action} of env {number} is illegal, legal: {np.flatnonzero(mask).tolist()}")
         return actions.tolist()
 
     def _final(self, ended: np.ndarray, outcomes: np.ndarray) -> dict[str, Any]:

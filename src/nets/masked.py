@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 
 NEVER = -1e9  # as a logit; minus infinity would make the gradient of the entropy not a number
 
@@ -43,4 +43,4 @@ def require_legal(mask: Tensor, where: str) -> None:
     """Refuse rows (..., A) in which no action is legal: any distribution over them would be a lie."""
     if not bool(mask.any(dim=-1).all()):
         row = int((~mask.reshape(-1, mask.shape[-1]).any(dim=-1)).nonzero()[0])
-        raise LabError(f"{where}: no action is legal in row {row}; the environment has to offer one or end the game")
+        raise UserError(f"{where}: no action is legal in row {row}; the environment has to offer one or end the game")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nicegui import events, ui
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.web.shell import finish, show_errors
 
 LEFT, RIGHT = "left", "right"
@@ -53,11 +53,11 @@ def read_pick(message: object) -> Pick:
         case [str(part), str(button)] if len(part) < 100:
             require(button in (LEFT, RIGHT), "that is no button this page knows")
             return Pick(part, button)
-    raise LabError("that is no part of the board")
+    raise UserError("that is no part of the board")
 
 
 def numbered(part: str, prefix: str, count: int) -> int:
-    """The number in an id such as cell-12, below `count`; anything else raises `LabError`."""
+    """The number in an id such as cell-12, below `count`; anything else raises `UserError`."""
     name, _, digits = part.rpartition("-")
     known = name == prefix and digits.isascii() and digits.isdigit() and len(digits) < 6 and int(digits) < count
     require(known, f"there is no {part!r} here: they are {prefix}-0 to {prefix}-{count - 1}")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
 from src.core.runs.metrics import current_names
 from src.core.runs.wandb_tracker import ADDRESS
@@ -55,10 +55,10 @@ def locate(folders: Sequence[Path], name: str) -> RunPath:
         if folder.name == first:
             path = _inside(folder, folder.joinpath(*rest), name)
             if path is None or not (path / "config.yaml").is_file():
-                raise LabError(f"{name} is not a run: there is no config.yaml")
+                raise UserError(f"{name} is not a run: there is no config.yaml")
             return RunPath(name, path, folder)
     known = " and ".join(f"{folder.name}/" for folder in folders)
-    raise LabError(f"{name} is not a run: runs lie below {known}, and nothing else is opened")
+    raise UserError(f"{name} is not a run: runs lie below {known}, and nothing else is opened")
 
 
 def file_of(run: RunPath, name: str, most: int) -> Path | None:
@@ -75,7 +75,7 @@ def content(run: RunPath, name: str, most: int) -> bytes | None:
     try:
         return path.read_bytes() if path else None
     except OSError as error:
-        raise LabError(f"{run.name}/{name} cannot be read: {error}") from error
+        raise UserError(f"{run.name}/{name} cannot be read: {error}") from error
 
 
 def _inside(folder: Path, path: Path, name: str) -> Path | None:
@@ -85,8 +85,8 @@ def _inside(folder: Path, path: Path, name: str) -> Path | None:
         if resolved.is_relative_to(folder.resolve()):
             return resolved if resolved.exists() else None
     except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, a link to itself
-        raise LabError(f"{name[:80]!r} is not the name of a run: {error}") from error
-    raise LabError(f"{name} leads out of {folder.name}/: only what lies below it is opened")
+        raise UserError(f"{name[:80]!r} is not the name of a run: {error}") from error
+    raise UserError(f"{name} leads out of {folder.name}/: only what lies below it is opened")
 
 
 class Stamp(NamedTuple):
@@ -126,7 +126,7 @@ def read_metrics(run: RunPath) -> Metrics:
         header, *rows = list(csv.reader(whole.splitlines())) or [[]]
         header = current_names(header)
     except csv.Error as error:
-        raise LabError(f"{run.name}/metrics.csv is not readable as CSV: {error}") from error
+        raise UserError(f"{run.name}/metrics.csv is not readable as CSV: {error}") from error
     rows = [row for row in rows if len(row) == len(header)]
     return Metrics({name: [_number(row[place]) for row in rows] for place, name in enumerate(header)})
 
@@ -172,7 +172,7 @@ def read_scores(run: RunPath) -> list[Score]:
         scores = json.loads(text)["scores"]
         return [_score(str(name), found) for name, found in scores.items()]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LabError(f"{run.name}/eval.json is not a result of an evaluation: {str(error)[:200]}") from error
+        raise UserError(f"{run.name}/eval.json is not a result of an evaluation: {str(error)[:200]}") from error
 
 
 def _score(name: str, found: dict[str, Any]) -> Score:

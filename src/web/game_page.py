@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from nicegui import events, ui
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING
 from src.web import shell
 from src.web.drawing import Pick, numbered
@@ -52,7 +52,7 @@ class GamePage(Generic[AnyMatch]):
     # Choices
 
     def check_choice(self, name: str, value: str) -> None:
-        """Raise `LabError` where a value is not offered, whether it comes from the address or from the page."""
+        """Raise `UserError` where a value is not offered, whether it comes from the address or from the page."""
         chosen(self.players, value)
 
     async def apply_choice(self, name: str) -> None:
@@ -105,7 +105,7 @@ class GamePage(Generic[AnyMatch]):
         return not self.match.is_over and not self.match.waits_for_person
 
     def require_person(self) -> None:
-        """Raise `LabError` where a person may not move now."""
+        """Raise `UserError` where a person may not move now."""
         require(self.ply is None, "this is an earlier position: go back to the game to move")
         require(not self.match.is_over, "the game is over: begin a new one, or take a move back")
         require(self.match.waits_for_person, f"it is the turn of {self.mover}")
@@ -190,7 +190,7 @@ class GamePage(Generic[AnyMatch]):
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
-            raise LabError(f"{mover} has no move to offer here")
+            raise UserError(f"{mover} has no move to offer here")
         return decision.action, decision.why
 
     async def play(self, action: int) -> None:

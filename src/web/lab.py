@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
 from src.web import files
@@ -20,7 +20,7 @@ class Lab(Protocol):
     """Names are those of the configuration. `changes` are values below the chosen one, by dotted key, such as
     {"config.H": 12}; `choices` are further groups, such as {"env/deployment/scenario@env.game.scenario": "siege"}.
 
-    Anything unknown raises `LabError`. Building can take seconds, so pages do it off the event loop.
+    Anything unknown raises `UserError`. Building can take seconds, so pages do it off the event loop.
     """
 
     folders: Sequence[Path]  # where runs are looked for
@@ -69,5 +69,5 @@ def _read_run(run: RunPath, _config: Stamp) -> FinishedRun | None:
     try:
         composition = files.read_config(run)["composition"]
         return FinishedRun(run.path, run.name, str(composition["env"]), str(composition["algo"]))
-    except (LabError, OSError, KeyError, TypeError):
+    except (UserError, OSError, KeyError, TypeError):
         return None

@@ -5,7 +5,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.game import Game, NamesMoves
 
 State = TypeVar("State")
@@ -77,11 +77,11 @@ class Match(Generic[State, Move, Note]):
     def take_back(self) -> None:
         """Go back to where a person last had the move, or by one move where only agents play."""
         if not self.moves:
-            raise LabError("there is no move to take back")
+            raise UserError("there is no move to take back")
         seats = [self.game.to_move(self.at(ply)) for ply in range(len(self.moves))]
         kept = max((ply for ply, seat in enumerate(seats) if seat in self.persons or not self.persons), default=None)
         if kept is None:
-            raise LabError(self.no_move_of_a_person)
+            raise UserError(self.no_move_of_a_person)
         notes = self.notes[:kept]
         self.begin(self._new, self.moves[:kept])
         self.notes = notes

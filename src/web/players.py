@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import NOTHING, Agent, Decision
 from src.core.play.game import Game
 from src.web.lab import FinishedRun, Lab
@@ -42,11 +42,11 @@ def trained_players(runs: list[FinishedRun], kind: str = "Run") -> dict[str, Pla
 
 
 def chosen(options: Mapping[str, Option], key: str, what: str = "player") -> Option:
-    """The option of a key; whatever else stands in an address raises `LabError`."""
+    """The option of a key; whatever else stands in an address raises `UserError`."""
     if key not in options:
         fixed = [name for name in options if not _is_run(name)]
         others = " or a run of the list" if len(fixed) < len(options) else ""
-        raise LabError(f"there is no {what} {key[:80]!r} here: choose one of {', '.join(fixed)}{others}")
+        raise UserError(f"there is no {what} {key[:80]!r} here: choose one of {', '.join(fixed)}{others}")
     return options[key]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from nicegui import events, ui
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.web.pages import PageEntry
 from src.web.style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
@@ -75,10 +75,10 @@ def notify(message: str) -> None:
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show a `LabError` that is raised within; the handler ends there."""
+    """Show a `UserError` that is raised within; the handler ends there."""
     try:
         yield
-    except LabError as error:
+    except UserError as error:
         notify(str(error))
 
 
@@ -103,14 +103,14 @@ def checked(value: object, options: Iterable[Option]) -> Option:
     for option in options:
         if option == value:
             return option
-    raise LabError(f"{str(value)[:80]!r} is not a choice here: choose one of those that are offered")
+    raise UserError(f"{str(value)[:80]!r} is not a choice here: choose one of those that are offered")
 
 
 def between(value: object, low: float, high: float) -> float:
     """A number that a control was set to, once it lies within its limits, as nan does not."""
     if isinstance(value, int | float) and low <= value <= high:
         return float(value)
-    raise LabError(f"{str(value)[:80]!r} is not a number from {low:g} to {high:g}: choose one that is")
+    raise UserError(f"{str(value)[:80]!r} is not a number from {low:g} to {high:g}: choose one that is")
 
 
 def dropdown(

@@ -9,7 +9,7 @@ from src.algos import alphabeta
 from src.algos.alphabeta import AlphaBetaAgent, Clock, DifficultyConfig
 from src.algos.minimax import MinimaxAgent
 from src.algos.plain_search import PlainSearch
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
@@ -399,14 +399,14 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong, message):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         make_agent(**({"depth": 1} | wrong))
 
 
 def test_who_it_cannot_play():
-    with pytest.raises(LabError, match="no weight for mobility, efficiency"):
+    with pytest.raises(UserError, match="no weight for mobility, efficiency"):
         make_agent(1, weights={"path": 1, "endgame": 1, "walls": 1}).check(GAME)
-    with pytest.raises(LabError, match="is unknown: choose one of easy"):
+    with pytest.raises(UserError, match="is unknown: choose one of easy"):
         AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False)}, {}, 0, None, None)
     assert not make_agent(1).needs <= Minesweeper.traits
     make_agent(1).check(TICTACTOE)

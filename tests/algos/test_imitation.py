@@ -9,7 +9,7 @@ from src.algos.imitation import Imitation
 from src.algos.imitation.learning import cross_entropy, value_loss
 from src.algos.imitation.stream import LessonStream
 from src.algos.network import Compute, Play
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
@@ -115,13 +115,13 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
 
 
 def test_what_the_teacher_cannot_show_is_refused():
-    with pytest.raises(LabError, match="bare board"):
+    with pytest.raises(UserError, match="bare board"):
         imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
-    with pytest.raises(LabError, match="choose net=cnn or residual"):
+    with pytest.raises(UserError, match="choose net=cnn or residual"):
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
-    with pytest.raises(LabError, match="more than a lesson"):
+    with pytest.raises(UserError, match="more than a lesson"):
         imitation(batch_size=200)
-    with pytest.raises(LabError, match="one board at a time"):
+    with pytest.raises(UserError, match="one board at a time"):
         imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))
 
 
@@ -145,5 +145,5 @@ def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Pat
     agent.check(flags.game)
     view = flags.game.view(flags.game.initial(np.random.default_rng(1)))
     assert agent.decide(flags.game, view, np.random.default_rng(0)).action in range(25)
-    with pytest.raises(LabError, match="another kind of board"):
+    with pytest.raises(UserError, match="another kind of board"):
         agent.check(minesweeper(compact=False, progress=True).game)

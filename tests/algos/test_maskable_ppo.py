@@ -12,7 +12,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 from src.algos.maskable_ppo import MaskablePolicyAgent, MaskablePPO, MaskedVecEnv
 from src.algos.maskable_ppo.policy import BoardFeatures, Network, SampledPolicyAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.curriculum import Curriculum
@@ -148,7 +148,7 @@ def test_games_without_a_legal_action_are_refused(tmp_path):
             super()._show()
             self.masks[2:3] = False
 
-    with pytest.raises(LabError, match="no action is legal in game 2 of the batch"):
+    with pytest.raises(UserError, match="no action is legal in game 2 of the batch"):
         fit(tmp_path, echo(Stuck))
 
 
@@ -223,7 +223,7 @@ def diverging(rewards=0.0, **changes):
     ],
 )
 def test_losses_that_are_no_numbers_end_the_run_with_the_step(tmp_path, env, changes, message):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         fit(tmp_path, env, total_steps=1000, **changes)
     assert not has_learner(tmp_path)
 
@@ -322,14 +322,14 @@ def test_the_agent_plays_the_likeliest_legal_action_and_says_how_likely():
         alone = agent.decide(env.game, view, RNG)
         assert alone.action == decision.action
         np.testing.assert_allclose(alone.why["action_probability"], likely, rtol=1e-5)
-    with pytest.raises(LabError, match="no action is legal"):
+    with pytest.raises(UserError, match="no action is legal"):
         agent.decide(env.game, "XXXOO....", RNG)
 
 
 def test_the_agent_refuses_a_game_its_network_does_not_fit():
     agent = untrained(tictactoe())
     agent.check(TicTacToe(symmetric=False))
-    with pytest.raises(LabError, match=r"takes observations of \(2, 3, 3\) and has 9 actions"):
+    with pytest.raises(UserError, match=r"takes observations of \(2, 3, 3\) and has 9 actions"):
         agent.check(EchoGame())
 
 
@@ -380,7 +380,7 @@ def test_minesweeper_is_learned_from_either_observation(tmp_path, compact):
     ],
 )
 def test_impossible_settings_are_refused_by_name(change):
-    with pytest.raises(LabError, match=next(iter(change))):
+    with pytest.raises(UserError, match=next(iter(change))):
         learner(**change)
 
 
@@ -391,19 +391,19 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
             return torch.from_numpy(seen), info
 
     env = tictactoe()
-    with pytest.raises(LabError, match=r"warm_up\.other differs in observations or actions"):
+    with pytest.raises(UserError, match=r"warm_up\.other differs in observations or actions"):
         learner().check(env, Curriculum({"other": echo()}, 0.5))
-    with pytest.raises(LabError, match="works on numpy arrays"):
+    with pytest.raises(UserError, match="works on numpy arrays"):
         learner().check(echo(Tensors), NO_CURRICULUM)
     env.baselines = {}
-    with pytest.raises(LabError, match="nobody to measure against"):
+    with pytest.raises(UserError, match="nobody to measure against"):
         learner().check(env, NO_CURRICULUM)
     env.baselines = {"alike": untrained(env)}
-    with pytest.raises(LabError, match="always decide alike"):
+    with pytest.raises(UserError, match="always decide alike"):
         learner().check(env, NO_CURRICULUM)
     learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
     if not torch.cuda.is_available():
-        with pytest.raises(LabError, match=r"algo\.device=cuda"):
+        with pytest.raises(UserError, match=r"algo\.device=cuda"):
             learner(device="cuda").check(env, NO_CURRICULUM)
 
 

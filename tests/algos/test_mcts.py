@@ -3,7 +3,7 @@ import pytest
 
 from src.algos.mcts import MctsAgent
 from src.algos.minimax import MinimaxAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.tictactoe.rules import TicTacToe
@@ -52,5 +52,5 @@ def test_analysis_ranks_by_visits():
 
 @pytest.mark.parametrize(("simulations", "exploration"), [(0, 1.0), (10, -1.0)])
 def test_settings_that_cannot_be_are_refused(simulations, exploration):
-    with pytest.raises(LabError, match="must be a"):
+    with pytest.raises(UserError, match="must be a"):
         MctsAgent(simulations, exploration)

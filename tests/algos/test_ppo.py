@@ -17,7 +17,7 @@ from src.algos.ppo.buffer import Batch, RolloutBuffer
 from src.algos.ppo.learning import Learning
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, ppo_update, value_loss
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.runs import checkpoint
@@ -77,7 +77,7 @@ def test_gae_carries_advantages_back_within_a_game():
 
 def test_a_rollout_in_which_nothing_is_legal_is_refused():
     buffer = RolloutBuffer(1, torch.ones(1, 2), torch.zeros(1, 2).bool(), torch.zeros(1, 0), torch.zeros(1, 0))
-    with pytest.raises(LabError, match="no action is legal"):
+    with pytest.raises(UserError, match="no action is legal"):
         buffer.compute_gae(torch.zeros(1), 1.0, 1.0)
 
 
@@ -176,9 +176,9 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
     ppo(multi_action_below=0.1).check(planes, plain_ladder())
-    with pytest.raises(LabError, match="this network has no auxiliary head"):
+    with pytest.raises(UserError, match="this network has no auxiliary head"):
         ppo(multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
-    with pytest.raises(LabError, match="after the first click"):
+    with pytest.raises(UserError, match="after the first click"):
         ppo(multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
 
 
@@ -401,7 +401,7 @@ def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Pat
     algo = ppo(lr=1e30, max_grad_norm=1e30, total_steps=10_000)
     with run_in(tmp_path / "run") as run:
         run._checkpoint_seconds = 0
-        with pytest.raises(LabError, match="diverged at step"):
+        with pytest.raises(UserError, match="diverged at step"):
             algo.fit(minesweeper(), plain_ladder(), run)
     if has_learner(tmp_path / "run"):
         weights = checkpoint.load(tmp_path / "run/checkpoints/last.safetensors")["learner"]["weights"]
@@ -461,14 +461,14 @@ def versus(opponent: Agent) -> VersusEnv:
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         ppo(**changes).check(minesweeper(), plain_ladder())
 
 
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
-    with pytest.raises(LabError, match="in a mirror"):
+    with pytest.raises(UserError, match="in a mirror"):
         ppo(play=Play(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
-    with pytest.raises(LabError, match="which this game does not predict"):
+    with pytest.raises(UserError, match="which this game does not predict"):
         ppo(play=Play(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
 
 
@@ -505,7 +505,7 @@ def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
 
 def test_a_ladder_that_one_set_of_weights_cannot_climb_is_refused():
     other = MinesweeperEnv(EnvConfig(H=4, W=4, mine_count=1, flag_actions=False, frontier=True))
-    with pytest.raises(LabError, match="another kind of board"):
+    with pytest.raises(UserError, match="another kind of board"):
         ppo().check(minesweeper(), Curriculum({"other": other}, promote_at=0.5))
 
 
@@ -517,7 +517,7 @@ def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
         second = algo.fit(minesweeper(size=6, mines=5), plain_ladder(), run)
     for old, new in zip(first.net.parameters(), second.net.parameters(), strict=True):
         assert torch.allclose(old, new, atol=1e-3)
-    with pytest.raises(LabError, match="holds no network like"), run_in(tmp_path / "third") as run:
+    with pytest.raises(UserError, match="holds no network like"), run_in(tmp_path / "third") as run:
         ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
 
 
@@ -644,7 +644,7 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
 def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
     if changes.get("losses") == "plain":
         changes = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(LabError, match=r"this game has no (auxiliary task|actions to leave out)"):
+    with pytest.raises(UserError, match=r"this game has no (auxiliary task|actions to leave out)"):
         ppo(**changes).check(versus(RandomAgent()), plain_ladder())
     ppo(losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).check(versus(RandomAgent()), plain_ladder())
 
@@ -660,7 +660,7 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus(RandomAgent())
     env.baselines = {"first": FirstMove()}
     settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0}
-    with pytest.raises(LabError, match="always decide alike"):
+    with pytest.raises(UserError, match="always decide alike"):
         ppo(**settings).check(env, plain_ladder())
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
 

@@ -10,7 +10,7 @@ import torch
 
 from src.algos.ppo.buffer import Batch
 from src.core import ranks
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.run import Run
 from tests.algos import two_ranks
@@ -69,7 +69,7 @@ def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(told: Pa
 
 def test_as_many_ranks_have_to_go_on(told: Path):
     folder, refusal = told / "killed", "learned by 2 ranks, and now there are 1"
-    with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(LabError, match=refusal):
+    with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(UserError, match=refusal):
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 
 
@@ -107,13 +107,13 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path):
 
 def test_games_that_cannot_be_shared_evenly_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ranks, "world", lambda: 3)
-    with pytest.raises(LabError, match="num_envs=8 cannot be shared evenly by 3 ranks"):
+    with pytest.raises(UserError, match="num_envs=8 cannot be shared evenly by 3 ranks"):
         ppo().check(minesweeper(), plain_ladder())
 
 
 def test_alone_everything_is_handed_back():
     value = torch.ones(2)
     assert ranks.mean(value) is value
-    assert ranks.from_first(value) is value
+    assert ranks.broadcast(value) is value
     assert ranks.gather(value)[0] is value
-    assert (ranks.rank(), ranks.world(), ranks.stream()) == (0, 1, ())
+    assert (ranks.rank(), ranks.world_size(), ranks.stream()) == (0, 1, ())

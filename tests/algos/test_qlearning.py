@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from src.algos.qlearning import QLearning, QTableAgent, RankingStore, update_q
 from src.algos.qlearning.learning import Turn, lost_lines
 from src.algos.qlearning.policy import action_values, blocking_move, winning_move
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
@@ -172,7 +172,7 @@ def test_json_round_trip(tmp_path):
 def test_a_malformed_table_is_refused(tmp_path, content, message):
     path = tmp_path / "table.json"
     path.write_text(content)
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         RankingStore.import_json(path)
 
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_with_other_rows_is_refused(row):
 def test_a_refused_row_is_not_repeated_whole(tmp_path):
     path = tmp_path / "table.json"
     path.write_text(json.dumps({"version": 1, "format": "f", "rankings": [{"state": "x" * 100_000}]}))
-    with pytest.raises(LabError) as refusal:
+    with pytest.raises(UserError) as refusal:
         RankingStore.import_json(path)
     assert len(str(refusal.value)) < 500
 
@@ -194,7 +194,7 @@ def test_a_refused_row_is_not_repeated_whole(tmp_path):
     "change", [{"episodes": 0}, {"learning_rate": 0}, {"discount": 2}, {"epsilon": -0.1}, {"eval_every": 0}]
 )
 def test_impossible_settings_are_refused_by_name(change):
-    with pytest.raises(LabError, match=next(iter(change))):
+    with pytest.raises(UserError, match=next(iter(change))):
         QLearning(**(SETTINGS | change))
 
 
@@ -202,7 +202,7 @@ def test_a_table_of_another_format_is_refused():
     plain = TicTacToe(symmetric=False)
     agent = QTableAgent(RankingStore(plain.table_format), shortcuts=True)
     agent.check(plain)
-    with pytest.raises(LabError, match="every position by itself"):
+    with pytest.raises(UserError, match="every position by itself"):
         agent.check(GAME)
 
 
@@ -212,7 +212,7 @@ def test_self_play_refuses_a_reward_that_is_not_zero_sum(reward):
     unfair.reward = OutcomeReward(*reward)
     learner.check(fair, Curriculum({}, None))
     for env, curriculum in ((unfair, Curriculum({}, None)), (fair, Curriculum({"first": unfair}, 0.5))):
-        with pytest.raises(LabError, match=r"reward\.win"):
+        with pytest.raises(UserError, match=r"reward\.win"):
             learner.check(env, curriculum)
     unfair.opponent = RandomAgent()
     learner.check(unfair, Curriculum({}, None))

@@ -11,7 +11,7 @@ import torch
 
 from src.algos.network import Compute, NetworkAgent, Play
 from src.algos.threads import torch_threads
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.curriculum import Curriculum
 from src.core.runs import checkpoint
@@ -97,7 +97,7 @@ def test_an_agent_computes_with_the_threads_of_its_run():
 
 
 def test_no_threads_are_refused():
-    with pytest.raises(LabError, match="threads=0 must be a whole number"):
+    with pytest.raises(UserError, match="threads=0 must be a whole number"):
         Compute("cpu", "float32", compile=False, threads=0)
 
 

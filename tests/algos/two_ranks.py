@@ -15,8 +15,8 @@ from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, evaluate
 from src.core.play.curriculum import Mixture
 from src.core.runs import checkpoint
-from src.core.runs.follower import Follower
 from src.core.runs.run import Run
+from src.core.runs.worker_run import WorkerRun
 from src.nets.boards import CNN
 from src.nets.flat import MLP
 from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, plain_ladder, ppo
@@ -66,7 +66,7 @@ def played() -> Score:
 def fit(folder: Path, saves: int | None = None) -> None:
     """One run of both ranks; both are stopped right after the `saves`th time it was saved."""
     folder.mkdir(exist_ok=True)
-    with (Follower if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
+    with (WorkerRun if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
         due, done = run.save_when_due, 0
 
         def save_and_stop(learner: Any) -> None:
@@ -85,7 +85,7 @@ def fit_wargame(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     algo = ppo(net=MLP([8]), num_envs=4, steps_per_env=8, total_steps=320, eval_every=1, eval_episodes=2)
     others = Mixture({"other": make_env(opponent=bot(0.5))})
-    with (Follower if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
+    with (WorkerRun if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
         algo.fit(make_env(), others, run)
 
 
@@ -93,7 +93,7 @@ def main(folder: Path) -> None:
     part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
     learned = learned_from(Batch(*(field[part] for field in joined_batch())))
     score = played()
-    told = {"outcomes": score.outcomes, "figures": score.figures, "first": ranks.from_first(f"from {ranks.rank()}")}
+    told = {"outcomes": score.outcomes, "figures": score.figures, "first": ranks.broadcast(f"from {ranks.rank()}")}
     checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)
     (folder / f"told{ranks.rank()}.json").write_text(json.dumps(told))
     fit_wargame(folder / "wargame")

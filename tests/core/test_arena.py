@@ -1,6 +1,6 @@
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import Tally, evaluate, require_varied, wilson_interval
@@ -123,7 +123,7 @@ def test_openings_are_random_and_played_from_both_seats():
     assert all(view.count(".") == 6 for view in seen)
     assert seen[::2] == seen[1::2]
     assert len(set(seen)) > 15
-    with pytest.raises(LabError, match="opening_plies=20"):
+    with pytest.raises(UserError, match="opening_plies=20"):
         evaluate(GAME, Watcher(), Watcher(), 2, seed=0, opening_plies=20)
 
 
@@ -134,7 +134,7 @@ def test_repetitions_of_one_game_are_no_sample():
     class Dicey(TicTacToe):
         traits = TicTacToe.traits - {Trait.DETERMINISTIC}
 
-    with pytest.raises(LabError, match="opening_plies"):
+    with pytest.raises(UserError, match="opening_plies"):
         require_varied(GAME, Fixed(), Fixed(), opening_plies=0, episodes=100)
     require_varied(Dicey(symmetric=True), Fixed(), Fixed(), opening_plies=0, episodes=100)
     require_varied(GAME, Fixed(), Fixed(), opening_plies=2, episodes=100)

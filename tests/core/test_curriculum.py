@@ -1,6 +1,6 @@
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 
 
@@ -21,12 +21,12 @@ def test_a_good_score_climbs_one_rung_and_never_past_the_top():
 
 @pytest.mark.parametrize("threshold", [0, -1, 1.5])
 def test_a_threshold_outside_the_scores_is_refused(threshold):
-    with pytest.raises(LabError, match="promote_at"):
+    with pytest.raises(UserError, match="promote_at"):
         Curriculum({"easy": "easy"}, threshold)
 
 
 def test_a_ladder_without_a_threshold_is_refused():
-    with pytest.raises(LabError, match="promote_at"):
+    with pytest.raises(UserError, match="promote_at"):
         Curriculum({"easy": "easy"}, None)
 
 
@@ -40,7 +40,7 @@ def test_a_mixture_trains_in_all_its_environments_alike_and_never_climbs():
 
 
 def test_a_mixture_of_one_is_refused():
-    with pytest.raises(LabError, match="others is empty"):
+    with pytest.raises(UserError, match="others is empty"):
         Mixture({})
 
 

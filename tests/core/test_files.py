@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.files import read_regular, require_no_links, require_replaceable, write_atomic
 from tests.lab import Lab
 
@@ -18,7 +18,7 @@ def device_names() -> set[str]:
 def test_nothing_is_written_over_but_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.chdir(tmp_path)
     before = device_names()
-    with pytest.raises((LabError, OSError)):
+    with pytest.raises((UserError, OSError)):
         write_atomic(Path(name), "x")
     assert device_names() == before
     assert Path("/dev/full").is_char_device()
@@ -27,9 +27,9 @@ def test_nothing_is_written_over_but_regular_files(tmp_path: Path, monkeypatch: 
 
 def test_a_pipe_is_not_replaced_and_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LabError, match="not a regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         write_atomic(tmp_path / "pipe", "x")
-    with pytest.raises(LabError, match="not a regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         read_regular(tmp_path / "pipe", 10)
 
 
@@ -61,14 +61,14 @@ def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Pat
 
 def test_a_directory_in_place_of_a_partial_file_is_refused(tmp_path: Path):
     (tmp_path / ".a.txt.partial").mkdir()
-    with pytest.raises(LabError, match=r"\.a\.txt\.partial is a directory: remove it"):
+    with pytest.raises(UserError, match=r"\.a\.txt\.partial is a directory: remove it"):
         write_atomic(tmp_path / "a.txt", "new")
 
 
 def test_a_pipe_in_place_of_a_file_that_is_appended_to_is_refused(tmp_path: Path):
     require_no_links(tmp_path, ("train.log",))
     os.mkfifo(tmp_path / "train.log")
-    with pytest.raises(LabError, match=r"something else in place of the file train\.log"):
+    with pytest.raises(UserError, match=r"something else in place of the file train\.log"):
         require_no_links(tmp_path, ("train.log",))
 
 
@@ -76,10 +76,10 @@ def test_reading_has_a_limit(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"x" * 10)
     assert read_regular(tmp_path / "a", 10) == b"x" * 10
     for name, most, told in (("a", 9, "larger than 9 bytes"), ("b", 9, "No such file"), (".", 9, "director")):
-        with pytest.raises(LabError, match=told):
+        with pytest.raises(UserError, match=told):
             read_regular(tmp_path / name, most)
     for name in ("/dev/zero", "a\0b"):
-        with pytest.raises(LabError, match="cannot be read"):
+        with pytest.raises(UserError, match="cannot be read"):
             read_regular(Path(name), 9)
 
 

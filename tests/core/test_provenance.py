@@ -43,7 +43,7 @@ with Run(Path({str(folder)!r}), {CONFIG!r}, None):
 
     changed = repository / "src/core/errors.py"
     before = changed.read_text()
-    changed.write_text(before.replace("class LabError", "VALUE = 1\n\n\nclass LabError", 1) + "\n\n")
+    changed.write_text(before.replace("class UserError", "VALUE = 1\n\n\nclass UserError", 1) + "\n\n")
     (repository / "new.py").write_text("pass\n")
     run_in(repository, begin)
     assert '"dirty": true' in (folder / "provenance.json").read_text()

@@ -13,7 +13,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from src import compose, resolvers, schema  # noqa: F401 (registers the resolvers)
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Positive, check, check_fields, checked
 
 COMPOSITIONS = [
@@ -49,12 +49,12 @@ def test_values_are_checked_against_type_and_range(hint: Any, good: list[Any], b
     for value in good:
         check(value, hint, "key")
     for value in bad:
-        with pytest.raises(LabError, match=rf"^key=.* must be .*{re.escape(message)}"):
+        with pytest.raises(UserError, match=rf"^key=.* must be .*{re.escape(message)}"):
             check(value, hint, "key")
 
 
 def test_a_refused_value_of_a_mapping_is_named_by_its_key():
-    with pytest.raises(LabError, match=re.escape("key.b=0 must be a number > 0")):
+    with pytest.raises(UserError, match=re.escape("key.b=0 must be a number > 0")):
         check({"a": 1, "b": 0}, Mapping[str, Positive], "key")
 
 
@@ -73,7 +73,7 @@ def test_direct_calls_are_checked_like_configurations():
 
     assert build(0.5) == "0.5x"
     for call in (lambda: build(2), lambda: build(share=2), lambda: build(0, name=3), lambda: Pair(1, 0)):  # type: ignore[arg-type]
-        with pytest.raises(LabError, match="must be"):
+        with pytest.raises(UserError, match="must be"):
             call()
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: 
             number = parent[key]
             for value in NEVER:
                 parent[key] = value
-                with pytest.raises(LabError, match=rf"^{re.escape(path)}=.* must be "):
+                with pytest.raises(UserError, match=rf"^{re.escape(path)}=.* must be "):
                     compose.build(cfg[root], root)
                 tried += 1
             parent[key] = number

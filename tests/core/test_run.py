@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
 from src.core.runs.run import Run, has_learner
@@ -80,7 +80,7 @@ def test_saving_is_due_by_time(tmp_path):
 
 
 def test_two_processes_cannot_share_a_directory(tmp_path):
-    with Run(tmp_path, CONFIG, None), pytest.raises(LabError, match="another process"), Run(tmp_path, CONFIG, None):
+    with Run(tmp_path, CONFIG, None), pytest.raises(UserError, match="another process"), Run(tmp_path, CONFIG, None):
         pass
 
 
@@ -88,10 +88,10 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path):
     with Run(tmp_path, CONFIG, None) as run:
         run.save({})
         run.save_best(0.5, {})
-    with pytest.raises(LabError, match="does not belong"), Run(tmp_path, CONFIG | {"seed": 4}, None):
+    with pytest.raises(UserError, match="does not belong"), Run(tmp_path, CONFIG | {"seed": 4}, None):
         pass
     (tmp_path / "checkpoints" / "best.safetensors").replace(tmp_path / "checkpoints" / "last.safetensors")
-    with pytest.raises(LabError, match="does not belong"), Run(tmp_path, CONFIG, None):
+    with pytest.raises(UserError, match="does not belong"), Run(tmp_path, CONFIG, None):
         pass
 
 
@@ -179,7 +179,7 @@ def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Cal
     run = finished(tmp_path / "run")
     damage(run)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    with pytest.raises(LabError, match=told), Run(run, CONFIG | {"logger": "another"}, None):
+    with pytest.raises(UserError, match=told), Run(run, CONFIG | {"logger": "another"}, None):
         pass
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
@@ -218,13 +218,13 @@ def go_on(directory: Path, *, logged: bool) -> None:
 
 def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
     run = finished(tmp_path / "run")
-    with pytest.raises(LabError, match=r"last.safetensors does not hold what this run expects \(KeyError: 'network'\)"):
+    with pytest.raises(UserError, match=r"safetensors does not hold what this run expects \(KeyError: 'network'\)"):
         go_on(run, logged=False)
     with pytest.raises(KeyError):  # a bug of ours, once the run goes on
         go_on(run, logged=True)
     with Run(run, CONFIG, None) as again:
         again.restore()
-        with pytest.raises(LabError, match=r"best.safetensors does not hold what this run expects"):
+        with pytest.raises(UserError, match=r"best.safetensors does not hold what this run expects"):
             again.load_best(lambda saved: saved["network"])
 
 
@@ -232,7 +232,7 @@ def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
 def test_a_checkpoint_with_other_values_than_a_run_keeps_is_named(tmp_path: Path, change: dict[str, object]):
     run = finished(tmp_path / "run")
     checkpoint.save(run / LAST, checkpoint.load(run / LAST) | change)
-    with pytest.raises(LabError, match=r"last.safetensors does not hold what"):
+    with pytest.raises(UserError, match=r"last.safetensors does not hold what"):
         go_on(run, logged=False)
 
 
@@ -242,7 +242,7 @@ def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: s
     (run / name).unlink(missing_ok=True)
     (run / name).mkdir()
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    with pytest.raises(LabError, match=f"{Path(name).name} is not a regular file"), Run(run, CONFIG, None):
+    with pytest.raises(UserError, match=f"{Path(name).name} is not a regular file"), Run(run, CONFIG, None):
         pass
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
@@ -251,7 +251,7 @@ def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
     run = finished(tmp_path / "run")
     (run / "checkpoints").rename(tmp_path / "elsewhere")
     (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(LabError, match="checkpoints is not a folder of its own"), Run(run, CONFIG, None):
+    with pytest.raises(UserError, match="checkpoints is not a folder of its own"), Run(run, CONFIG, None):
         pass
 
 

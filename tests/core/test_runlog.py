@@ -2,7 +2,7 @@ import csv
 
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs.metrics import METRICS, current_names, is_documented
 from src.core.runs.runlog import RunLog
 
@@ -112,7 +112,7 @@ def test_the_figures_of_a_damaged_file_are_not_taken_for_whole(tmp_path):
     assert log.column("eval/win_rate") == ([1, 2], [0.25, 0.75])
     for damaged, line in ((whole[:-3], 3), (whole.replace(b",0.25", b""), 2), (whole.replace(b"0.25", b"0,25"), 2)):
         log.path.write_bytes(damaged)
-        with pytest.raises(LabError, match=f"line {line} is cut short"):
+        with pytest.raises(UserError, match=f"line {line} is cut short"):
             log.column("eval/win_rate")
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.seeding import draw, generator
 
 
@@ -23,7 +23,7 @@ def test_seed_zero_is_a_seed_like_any_other():
 
 
 def test_a_negative_seed_is_refused():
-    with pytest.raises(LabError, match="seed=-1"):
+    with pytest.raises(UserError, match="seed=-1"):
         generator(-1, "a")
 
 

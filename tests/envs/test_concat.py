@@ -7,7 +7,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from src.algos.minimax import MinimaxAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
 from src.core.play.capabilities import SupportsEpisodeStats
 from src.core.runs import checkpoint
@@ -107,7 +107,7 @@ def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
             assert_same(mine, theirs)
     stats = [one.episode_stats.episode_metrics() for one in (batch, other) if hasattr(one, "episode_stats")]
     assert stats[:1] == stats[1:]
-    with pytest.raises(LabError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
+    with pytest.raises(UserError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
         batch.load_state(batch.state()[:1])
 
 
@@ -156,7 +156,7 @@ def test_it_is_a_vector_env_that_resets_in_the_same_step():
     np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7, 8])[0], observations)
     assert not np.array_equal(batch.reset()[0], observations)
     assert len(batch.render()) == 4
-    with pytest.raises(LabError, match="2 seeds for 4 envs"):
+    with pytest.raises(UserError, match="2 seeds for 4 envs"):
         batch.reset(seed=[1, 2])
 
 
@@ -166,7 +166,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     before = [part._batch.games.mask.copy() for part in batch.parts]
     actions = batch.action_masks().argmax(axis=1)
     actions[3] = batch.parts[0].game.actions.waiting
-    with pytest.raises(LabError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
+    with pytest.raises(UserError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
         batch.step(actions)
     assert_same(before, [part._batch.games.mask for part in batch.parts])
     assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
@@ -175,12 +175,12 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
         (np.full(4, 0.5), "whole numbers"),
         (np.full(4, 10**6), "does not exist"),
     ):
-        with pytest.raises(LabError, match=message):
+        with pytest.raises(UserError, match=message):
             batch.step(wrong)
 
 
 def test_a_pool_needs_an_env_for_each_member():
-    with pytest.raises(LabError, match="num_envs=2 is too few for a pool of 3 opponents"):
+    with pytest.raises(UserError, match="num_envs=2 is too few for a pool of 3 opponents"):
         wargame(pool(bot(), bot(0.5), bot(1.0))).vectorize(2)
     assert not isinstance(wargame(pool(bot())).vectorize(1), ConcatVectorEnv)  # a pool of one is that one
 
@@ -231,16 +231,16 @@ def test_a_saved_match_keeps_its_member():
 
 def test_pools_are_for_training_only():
     member = bot()
-    with pytest.raises(LabError, match="needs at least one member"):
+    with pytest.raises(UserError, match="needs at least one member"):
         OpponentPool({})
     for wrong in (SelfPlay(), pool(member)):
-        with pytest.raises(LabError, match=r"members\.other: an opponent pool holds agents that are fixed"):
+        with pytest.raises(UserError, match=r"members\.other: an opponent pool holds agents that are fixed"):
             OpponentPool({"one": member, "other": wrong})
-    with pytest.raises(LabError, match="plays no single game: choose one of its members, member0"):
+    with pytest.raises(UserError, match="plays no single game: choose one of its members, member0"):
         pool(member).decide(TicTacToe(symmetric=True), None, np.random.default_rng(0))
-    with pytest.raises(LabError, match="plays the deployment wargame and nothing else"):
+    with pytest.raises(UserError, match="plays the deployment wargame and nothing else"):
         pool(RandomAgent(), member).check(TicTacToe(symmetric=True))
-    with pytest.raises(LabError, match=r"env\.baselines: an opponent pool is for training"):
+    with pytest.raises(UserError, match=r"env\.baselines: an opponent pool is for training"):
         VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {"pool": pool(RandomAgent())})
 
 

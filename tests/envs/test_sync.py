@@ -5,7 +5,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from src.algos.minimax import MinimaxAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.runs import checkpoint
 from src.envs.tictactoe.rules import TicTacToe
@@ -105,14 +105,14 @@ def test_seeds():
     assert batch.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
     first, _ = batch.reset(seed=5)
     np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7])[0], first)
-    with pytest.raises(LabError, match="2 seeds for 3 envs"):
+    with pytest.raises(UserError, match="2 seeds for 3 envs"):
         batch.reset(seed=[1, 2])
     make().vectorize(3).reset()
 
 
 def test_mistakes_are_told_and_change_nothing():
     batch = make(seat="first").vectorize(2)
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([0, 0]))
     batch.reset(seed=0)
     batch.step(np.array([4, 4]))
@@ -123,10 +123,10 @@ def test_mistakes_are_told_and_change_nothing():
         ([0], "expected"),
         ([0.0, 1.0], "whole numbers"),
     ):
-        with pytest.raises(LabError, match=message):
+        with pytest.raises(UserError, match=message):
             batch.step(np.array(actions))
     assert batch.state() == before
-    with pytest.raises(LabError, match="state of 2 envs"):
+    with pytest.raises(UserError, match="state of 2 envs"):
         make().vectorize(3).load_state(before)
-    with pytest.raises(LabError, match="num_envs=0"):
+    with pytest.raises(UserError, match="num_envs=0"):
         make().vectorize(0)

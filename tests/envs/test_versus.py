@@ -3,7 +3,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from src.algos.minimax import MinimaxAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.game import Trait
 from src.envs.tictactoe.rules import TicTacToe
@@ -33,7 +33,7 @@ def test_masks_are_exact_and_rewards_tell_the_outcome(opponent):
             legal = env.action_masks().nonzero()[0]
             board = env.render()
             for action in set(range(9)) - set(legal.tolist()):
-                with pytest.raises(LabError):
+                with pytest.raises(UserError):
                     env.step(action)
             assert env.render() == board, "a refused action changes nothing"
             observation, reward, over, truncated, info = env.step(int(rng.choice(legal)))
@@ -63,7 +63,7 @@ def test_seats():
     for seed in range(10):
         assert first.reset(seed=seed)[0].sum() == 0
         assert second.reset(seed=seed)[0].sum() == 1
-    with pytest.raises(LabError, match="seat=middle must be one of"):
+    with pytest.raises(UserError, match="seat=middle must be one of"):
         make(seat="middle")
 
 
@@ -75,7 +75,7 @@ def test_self_play_answers_with_the_learner():
     opponent = SelfPlay()
     env = make(opponent, seat="first")
     env.reset(seed=0)
-    with pytest.raises(LabError, match="there is none here"):
+    with pytest.raises(UserError, match="there is none here"):
         env.step(4)
     opponent.become(AlwaysLowest())
     env.reset(seed=0)
@@ -89,9 +89,9 @@ def test_whoever_cannot_play_the_game_is_refused_at_once():
 
     game = Blind(symmetric=True)
     for opponent, baselines in ((MinimaxAgent(), {}), (RandomAgent(), {"perfect": MinimaxAgent()})):
-        with pytest.raises(LabError, match="with perfect information"):
+        with pytest.raises(UserError, match="with perfect information"):
             VersusEnv(game, opponent, REWARD, "first", baselines)
-    with pytest.raises(LabError, match="nobody to be measured against"):
+    with pytest.raises(UserError, match="nobody to be measured against"):
         VersusEnv(game, RandomAgent(), REWARD, "first", {"self": SelfPlay()})
 
 
@@ -108,5 +108,5 @@ def test_self_play_draws_a_share_of_its_moves(explore):
     assert abs(np.mean(np.array(actions) == 0) - (1 - explore * 8 / 9)) < 0.05
     assert opponent.decide(game, state, rng).action in range(9)
     assert (set(actions) == set(range(9))) == (explore > 0)
-    with pytest.raises(LabError, match="explore=2 must be a number in"):
+    with pytest.raises(UserError, match="explore=2 must be a number in"):
         SelfPlay(2)

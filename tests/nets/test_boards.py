@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.planes import encode
 from src.nets.boards import CNN, Residual, as_planes
@@ -95,7 +95,7 @@ def test_a_board_spread_into_planes_is_what_the_environment_shows():
 
 
 def test_what_is_no_board_is_refused():
-    with pytest.raises(LabError, match="no board"):
+    with pytest.raises(UserError, match="no board"):
         CNN(16).build((5,), 5)
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.nets.masked import MaskedCategorical, require_legal
 
 
@@ -40,5 +40,5 @@ def test_a_row_without_a_legal_action_is_refused():
     mask = torch.ones(2, 3, 4, dtype=torch.bool)
     require_legal(mask, "rollout")
     mask[1, 2] = False
-    with pytest.raises(LabError, match="rollout: no action is legal in row 5"):
+    with pytest.raises(UserError, match="rollout: no action is legal in row 5"):
         require_legal(mask, "rollout")

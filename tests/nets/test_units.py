@@ -6,7 +6,7 @@ import pytest
 import torch
 from hydra.utils import instantiate
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.nets.units import Layout, Units, UnitsNet
@@ -94,5 +94,5 @@ def test_every_kind_of_action_depends_on_what_is_seen(made: tuple[DeploymentEnv,
 
 def test_a_layout_that_does_not_fit_is_refused_with_both_sizes():
     layout = Layout(17, 5, 31, 10, 21, 25, 104, seat=8, on_board=2, active=3, column=8, row=9, zone=4)
-    with pytest.raises(LabError, match=r"\(5577,\) and 1052 actions, .* has \(5825,\) and 2120"):
+    with pytest.raises(UserError, match=r"\(5577,\) and 1052 actions, .* has \(5825,\) and 2120"):
         Units(layout, 8, 1, 0).build((5825,), 2120)

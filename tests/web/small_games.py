@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.game import Game, Trait, TwoPlayerGame
 
 SIDE = 4
@@ -54,7 +54,7 @@ class ConnectFour(TwoPlayerGame[str]):
         return "abcd"[action]
 
     def parse_move(self, state: str, text: str) -> int:
-        raise LabError("there is no notation")
+        raise UserError("there is no notation")
 
     def write_position(self, state: str) -> str:
         return state

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.account import Step
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
@@ -133,9 +133,9 @@ def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int,
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
     match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
     before = contents(match.state)
-    with pytest.raises(LabError, match="it is a wall"):
+    with pytest.raises(UserError, match="it is a wall"):
         match.play(match.step_at((2, 13), "R1"))
-    with pytest.raises(LabError, match="choose a unit"):
+    with pytest.raises(UserError, match="choose a unit"):
         match.step_at((0, 13), None)
     assert contents(match.state) == before
     assert match.moves == match.accounts == []
@@ -165,7 +165,7 @@ def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: D
     assert {match.step_at(at, None).arguments[0] for at in targets} == set(game.legal_actions(match.state)) - {
         game.actions.waiting
     }
-    with pytest.raises(LabError, match="cannot go anywhere"):
+    with pytest.raises(UserError, match="cannot go anywhere"):
         match.play(match.step_at((12, 10), None))
 
 
@@ -175,7 +175,7 @@ def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentG
         assert match.unconfirmed is None
         match.play(match.step_at(unit.position, unit.id))
     assert match.unconfirmed == 1
-    with pytest.raises(LabError, match="turn of player 2"):
+    with pytest.raises(UserError, match="turn of player 2"):
         match.require_person()
     match.play(Step("confirm_deployment", (1,)))
     assert match.unconfirmed is None
@@ -202,7 +202,7 @@ def test_an_address_names_a_set_up():
     ],
 )
 def test_an_address_that_means_nothing_is_refused(query: dict[str, str]):
-    with pytest.raises(LabError, match=r"unknown|expected"):
+    with pytest.raises(UserError, match=r"unknown|expected"):
         setup.read(query)
 
 
@@ -219,10 +219,10 @@ def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: Deployme
     names = {run.env: run.name for run in setup.runs(lab)}
     assert set(names) == {"deployment_mirror", "deployment_alternated"}
     mirror, alternated = (f"run:{names[env]}" for env in ("deployment_mirror", "deployment_alternated"))
-    with pytest.raises(LabError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
+    with pytest.raises(UserError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
         setup.match_of(lab, game, Setup(player_2=mirror))
     for name in (alternated.replace("two", "three"), alternated.replace("two", "one/../two")):
-        with pytest.raises(LabError, match="there is no finished run"):
+        with pytest.raises(UserError, match="there is no finished run"):
             setup.match_of(lab, game, Setup(player_2=name))
 
 

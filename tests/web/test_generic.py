@@ -9,7 +9,7 @@ import pytest
 from hydra import initialize_config_module
 from nicegui import Client, ui
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.tictactoe.rules import TicTacToe
 from src.web import shell
 from src.web.drawing import LEFT, Pick
@@ -93,7 +93,7 @@ def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, told: list[s
             await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         assert page.headline() in ("You win", "You lose", "A draw")
         assert page.legal.content == "", "a finished game takes no more moves"
-        with pytest.raises(LabError, match="the game is over"):
+        with pytest.raises(UserError, match="the game is over"):
             await page.pick_move(Pick("move-0", LEFT))
         assert page.moves.content.count("<button") == len(page.match.moves)
         assert not told
@@ -108,7 +108,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
             await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         await page.pick_ply(Pick("ply-1", LEFT))
         assert page.headline() == "Looking back at move 1 of 4"
-        with pytest.raises(LabError, match="earlier position"):
+        with pytest.raises(UserError, match="earlier position"):
             await page.pick_move(Pick("move-0", LEFT))
         await page.look_at(99)
         assert page.ply is None
@@ -116,7 +116,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
         assert len(page.match.moves) == 2
         await page.take_back()
         assert (page.match.moves, page.board.content) == ([], start)
-        with pytest.raises(LabError, match="there is no move to take back"):
+        with pytest.raises(UserError, match="there is no move to take back"):
             await page.take_back()
         await page.choose("second", YOU)
         await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
@@ -132,11 +132,11 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
 def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
     async def play(page: GenericPage) -> None:
         for part, words in (("move-9", "there is no 'move-9' here"), ("cell-1", "there is no 'cell-1' here")):
-            with pytest.raises(LabError, match=words):
+            with pytest.raises(UserError, match=words):
                 await page.pick_move(Pick(part, LEFT))
         for _ in range(4):
             await page.pick_move(Pick("move-0", LEFT))
-        with pytest.raises(LabError, match="column 0 is not a legal move"):
+        with pytest.raises(UserError, match="column 0 is not a legal move"):
             await page.pick_move(Pick("move-0", LEFT))
         assert page.match.moves == [0] * 4
 
@@ -150,7 +150,7 @@ def test_a_decision_for_a_game_that_is_gone_is_dropped(lab: TestLab):
         answer = asyncio.create_task(page.pick_move(Pick("move-0", LEFT)))
         assert await asyncio.to_thread(lab.thinker.asked.wait, PATIENCE)
         assert page.headline() == "Slow to move"
-        with pytest.raises(LabError, match="it is the turn of Slow"):
+        with pytest.raises(UserError, match="it is the turn of Slow"):
             await page.pick_move(Pick("move-1", LEFT))
         await page.new_game()
         lab.thinker.enough.set()
@@ -169,5 +169,5 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
     monkeypatch.setattr(agents.agent("run"), "decide", lambda game, view, rng: asked.append(game))
     agents.decide("run", "." * 9, np.random.default_rng(0))
     assert asked == [trained_on]
-    with pytest.raises(LabError, match="there is no player 'nobody' here"):
+    with pytest.raises(UserError, match="there is no player 'nobody' here"):
         agents.agent("nobody")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
@@ -64,7 +64,7 @@ def test_hint_proof_and_cursor_are_ringed():
     ],
 )
 def test_a_board_that_cannot_be_is_refused(text: str, message: str):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         read_size(text)
 
 
@@ -76,10 +76,10 @@ def test_flags_chords_and_the_end_go_through_the_engine():
     for cell in mined:
         match.flag(cell)
     assert match.mines_left == 0
-    with pytest.raises(LabError, match="take the flag off"):
+    with pytest.raises(UserError, match="take the flag off"):
         match.click(mined[0])
     before = match.view.visible.copy()
-    with pytest.raises(LabError, match="takes no flag"):
+    with pytest.raises(UserError, match="takes no flag"):
         match.flag(FIRST)
     assert np.array_equal(match.view.visible, before)
     for _ in range(81):  # chords alone open everything once all mines are flagged
@@ -87,7 +87,7 @@ def test_flags_chords_and_the_end_go_through_the_engine():
             if match.outcome is None:
                 match.click(cell)
     assert match.outcome == 1
-    with pytest.raises(LabError, match="the game is over"):
+    with pytest.raises(UserError, match="the game is over"):
         match.play(0)
 
 
@@ -99,7 +99,7 @@ def test_after_the_end_every_click_is_told_that_the_game_is_over():
     match.click(mine)
     hidden = int(np.flatnonzero(match.view.visible.ravel() == -1)[0])
     for touch, cell in ((match.click, hidden), (match.click, flagged), (match.click, FIRST), (match.flag, hidden)):
-        with pytest.raises(LabError, match="the game is over"):
+        with pytest.raises(UserError, match="the game is over"):
             touch(cell)
 
 
@@ -111,7 +111,7 @@ def test_a_reason_is_only_given_where_there_is_one():
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, None, True, "3", {}])
 def test_what_is_no_whole_number_is_refused(value: object):
-    with pytest.raises(LabError, match="no whole number"):
+    with pytest.raises(UserError, match="no whole number"):
         whole(value)
     assert whole(3.0) == 3
 
@@ -147,7 +147,7 @@ def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
 def test_tries_that_run_out_are_told_and_nothing_is_laid():
     # in which row is the odd mine? nothing can tell
     match = MinesweeperMatch(2, 6, 5, np.random.default_rng(0), no_guess=True)
-    with pytest.raises(LabError, match="without a guess: ask for fewer mines"):
+    with pytest.raises(UserError, match="without a guess: ask for fewer mines"):
         match.click(0)
     assert (match.started, (match.view.visible == -1).all()) == (False, True)
 
@@ -156,9 +156,9 @@ def test_a_sketch_is_judged():
     assert "one placement" in verdict(Sketch.read("1.", 1).view)
     assert "10^" in verdict(Sketch(np.full((16, 16), -1, np.int8), 40).view)
     assert "3 placements" in verdict(Sketch.read("1.\n..", 1).view)
-    with pytest.raises(LabError, match="no placement of 3 mines agrees"):
+    with pytest.raises(UserError, match="no placement of 3 mines agrees"):
         verdict(Sketch.read("111\n1.1\n111", 3).view)
-    with pytest.raises(LabError, match="do not fit on 2 cells"):
+    with pytest.raises(UserError, match="do not fit on 2 cells"):
         Sketch.read("1.", 3)
     assert Sketch.read("1.", 1).painted(1, -2).text == "1F"
 

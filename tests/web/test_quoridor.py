@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
@@ -101,7 +101,7 @@ def test_taking_back_goes_over_the_reply_of_an_agent():
     match.take_back()
     assert match.names() == ["e2"]
     match.persons = {1}
-    with pytest.raises(LabError, match="no move to take back"):
+    with pytest.raises(UserError, match="no move to take back"):
         match.take_back()  # the move is the agent's, which would only play it again
     match.persons = ()
     match.take_back()
@@ -135,7 +135,7 @@ def test_a_game_is_read_as_it_was_written():
 )
 def test_a_text_that_is_no_game_changes_nothing(text: str, told: str):
     match = QuoridorMatch(GAME, MIDDLE)
-    with pytest.raises(LabError, match=told):
+    with pytest.raises(UserError, match=told):
         match.read(text)
     assert states(match) == [MIDDLE]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.web import files
 from src.web.files import Metrics
 from src.web.lab import finished_runs
@@ -86,7 +86,7 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
 def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, told: str):
     make_run(outputs, "run")
     (outputs / "link").symlink_to(outputs.parent / "secret")
-    with pytest.raises(LabError, match=told):
+    with pytest.raises(UserError, match=told):
         files.locate([outputs], name.format(folder=outputs.parent))
 
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_a_link_out_is_refused(outputs: Path):
     (path / "metrics.csv").symlink_to(outputs.parent / "secret" / "config.yaml")
     (path / "look.png").symlink_to(outputs.parent / "secret" / "config.yaml")
     run = files.locate([outputs], "outputs/run")
-    with pytest.raises(LabError, match="leads out of outputs/"):
+    with pytest.raises(UserError, match="leads out of outputs/"):
         files.read_metrics(run)
     assert files.pictures(run) == []
 

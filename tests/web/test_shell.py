@@ -13,7 +13,7 @@ import pytest
 from hydra import initialize_config_module
 from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.play import Laboratory, listening_socket
 from src.web.drawing import Pick, numbered, read_pick
 from src.web.lab import finished_runs
@@ -25,7 +25,7 @@ from tests.web.browser import Browser
 
 @pytest.mark.parametrize("message", [None, 3, {}, ["cell-1"], ["cell-1", 2], ["x" * 200, "left"], ["cell-1", "middle"]])
 def test_a_message_of_another_form_is_no_pick(message: object):
-    with pytest.raises(LabError):
+    with pytest.raises(UserError):
         read_pick(message)
 
 
@@ -36,20 +36,20 @@ def test_a_pick_is_read():
 
 @pytest.mark.parametrize("part", ["cell-9", "cell--1", "cell-", "wall-1", "cell-1e0", "cell-²", "9", ""])
 def test_a_cell_that_is_not_there_is_refused(part: str):
-    with pytest.raises(LabError, match="cell-0 to cell-8"):
+    with pytest.raises(UserError, match="cell-0 to cell-8"):
         numbered(part, "cell", 9)
 
 
 @pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
 def test_what_is_no_choice_of_a_control_is_refused(value: object):
-    with pytest.raises(LabError, match="choose one of those that are offered"):
+    with pytest.raises(UserError, match="choose one of those that are offered"):
         checked(value, {"a": 1, "b": 2})
     assert checked("b", {"a": 1, "b": 2}) == "b"
 
 
 @pytest.mark.parametrize("value", [None, {}, "1", -0.1, 2.1, float("nan"), float("inf"), 10**400])
 def test_what_is_no_number_of_a_control_is_refused(value: object):
-    with pytest.raises(LabError, match="not a number from 0 to 2"):
+    with pytest.raises(UserError, match="not a number from 0 to 2"):
         between(value, 0, 2)
     assert between(2, 0, 2) == 2.0
 
@@ -66,7 +66,7 @@ def test_letters_count_in_either_case(name: str, held: dict[str, bool], read: st
 
 def test_a_refused_player_is_answered_with_few_words():
     runs = {f"run:outputs/{number}": number for number in range(1000)}
-    with pytest.raises(LabError, match=r"choose one of you, random or a run of the list$"):
+    with pytest.raises(UserError, match=r"choose one of you, random or a run of the list$"):
         chosen({"you": 1, "random": 2} | runs, "nobody")
 
 
@@ -98,7 +98,7 @@ def test_a_stranger_s_name_for_this_machine_is_refused(address: str):
 
 def test_a_port_that_is_taken_or_cannot_be_is_refused(address: str):
     for host, port in (("127.0.0.1", int(address.rpartition(":")[2])), ("no.such.host.invalid", 0)):
-        with pytest.raises(LabError, match="choose another, such as port=0"):
+        with pytest.raises(UserError, match="choose another, such as port=0"):
             listening_socket(host, port)
 
 
@@ -128,7 +128,7 @@ def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laborator
     assert game.num_actions == 4 * 8
     assert laboratory.agent("exact", game).deterministic
     scenario = {"env/deployment/scenario@env.game.scenario": "siege"}
-    with pytest.raises(LabError, match=r"^deployment_max_unit_slots=9 is too few"):
+    with pytest.raises(UserError, match=r"^deployment_max_unit_slots=9 is too few"):
         laboratory.game("deployment", choices=scenario)
     assert laboratory.game("deployment", {"game.deployment_max_unit_slots": 11}, scenario).players == 2
     assert laboratory.rng().integers(1 << 30) != laboratory.rng().integers(1 << 30)
@@ -154,7 +154,7 @@ def test_a_run_is_played_by_its_own_observations(laboratory: Laboratory):
 )
 def test_what_is_unknown_or_does_not_fit_is_refused(laboratory: Laboratory, group: str, name: str, options: Any):
     ask = laboratory.game if group == "env" else partial(laboratory.agent, game=laboratory.game("tictactoe"))
-    with pytest.raises(LabError):
+    with pytest.raises(UserError):
         ask(name, **options)
 
 

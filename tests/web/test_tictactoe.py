@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from src.algos.minimax import MinimaxAgent
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.tictactoe.symmetry import TRANSFORMS
 from src.web.lab import FinishedRun
@@ -59,15 +59,15 @@ def test_tones(score: str, tone: str):
 
 def test_taking_back_leads_to_the_last_turn_of_a_person():
     game = match(1)
-    with pytest.raises(LabError, match="no move to take back"):
+    with pytest.raises(UserError, match="no move to take back"):
         game.take_back()
     game.play(4)
-    with pytest.raises(LabError, match="no move of yours"):
+    with pytest.raises(UserError, match="no move of yours"):
         game.take_back()
-    with pytest.raises(LabError, match="not a legal move"):
+    with pytest.raises(UserError, match="not a legal move"):
         game.play_person(4)
     game.play_person(0)
-    with pytest.raises(LabError, match="it is X's turn"):
+    with pytest.raises(UserError, match="it is X's turn"):
         game.play_person(8)
     game.play(8)
     game.take_back()

@@ -17,7 +17,7 @@ from src.algos.network import (
     average_into,
     build_net,
     load_network,
-    require_sound,
+    require_finite,
     selection_metrics,
     spent,
     weights_of,
@@ -113,7 +113,7 @@ class Imitation:
             done = saved["batches"]
 
         def state() -> dict[str, Any]:
-            require_sound(net, done * self.batch_size)
+            require_finite(net, done * self.batch_size)
             learner = {"net": net.state_dict(), "optimizer": optimizer.state(), "batches": done}
             return {**weights_of(average, env), **learner}
 
@@ -128,7 +128,7 @@ class Imitation:
                 done += 1
                 if done % self.eval_every == 0 or done == batches or optimizer.progress >= 1:
                     figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
-                    require_sound(net, done * self.batch_size)
+                    require_finite(net, done * self.batch_size)
                     figures |= selection_metrics(env, agent, self.eval_episodes, run.seed)
                     run.log(done * self.batch_size, figures | {"train/lr": optimizer.current_lr})
                     run.save_best(figures["eval/win_rate"], weights_of(average, env, torch.float16))

@@ -15,7 +15,7 @@ from src.core.seeding import generator
 @runtime_checkable
 class Teacher(Protocol):
     def check(self, game: Game) -> None:
-        """Raise `LabError` where the teacher does not know the game."""
+        """Raise `UserError` where the teacher does not know the game."""
 
     def lesson(self, game: Game, seed: int, number: int, rows: int) -> Any:
         """Lesson `number`, a named tuple of arrays with `rows` rows each:

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.capabilities import SupportsEpisodeStats
 
 
@@ -115,10 +115,10 @@ class MaskedVecEnv(VecEnv):
 
 
 def refuse_empty(masks: np.ndarray) -> None:
-    """Raise `LabError` where a row of `masks` (N, A) allows no action at all."""
+    """Raise `UserError` where a row of `masks` (N, A) allows no action at all."""
     allowed = masks.any(axis=1)
     if not allowed.all():
-        raise LabError(
+        raise UserError(
             f"no action is legal in game {int(np.flatnonzero(~allowed)[0])} of the batch, though it is not over: "
             "its action_masks() has to allow at least one"
         )

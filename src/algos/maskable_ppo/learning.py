@@ -12,7 +12,7 @@ from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
 from src.algos.network import require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent, SelfPlay
 from src.core.play.arena import require_varied
 from src.core.play.curriculum import Curriculum
@@ -171,7 +171,7 @@ def _learn(model: Model) -> dict[str, float]:
     try:
         return model.learn_rollout()
     except FloatingPointError as error:
-        raise LabError(
+        raise UserError(
             f"learning diverged at step {model.num_timesteps}: {error}; lower algo.lr, or look at the rewards of the "
             "environment (what was saved before is intact)"
         ) from error

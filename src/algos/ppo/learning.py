@@ -19,7 +19,7 @@ from src.algos.network import (
     first_baseline,
     load_network,
     put_weights,
-    require_sound,
+    require_finite,
     selection_metrics,
     selection_score,
     spent,
@@ -111,14 +111,14 @@ class PPO:
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
         agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
-        share = max(1, round(self.num_envs // ranks.world() * curriculum.smallest_share))
+        share = max(1, round(self.num_envs // ranks.world_size() * curriculum.smallest_share))
         for stage in curriculum.all(env):
             agent.check(stage.game)
             self._check_capabilities(stage, share, agent)
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
         require(
-            self.num_envs % ranks.world() == 0,
-            f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world()} ranks",
+            self.num_envs % ranks.world_size() == 0,
+            f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world_size()} ranks",
         )
         fewest = round(share * self.steps_per_env * self.rollout_fraction)
         require(
@@ -203,7 +203,7 @@ class Learning:
         with run.progress("steps", algo.total_steps, self.steps, algo.seconds) as advance:
             while self._is_amid_update() or (self.steps < algo.total_steps and self.optimizer.progress < 1):
                 self._update()
-                self.optimizer.progress = ranks.from_first(spent(self.steps / algo.total_steps, algo.seconds, run))
+                self.optimizer.progress = ranks.broadcast(spent(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
                 if self.updates % algo.eval_every == 0 or finished:
                     self._evaluate(self._take_metrics())
@@ -236,19 +236,19 @@ class Learning:
             self._add(ended)
             if algo.multi_action_below > 0:
                 self._add({"chosen": group.buffer.chosen.sum(), "steps": torch.tensor(group.buffer.chosen.numel())})
-            self.steps += group.envs.num_envs * group.steps * ranks.world()
+            self.steps += group.envs.num_envs * group.steps * ranks.world_size()
         self._learn()
         for group in self.groups:
             group.buffer.clear()
         self.updates += 1
-        require_sound(self.net, self.steps)
+        require_finite(self.net, self.steps)
 
     def _save_within_update(self) -> None:
         """Save amid an update that takes longer than the interval; its rollout is then part of the checkpoint.
 
         Several ranks would have to agree at every step, so they wait for the end of the update.
         """
-        if ranks.world() == 1:
+        if ranks.world_size() == 1:
             self.run.save_when_due(self._state, self.update_began)
 
     def _add(self, values: Mapping[str, Tensor]) -> None:
@@ -357,7 +357,7 @@ class Learning:
         """A group of environments for each board of the current mixture, of which each rank has its share."""
         algo, groups = self.algo, []
         for number, (env, share) in enumerate(self.curriculum.mixture(self.env)):
-            envs = env.vectorize(max(1, round(algo.num_envs // ranks.world() * share)), algo.compute.where)
+            envs = env.vectorize(max(1, round(algo.num_envs // ranks.world_size() * share)), algo.compute.where)
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
             reads_aux = getattr(self.net, "aux_weight", None) is not None
@@ -377,7 +377,7 @@ class Learning:
         return weights_of(self.net, self.env, dtype)
 
     def _state(self) -> dict[str, Any]:
-        require_sound(self.net, self.steps)
+        require_finite(self.net, self.steps)
         within_epoch = self.minibatches % self.algo.mini_batches > 0
         own = {
             "random": self.order_drawn_at if within_epoch else self.random.get_state(),
@@ -422,8 +422,6 @@ class Learning:
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
     """What was saved, with the games of this rank; those of the first stand where a single process has its own."""
     others = saved.get("other_ranks", [])
-    require(
-        len(others) + 1 == ranks.world(),
-        f"this run was learned by {len(others) + 1} ranks, and now there are {ranks.world()}: resume it with as many",
-    )
+    size = len(others) + 1
+    require(size == ranks.world_size(), f"this run has {size} ranks: resume it with torchrun --nproc-per-node={size}")
     return {**saved, **others[ranks.rank() - 1]} if ranks.rank() > 0 else saved

@@ -12,7 +12,7 @@ from src.core.errors import require
 from src.core.play.agent import Agent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
-from src.core.play.game import TabularGame, Trait, seen_from
+from src.core.play.game import TabularGame, Trait, outcome_for_seat
 from src.core.ranges import AboveZero, Count, Fraction, Interval, checked
 from src.core.runs.run import Run
 from src.core.seeding import draw
@@ -150,7 +150,7 @@ class QLearning:
                 reach = max(action_values(store, env.game, following.state).values())
                 target = self.discount * (reach if following.seat == turn.seat else -reach)
             else:
-                target = env.reward(seen_from(turn.seat, outcome))
+                target = env.reward(outcome_for_seat(turn.seat, outcome))
             errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.learning_rate)))
         return float(np.mean(errors))
 

@@ -8,7 +8,7 @@ import numpy as np
 from src.algos.qlearning.ranking import RankingStore
 from src.core.errors import require
 from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Game, TabularGame, Trait, seen_from
+from src.core.play.game import Game, TabularGame, Trait, outcome_for_seat
 
 
 class QTableAgent(Agent):
@@ -60,7 +60,7 @@ def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[in
 
 def winning_move(game: TabularGame, state: Any) -> int | None:
     """The lowest move that wins at once."""
-    winner = seen_from(game.to_move(state), 1)
+    winner = outcome_for_seat(game.to_move(state), 1)
     wins = (action for action in game.legal_actions(state) if game.outcome(game.play(state, action)) == winner)
     return next(wins, None)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import MOST_DATA, read_regular, write_atomic
 
 FORMAT_VERSION = 1
@@ -52,12 +52,12 @@ class RankingStore:
         try:
             document = json.loads(read_regular(path, MOST_DATA))
         except (ValueError, RecursionError) as error:
-            raise LabError(f"{path} is not a table in JSON: {error}") from error
+            raise UserError(f"{path} is not a table in JSON: {error}") from error
         match document:
             case {"version": int(version), "format": str(table_format), "rankings": list(rankings)}:
                 require(version == FORMAT_VERSION, f"{path} is a table of version {version}, not {FORMAT_VERSION}")
                 return RankingStore.from_rows(table_format, [_row(path, *row) for row in enumerate(rankings)])
-        raise LabError(f'{path} is not a table: it needs a "version", a "format" and a list of "rankings"')
+        raise UserError(f'{path} is not a table: it needs a "version", a "format" and a list of "rankings"')
 
 
 def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
@@ -65,4 +65,4 @@ def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
         case {"state": str(state), "move": int(move), "value": int() | float() as value}:
             if not isinstance(move, bool) and -sys.float_info.max <= value <= sys.float_info.max:
                 return state, move, float(value)
-    raise LabError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {str(row)[:200]}")
+    raise UserError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {str(row)[:200]}")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.game import Game, Trait
 from src.core.ranges import Fraction, checked
 from src.core.seeding import draw
@@ -40,7 +40,7 @@ class Agent(ABC):
     games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
 
     def check(self, game: Game) -> None:
-        """Raise `LabError` where this agent cannot play `game`."""
+        """Raise `UserError` where this agent cannot play `game`."""
         require_traits(self.needs, game)
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Agent(ABC):
 
     def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
         """The best moves, at most `count`, best first; for agents that weigh moves against each other."""
-        raise LabError("this agent does not weigh its moves: choose one that searches, such as agent=alphabeta")
+        raise UserError("this agent does not weigh its moves: choose one that searches, such as agent=alphabeta")
 
 
 def require_traits(needs: frozenset[Trait], game: Game) -> None:
@@ -96,7 +96,7 @@ class SelfPlay(Agent):
 
     def _learner(self) -> Agent:
         if self._current is None:
-            raise LabError("agent=self plays like a learner that it was given, and there is none here")
+            raise UserError("agent=self plays like a learner that it was given, and there is none here")
         return self._current
 
 
@@ -121,7 +121,7 @@ class OpponentPool(Agent):
             member.check(game)
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        raise LabError(
+        raise UserError(
             "an opponent pool is for training (agent@env.opponent) and plays no single game: "
             f"choose one of its members, {', '.join(self.members)}"
         )

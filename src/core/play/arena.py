@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.core import ranks
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent
-from src.core.play.game import Game, Trait, seen_from
+from src.core.play.game import Game, Trait, outcome_for_seat
 from src.core.seeding import draw, generator
 
 
@@ -123,7 +123,7 @@ def evaluate(
     """
     began = time.perf_counter()
     finished: list[_Match] = []
-    own = range(ranks.rank(), episodes, ranks.world())
+    own = range(ranks.rank(), episodes, ranks.world_size())
     for first in range(0, len(own), agent.games_in_step):
         numbers = own[first : first + agent.games_in_step]
         matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
@@ -135,7 +135,7 @@ def evaluate(
                 match.state = random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
         _play_out(game, matches)
         finished += matches
-        on_progress(min(len(finished) * ranks.world(), episodes))
+        on_progress(min(len(finished) * ranks.world_size(), episodes))
     shares = ranks.gather([_ended(game, agent, match) for match in finished])
     games = [shares[number % len(shares)][number // len(shares)] for number in range(episodes)]
     return Score(
@@ -175,7 +175,7 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
                 state = game.play(state, draw(rng, game.random_actions(game.view(state))))
         if game.outcome(state) is None:
             return state
-    raise LabError(f"opening_plies={plies}: no game was still going on after that many random moves in 1,000 tries")
+    raise UserError(f"opening_plies={plies}: no game was still going on after that many random moves in 1,000 tries")
 
 
 def _new_match(game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str) -> _Match:
@@ -213,7 +213,7 @@ def _move(game: Game, group: list[_Match]) -> None:
             for key in agent.tallies:
                 match.tallies[key] += decision.why[key]
         if decision.action is None:
-            match.outcome = seen_from(seat, -1)
+            match.outcome = outcome_for_seat(seat, -1)
         else:
             match.state = game.play(match.state, decision.action)
             _play_on(game, match, decision.then)
@@ -231,7 +231,7 @@ def _play_on(game: Game, match: _Match, actions: Sequence[int]) -> None:
 
 def _own_outcome(match: _Match) -> int:
     assert match.outcome is not None
-    return seen_from(match.seat, match.outcome)
+    return outcome_for_seat(match.seat, match.outcome)
 
 
 def _ended(game: Game, agent: Agent, match: _Match) -> _Ended:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.ranges import AboveZero, BelowOne, checked
 
 
@@ -24,7 +24,7 @@ class Curriculum:
     ) -> None:
         """`keep` is the share of the training that stays with the rungs already climbed, all of them alike."""
         if warm_up and promote_at is None:
-            raise LabError("curriculum.promote_at is required once there are environments to climb from")
+            raise UserError("curriculum.promote_at is required once there are environments to climb from")
         self.warm_up, self.promote_at, self.keep = dict(warm_up), promote_at, keep
         self.stage = 0
 

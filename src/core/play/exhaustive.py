@@ -7,7 +7,7 @@ import numpy as np
 
 from src.core.play.agent import Agent
 from src.core.play.arena import Tally
-from src.core.play.game import Game, seen_from
+from src.core.play.game import Game, outcome_for_seat
 
 
 def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
@@ -20,7 +20,7 @@ def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
         state = open_states.pop()
         outcome = game.outcome(state)
         if outcome is not None:
-            lines[seen_from(seat, outcome)] += 1
+            lines[outcome_for_seat(seat, outcome)] += 1
         elif game.to_move(state) != seat:
             open_states += [game.play(state, action) for action in game.legal_actions(game.view(state))]
         else:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtim
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.capabilities import AuxTask
 from src.core.play.search import Evaluation, Searcher
 from src.core.seeding import draw
@@ -57,7 +57,7 @@ class Game(ABC, Generic[State]):
 
     @abstractmethod
     def play(self, state: State, action: int) -> State:
-        """The position after a legal action; an illegal one raises `LabError` and changes nothing."""
+        """The position after a legal action; an illegal one raises `UserError` and changes nothing."""
 
     @abstractmethod
     def outcome(self, state: State) -> int | None:
@@ -99,7 +99,7 @@ class Game(ABC, Generic[State]):
 
     def fixed_starts(self, path: Path) -> list[State]:
         """Starting states read from a file, to compare players on the very same games."""
-        raise LabError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")
+        raise UserError(f"{type(self).__name__} has no fixed starting positions: leave out boards={path}")
 
 
 @runtime_checkable
@@ -110,7 +110,7 @@ class NamesMoves(Protocol):
         """One word that no other legal action has."""
 
 
-def seen_from(seat: int, outcome: int) -> int:
+def outcome_for_seat(seat: int, outcome: int) -> int:
     """An outcome, which is told for seat 0, as the player in `seat` sees it; the same turns it back."""
     return outcome if seat == 0 else -outcome
 
@@ -131,7 +131,7 @@ class TwoPlayerGame(Game[State]):
 
     @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
-        """The legal action a text names; anything else raises `LabError`."""
+        """The legal action a text names; anything else raises `UserError`."""
 
     def line_names(self, state: State, actions: Sequence[int]) -> list[str]:
         """The names of actions played one after the other."""
@@ -147,7 +147,7 @@ class TwoPlayerGame(Game[State]):
 
     @abstractmethod
     def read_position(self, text: str) -> State:
-        """The state a text describes; one that cannot be raises `LabError`."""
+        """The state a text describes; one that cannot be raises `UserError`."""
 
     def perft(self, state: State, depth: int) -> int:
         """Positions reached by playing `depth` plies in every possible way."""

@@ -10,7 +10,7 @@ The result is 1-0, 0-1 or 1/2-1/2, seen from the player who moves first, and * w
 from collections.abc import Sequence
 from typing import Any
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.game import TwoPlayerGame
 
 RESULTS = {1: "1-0", 0: "1/2-1/2", -1: "0-1", None: "*"}
@@ -38,8 +38,8 @@ def read_game(game: TwoPlayerGame, text: str) -> tuple[Any, list[int]]:
     for number, name in enumerate(lines[1][1:], start=1):
         try:
             actions.append(game.parse_move(state, name))
-        except LabError as error:
-            raise LabError(f"move {number} of the game: {error}") from error
+        except UserError as error:
+            raise UserError(f"move {number} of the game: {error}") from error
         state = game.play(state, actions[-1])
     result = RESULTS[game.outcome(state)]
     require(lines[2][1:] == [result], f"the game says result {' '.join(lines[2][1:])}, its moves give {result}")

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.game import Game, NamesMoves, TwoPlayerGame
 
 FORM = "a position of this game is `seed N` and the names of the moves since"
@@ -62,7 +62,7 @@ class ReplayedGame(TwoPlayerGame[Replay]):
         found = next((action for action in legal if self.move_name(state, action) == text), None)
         if found is None:
             some = ", ".join(self.move_name(state, action) for action in legal[:5])
-            raise LabError(
+            raise UserError(
                 f"{text} is not a legal move here: {f'legal are {some} ...' if some else 'the game is over'}"
             )
         return found
@@ -81,7 +81,7 @@ class ReplayedGame(TwoPlayerGame[Replay]):
         return state
 
     def perft(self, state: Replay, depth: int) -> int:
-        raise LabError("this game has chance or hides something, so its positions cannot be counted")
+        raise UserError("this game has chance or hides something, so its positions cannot be counted")
 
     def _state(self, replay: Replay) -> Any:
         """The state of the game itself, from the latest one where that is the same."""

@@ -34,7 +34,7 @@ class Algorithm(Protocol):
     needs: ClassVar[frozenset[Trait]]
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
-        """Raise `LabError` where these settings cannot be learned from, before anything is written."""
+        """Raise `UserError` where these settings cannot be learned from, before anything is written."""
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> Agent:
         """Learn until the budget is spent, from where `run` was last saved; returns the best agent found."""

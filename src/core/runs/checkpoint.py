@@ -15,7 +15,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.files import write_atomic
 
 FORMAT = "tactical-board-games checkpoint"
@@ -26,7 +26,7 @@ MOST_HEADER = 1 << 25  # of its names, shapes and tree
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
 
 
-class CheckpointError(LabError):
+class CheckpointError(UserError):
     """A file that is not a checkpoint this version can read."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import read_regular
 
 CONFIG = "config.yaml"
@@ -81,7 +81,7 @@ def parse_yaml(data: bytes, name: str) -> Any:
         _check_events(text, name)
         return yaml.load(text, LOADER)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        raise LabError(f"{name} is not readable as YAML: {str(error)[:200]}") from error
+        raise UserError(f"{name} is not readable as YAML: {str(error)[:200]}") from error
 
 
 def _check_events(text: str, name: str) -> None:

@@ -22,7 +22,7 @@ def provenance() -> dict[str, Any]:
         "commit": commit,
         "dirty": bool(_git("status", "--porcelain")) if commit else None,  # whether there is more than the commit
         "versions": {"python": platform.python_version(), **_versions()},
-        "hardware": {"platform": platform.platform(), "cores": CORES, "gpus": _gpus(), "ranks": ranks.world()},
+        "hardware": {"platform": platform.platform(), "cores": CORES, "gpus": _gpus(), "ranks": ranks.world_size()},
     }
 
 

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import Score, Tally, evaluate, require_varied, wilson_interval
 from src.core.play.exhaustive import walk_replies
@@ -93,7 +93,7 @@ def score_against_baselines(
     for name, (player, opponent) in pairings(env, agent).items():
         try:
             require_varied(env.game, player, opponent, opening_plies, episodes)
-        except LabError as error:  # after a long training a figure with a warning is worth more than none
+        except UserError as error:  # after a long training a figure with a warning is worth more than none
             log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:
             scores[name] = evaluate(

@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from src.core import ranks
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import require_own_folder, require_replaceable, write_atomic
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, first_names, read_config
@@ -56,7 +56,7 @@ class Run:
         try:
             self._lock.acquire(timeout=0.1)  # a page that asks whether somebody trains here holds it for an instant
         except Timeout:
-            raise LabError(f"another process is training in {self.directory}: wait for it or stop it") from None
+            raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
             require_own_folder(self._path("last").parent)
             for name in WRITTEN:  # now, not after the training
@@ -158,14 +158,14 @@ class Run:
             self._log.keep(0)
             self._began = time.monotonic()
             self._save(None)  # from now on a run without a last checkpoint is one that has lost it
-            return ranks.from_first(None)
+            return ranks.broadcast(None)
         self._going_on = True
         self._log.keep(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
         _, rates = self._log.column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
-        return ranks.from_first(self._restored["learner"])
+        return ranks.broadcast(self._restored["learner"])
 
     def _load_last(self) -> dict[str, Any] | None:
         """The last checkpoint, once everything that the run goes on from is known to be there and whole."""
@@ -208,7 +208,7 @@ class Run:
     def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
         """Save once `checkpoint_seconds` have passed, also since `began`, where saving amid some work costs more."""
         since = self._saved if began is None else max(self._saved, began)
-        if ranks.from_first(time.monotonic() - since >= self._checkpoint_seconds):
+        if ranks.broadcast(time.monotonic() - since >= self._checkpoint_seconds):
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ class Run:
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
 
     def best(self) -> dict[str, Any]:
-        return ranks.from_first(checkpoint.load(self._path("best"))["learner"])
+        return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])
 
     def load_best(self, load_agent: Callable[[dict[str, Any]], T]) -> T:
         """The agent of the best checkpoint."""
@@ -245,7 +245,7 @@ def is_finished(directory: Path, config: dict[str, Any]) -> bool:
     if not (directory / CONFIG).exists():
         return False
     if _digest(read_config(directory)) != _digest(config):
-        raise LabError(
+        raise UserError(
             f"{directory} holds a run of other settings: go on with a sweep by the command it was begun with"
         )
     return (directory / "eval.json").exists()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import read_regular, write_atomic
 from src.core.runs.metrics import CURVES, current_names, is_documented
 
@@ -28,7 +28,7 @@ class Tracker(Protocol):
     def finish(self, failed: bool) -> None: ...
 
 
-def forgiven(tracker: str, what: str, call: Callable[[], None]) -> bool:
+def try_tracker(tracker: str, what: str, call: Callable[[], None]) -> bool:
     """Whether a call of a tracker went well; whatever it raises is told, as the training is worth more."""
     try:
         call()
@@ -108,7 +108,7 @@ class RunLog:
             reader.fieldnames = current_names(reader.fieldnames or [])
             rows = list(reader)
         except (UnicodeDecodeError, csv.Error) as error:
-            raise LabError(f"{self.path} is not readable as CSV: {error}") from error
+            raise UserError(f"{self.path} is not readable as CSV: {error}") from error
         cut = [line for line, row in enumerate(rows, start=2) if None in row or None in row.values()]
         cut += [] if last_may_be_cut or whole == text else [len(rows) + 2]
         require(not cut, f"{self.path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")

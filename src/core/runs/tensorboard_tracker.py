@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from src.core.errors import require
-from src.core.runs.runlog import forgiven
+from src.core.runs.runlog import try_tracker
 
 
 class TensorboardTracker:
@@ -19,7 +19,7 @@ class TensorboardTracker:
         self._step = 0
 
     def start(self, directory: Path, config: dict[str, Any]) -> None:
-        forgiven("TensorBoard", "start", lambda: self._start(directory, config))
+        try_tracker("TensorBoard", "start", lambda: self._start(directory, config))
 
     def log(self, row: Mapping[str, float]) -> None:
         self._guard("log", lambda: self._log(row))
@@ -54,5 +54,5 @@ class TensorboardTracker:
         self._writer.add_image(name, imread(path), self._step, dataformats="HWC")
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
-        if self._writer is not None and not forgiven("TensorBoard", what, call):
+        if self._writer is not None and not try_tracker("TensorBoard", what, call):
             self._writer = None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from src.core.files import write_atomic
 from src.core.ranges import Positive, checked
 from src.core.runs.provenance import DIFF
-from src.core.runs.runlog import forgiven
+from src.core.runs.runlog import try_tracker
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class WandbTracker:
         self._run.log_artifact(artifact)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
-        if not forgiven("wandb", what, call):
+        if not try_tracker("wandb", what, call):
             self._run = None
             with contextlib.suppress(Exception):  # lets go of a dead service, which the next run must not meet
                 import wandb

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game, Trait
 from src.core.ranges import Fraction, checked
@@ -96,7 +96,7 @@ class Redeployed(Agent):
 def require_action(action: int) -> None:
     """A placement that leads nowhere is an error; nothing is placed in its stead."""
     if action == NO_ACTION:
-        raise LabError("the bot's placement has no free hex left for its next unit: choose another placement")
+        raise UserError("the bot's placement has no free hex left for its next unit: choose another placement")
 
 
 def _require_wargame(game: Game) -> None:

@@ -6,7 +6,7 @@ The compiled part is what a step runs. The rest is the same phase by name, for p
 
 from typing import Literal
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment import battle
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.scenario import Hex, is_whole
@@ -19,7 +19,7 @@ StartPhase = Literal["command", "move"]
 OnDeadlock = Literal["raise", "truncate"]
 
 
-class DeploymentError(LabError):
+class DeploymentError(UserError):
     """An action that the deployment phase refuses; the state is what it was before."""
 
 

@@ -7,9 +7,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent, check_baselines, opponents_in
-from src.core.play.game import seen_from
+from src.core.play.game import outcome_for_seat
 from src.core.ranges import checked
 from src.core.seeding import draw
 from src.envs.concat import vectorize_against
@@ -74,7 +74,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         result = self._batch.buffers.results[0]
         try:
             self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # whatever it is
-        except LabError:
+        except UserError:
             self._batch.count_refusals()
             raise
         self._playing = False  # where the step raises, the game cannot go on
@@ -104,7 +104,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         state, results = batch.states[0], batch.buffers.results
         outcome = self.game.outcome(state)
         assert outcome is not None
-        outcomes = np.array([seen_from(int(results["seat"][0]), outcome)])
+        outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
         self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
         log_deadlocks(batch.games.games)
         figures = {

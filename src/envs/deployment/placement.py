@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.scenario import Scenario
 from src.envs.deployment.world import World
 
@@ -16,7 +16,7 @@ UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 
 class Placement(ABC):
     def check(self, scenario: Scenario) -> None:  # noqa: B027 (most habits fit every scenario)
-        """Raise `LabError` where these habits do not fit a scenario."""
+        """Raise `UserError` where these habits do not fit a scenario."""
 
     @abstractmethod
     def ranks(self, world: World) -> np.ndarray:
@@ -61,8 +61,8 @@ class Scripted(Placement):
     def check(self, scenario: Scenario) -> None:
         try:
             scenario.require_positions()
-        except LabError as error:
-            raise LabError(f"it places by script, and the scenario's script does not fit: {error}") from error
+        except UserError as error:
+            raise UserError(f"it places by script, and the scenario's script does not fit: {error}") from error
 
     def ranks(self, world: World) -> np.ndarray:
         ranks = np.full((world.units.size, world.cells.size), UNRANKED, np.int32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.deployment.hexgrid import distance, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
@@ -217,7 +217,7 @@ class Scenario:
         for player, (pool, roster) in enumerate(zip(self.pools, self.rosters, strict=True), 1):
             require(bool(roster), f"scenario.player_{player} has no units")
             if len(pool) < len(roster):
-                raise LabError(
+                raise UserError(
                     f"the zone of player {player} has {len(pool)} hexes for {len(roster)} units: "
                     "choose a larger zone or a smaller roster"
                 )

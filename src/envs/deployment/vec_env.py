@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
@@ -109,10 +109,10 @@ class VecDeployment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         for i in wrong:
             try:
                 self.game.require_legal(self._batch.states[i], int(actions[i]))
-            except LabError as error:
+            except UserError as error:
                 reasons.append(f"env {i}, action {actions[i]}: {error}")
         self._batch.count_refusals()
-        raise LabError("; ".join(reasons))
+        raise UserError("; ".join(reasons))
 
     def _final(self, ended: np.ndarray) -> dict[str, Any]:
         buffers = self._batch.buffers
@@ -144,7 +144,7 @@ def _where(ended: np.ndarray, values: np.ndarray) -> np.ndarray:
 def legal_masks(masks: np.ndarray) -> np.ndarray:
     """A copy of the masks (N, A). One without a legal action is refused: a policy would draw from the illegal ones."""
     if not masks.any(axis=1).all():
-        raise LabError("an env has no legal action, which the rules never leave it without: this is a bug")
+        raise UserError("an env has no legal action, which the rules never leave it without: this is a bug")
     return masks.copy()
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import prange
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.kernels import jit
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import FLAGS, Layout
@@ -96,7 +96,7 @@ class Batch:
     def load_state(self, saved: Mapping[str, Any]) -> None:
         for name, array in self._kept().items():
             if saved[name].shape != array.shape:
-                raise LabError(
+                raise UserError(
                     f"{name} was saved with shape {saved[name].shape} and has {array.shape} here: load it with the "
                     "board and num_envs that it was saved with"
                 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Interval, check_fields
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.reward import Reward
@@ -41,7 +41,7 @@ class EnvConfig:
     def require_multi_action(self) -> None:
         """Refuse steps that reveal several cells where mines are laid by the first of them, or flags can be set."""
         if self.first_click == "agent" or self.flag_actions:
-            raise LabError(
+            raise UserError(
                 "several cells can be revealed in one step only after the first click and without flags: set "
                 "env.config.first_click=uniform and env.config.flag_actions=false"
             )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.variant import FLAGGED
 
 REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
@@ -31,7 +31,7 @@ class Encoding:
     def __post_init__(self) -> None:
         extra = [name for name in Layout._fields if getattr(self, name)]
         if self.compact and extra:
-            raise LabError(f"a compact observation is the bare board: it cannot carry the plane(s) {', '.join(extra)}")
+            raise UserError(f"a compact observation is the bare board: it cannot carry the plane(s) {', '.join(extra)}")
 
     @property
     def layout(self) -> Layout:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent, check_baselines
 from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
@@ -89,9 +89,9 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if not self._playing:
-            raise LabError("there is no episode to step: call reset() first")
+            raise UserError("there is no episode to step: call reset() first")
         if not self.action_space.contains(action):
-            raise LabError(f"action {action!r} does not exist: they are 0..{self.game.num_actions - 1}")
+            raise UserError(f"action {action!r} does not exist: they are 0..{self.game.num_actions - 1}")
         self._batch.step(np.array([action], np.int64))
         result = self._batch.buffers.results[0]
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])

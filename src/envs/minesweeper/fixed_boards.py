@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.files import MOST_DATA, read_regular
 
 
@@ -20,11 +20,11 @@ def read_boards(path: Path, rows: int, cols: int, mine_range: tuple[int, int]) -
     try:
         data = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
-        raise LabError(f"{path}: not a JSON text: {error}") from error
+        raise UserError(f"{path}: not a JSON text: {error}") from error
     try:
         return _boards(data, rows, cols, mine_range)
     except _Malformed as error:
-        raise LabError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
 
 
 class _Malformed(Exception):  # noqa: N818 - never leaves this module

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.capabilities import AuxTask
 from src.core.play.game import Game, Trait
 from src.envs.minesweeper import planes, rules, viewer
@@ -103,9 +103,9 @@ class Minesweeper(Game[Position]):
 
     def play(self, state: Position, action: int) -> Position:
         if self.outcome(state) is not None:
-            raise LabError("the game is over")
+            raise UserError("the game is over")
         if not 0 <= action < self.num_actions:
-            raise LabError(f"action {action} does not exist: they are 0..{self.num_actions - 1}")
+            raise UserError(f"action {action} does not exist: they are 0..{self.num_actions - 1}")
         kind, cell = divmod(action, self.cells)
         game, valid, opened = state.boards.games[0], bool(state.boards.visible[0, cell] < 0), 0
         flags_before = flags_worth(game, self._terms)

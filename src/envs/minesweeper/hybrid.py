@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Decision
 from src.core.play.game import Game
 from src.core.ranges import Size, checked
@@ -63,7 +63,7 @@ class HybridAgent(SolverAgent):
         try:
             self.judge.values(np.full((1, game.rows, game.cols), -1, np.int8))
         except RuntimeError as error:
-            raise LabError(
+            raise UserError(
                 f"agent.judge takes more than the bare board, which is all it is asked about: {error}"
             ) from error
 

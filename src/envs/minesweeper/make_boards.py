@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.files import write_atomic
 from src.core.runs.console import progress_bar
 from src.core.seeding import generator
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         document = make_boards(*size, options.count, options.seed, not options.only_click_safe, tries)
         write_atomic(options.file, json.dumps(document) + "\n")
-    except LabError as error:
+    except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -7,7 +7,7 @@
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
 
 SIGNS = {HIDDEN: ".", FLAGGED: "F"} | {number: str(number) for number in range(9)}
@@ -24,7 +24,7 @@ def read_board(text: str) -> np.ndarray:
     require(bool(lines) and bool(lines[0]), "a position needs a line for each row of the board")
     for number, line in enumerate(lines, start=1):
         if len(line) != len(lines[0]):
-            raise LabError(f"line {number} has {len(line)} cells, but the first has {len(lines[0])}")
+            raise UserError(f"line {number} has {len(line)} cells, but the first has {len(lines[0])}")
         for sign in line:
             require(sign in _VALUES, f"line {number} holds {sign!r}: a cell is . (hidden), F (flag) or 0 to 8")
     return np.array([[_VALUES[sign] for sign in line] for line in lines], np.int8)

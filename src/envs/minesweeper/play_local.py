@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.game import Minesweeper, Position, View
@@ -50,7 +50,7 @@ def play_local(
                 tell("The agent stops here.")
                 return None
             state = game.play(state, action)
-        except LabError as error:
+        except UserError as error:
             tell(f"{error}. {HELP}")
         else:
             if game.outcome(state) is None:
@@ -81,14 +81,14 @@ def parse(game: Minesweeper, view: View, line: str) -> int:
         or words[0] not in ("r", "f")
         or not all(word.isascii() and word.isdigit() for word in words[1:])
     ):
-        raise LabError(f"{line!r} is not a move")
+        raise UserError(f"{line!r} is not a move")
     row, col = int(words[1]), int(words[2])
     if row >= game.rows or col >= game.cols:
-        raise LabError(f"row {row}, column {col} is off the board: rows 0..{game.rows - 1}, columns 0..{game.cols - 1}")
+        raise UserError(f"row {row}, column {col} is off the board of {game.rows} rows and {game.cols} columns")
     if view.visible[row, col] >= 0:
-        raise LabError(f"row {row}, column {col} is revealed already")
+        raise UserError(f"row {row}, column {col} is revealed already")
     if words[0] == "f" and not game.flag_actions:
-        raise LabError("this game is played without flags")
+        raise UserError("this game is played without flags")
     return row * game.cols + col + (game.cells if words[0] == "f" else 0)
 
 

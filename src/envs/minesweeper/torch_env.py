@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper import viewer
 from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
@@ -45,12 +45,12 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
         """`pool` is how many games per env are drawn ahead."""
         if num_envs < 1:
-            raise LabError(f"num_envs={num_envs}: a batch holds at least one env")
+            raise UserError(f"num_envs={num_envs}: a batch holds at least one env")
         if pool < 2:
-            raise LabError(f"pool={pool}: at least two games per env are drawn ahead, one to deal and one to refill")
+            raise UserError(f"pool={pool}: at least two games per env are drawn ahead, one to deal and one to refill")
         self.num_envs, self.config, self.device = num_envs, config, torch.device(device)
         if self.device.type == "cuda" and not torch.cuda.is_available():
-            raise LabError(f"device={device}: torch finds no CUDA device here")
+            raise UserError(f"device={device}: torch finds no CUDA device here")
         self.variant, self.encoding, self._terms = config.variant(), config.encoding(), config.reward.terms()
         self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
         self.single_observation_space = self.encoding.space(config.H, config.W)
@@ -67,7 +67,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         """New games for all; without a seed the generator goes on."""
         if seed is not None:
             if not isinstance(seed, SupportsIndex):
-                raise LabError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
+                raise UserError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
             super().reset(seed=int(seed))
             self._stock.generator.manual_seed(int(seed))
             self._dealt, self._stock.drawn, self._stock.sure_for = torch.zeros_like(self._dealt), 0, 0
@@ -90,7 +90,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
     def step_many(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
         """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
         if not self._seeded:
-            raise LabError("there are no episodes to step: call reset() first")
+            raise UserError("there are no episodes to step: call reset() first")
         self.config.require_multi_action()
         self._stock.refill(self._dealt)
         self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
@@ -197,7 +197,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
     def state(self) -> dict[str, Any]:
         """All that follows depends on, for `load_state`; of the stock, the generator states that it is drawn from."""
         if not self._seeded:
-            raise LabError("there are no episodes to save: call reset() first")
+            raise UserError("there are no episodes to save: call reset() first")
         return {
             **self._games._asdict(),
             "dealt": self._dealt,
@@ -213,7 +213,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         here = {**self._games._asdict(), "drawn_from": torch.stack(self._stock.drawn_from)}
         for name, tensor in here.items():
             if saved[name].shape != tensor.shape:
-                raise LabError(
+                raise UserError(
                     f"{name} was saved with shape {tuple(saved[name].shape)} and has {tuple(tensor.shape)} here: load "
                     "it with the board, num_envs, pool and kind of device that it was saved with"
                 )
@@ -228,9 +228,9 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
 
     def _check(self, actions: Tensor) -> None:
         if not self._seeded:
-            raise LabError("there are no episodes to step: call reset() first")
+            raise UserError("there are no episodes to step: call reset() first")
         if actions.dtype != torch.int64 or actions.shape != (self.num_envs,) or actions.device.type != self.device.type:
-            raise LabError(
+            raise UserError(
                 f"actions are {actions.dtype} of shape {tuple(actions.shape)} on {actions.device}: expected "
                 f"torch.int64 of shape ({self.num_envs},) on {self.device}"
             )
@@ -238,7 +238,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             wrong = (actions < 0) | (actions >= self.variant.num_actions)
             if bool(wrong.any()):
                 env, last = int(wrong.int().argmax()), self.variant.num_actions - 1
-                raise LabError(f"action {actions[env]} of env {env} does not exist: they are 0..{last}")
+                raise UserError(f"action {actions[env]} of env {env} does not exist: they are 0..{last}")
 
     def _mask(self, games: Games) -> Tensor:
         reveals = hidden = games.visible < 0

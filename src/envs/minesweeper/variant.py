@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # to the player, who sees 0..8 on a revealed cell
@@ -48,20 +48,20 @@ class Variant:
             case [int() | float() as low, int() | float() as high] if 0 < low <= high < 1:
                 return round(low * self.cells), round(high * self.cells)
             case other:
-                raise LabError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
+                raise UserError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
 
     def _check_mines(self) -> None:
         fewest, most = self.mine_range
         board = f"{self.rows}x{self.cols} board"
         if fewest < 1:
-            raise LabError(f"{fewest} mines on a {board}: there must be at least one")
+            raise UserError(f"{fewest} mines on a {board}: there must be at least one")
         kept_free = min(3, self.rows) * min(3, self.cols) if self.safe_neighborhood else 1
         if most > self.cells - kept_free:
-            raise LabError(
+            raise UserError(
                 f"{most} mines do not fit on a {board}: the first reveal keeps {kept_free} of its {self.cells} cells "
                 f"free, so at most {self.cells - kept_free} fit"
             )
         if self.first_click == "uniform" and self.cells - most == 1:
-            raise LabError(
+            raise UserError(
                 f"{most} mines on a {board} leave one safe cell: with first_click='uniform' nothing is left to play"
             )

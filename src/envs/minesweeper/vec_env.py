@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
@@ -31,7 +31,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def __init__(self, num_envs: int, config: EnvConfig, *, copy: bool = False) -> None:
         if num_envs < 1:
-            raise LabError(f"num_envs={num_envs}: a batch holds at least one env")
+            raise UserError(f"num_envs={num_envs}: a batch holds at least one env")
         self.num_envs, self.config, self.copy = num_envs, config, copy
         self.game = config.game()
         self.render_mode = config.render_mode
@@ -57,7 +57,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seed = range(int(seed), int(seed) + self.num_envs)
         if seed is not None:
             if len(seed) != self.num_envs:
-                raise LabError(f"{len(seed)} seeds for {self.num_envs} envs: give one each, or a single number")
+                raise UserError(f"{len(seed)} seeds for {self.num_envs} envs: give one each, or a single number")
             self._batch.boards.games["random"] = [seed_word(one) for one in seed]
         elif not self._seeded:
             self._batch.boards.games["random"] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
@@ -76,7 +76,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         With a mine among them the game is lost and nothing is opened.
         """
         if not self._seeded:
-            raise LabError("there are no episodes to step: call reset() first")
+            raise UserError("there are no episodes to step: call reset() first")
         self.config.require_multi_action()
         self._batch.reveal_all(np.ascontiguousarray(cells).reshape(self.num_envs, -1))
         return self._step_result()
@@ -95,15 +95,15 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         if not self._seeded:
-            raise LabError("there are no episodes to step: call reset() first")
+            raise UserError("there are no episodes to step: call reset() first")
         if not np.issubdtype(np.asarray(actions).dtype, np.integer):
-            raise LabError(f"actions are whole numbers, not {np.asarray(actions).dtype}")
+            raise UserError(f"actions are whole numbers, not {np.asarray(actions).dtype}")
         actions = np.asarray(actions, np.int64)
         if actions.shape != (self.num_envs,):
-            raise LabError(f"actions of shape {actions.shape} for {self.num_envs} envs: expected ({self.num_envs},)")
+            raise UserError(f"actions of shape {actions.shape} for {self.num_envs} envs: expected ({self.num_envs},)")
         if actions.min() < 0 or actions.max() >= self.game.num_actions:
             wrong = int(np.flatnonzero((actions < 0) | (actions >= self.game.num_actions))[0])
-            raise LabError(
+            raise UserError(
                 f"action {actions[wrong]} of env {wrong} does not exist: they are 0..{self.game.num_actions - 1}"
             )
         return actions
@@ -143,7 +143,7 @@ class VecMinesweeper(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def state(self) -> dict[str, np.ndarray | bool]:
         """All that follows depends on, for `load_state`."""
         if not self._seeded:
-            raise LabError("there are no episodes to save: call reset() first")
+            raise UserError("there are no episodes to save: call reset() first")
         return self._batch.state()
 
     def load_state(self, saved: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 
 COLUMNS = "abcdefghi"
 _FORM = "a position is six words such as: e2 e9 10 9 2 d4h,e7v (pawns, walls in hand, plies played, walls or -)"
@@ -82,7 +82,7 @@ def read_position(size: int, text: str) -> tuple[Position, list[int]]:
 
 def _count(word: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 6):
-        raise LabError(f"{word} is not a whole number from 0 upwards: {_FORM}")
+        raise UserError(f"{word} is not a whole number from 0 upwards: {_FORM}")
     return int(word)
 
 

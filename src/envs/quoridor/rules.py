@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.game import Trait, TwoPlayerGame
 from src.core.play.search import Evaluation
 from src.core.ranges import Bounds, checked
@@ -74,7 +74,7 @@ class Quoridor(TwoPlayerGame[Position]):
         move = self.turned(state, action) if 0 <= action < self.num_actions else -1
         if not moves.is_legal(self.board_of(state), move):
             name = notation.move_name(self.size, move) if move >= 0 else f"action {action}"
-            raise LabError(f"{name} is not legal in {self.write_position(state)}")
+            raise UserError(f"{name} is not legal in {self.write_position(state)}")
         player, after = state.ply % 2, state._replace(ply=state.ply + 1)
         if move < self.cells:
             return after._replace(pawns=_replaced(state.pawns, player, move))

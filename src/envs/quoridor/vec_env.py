@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.machine import CORES
 from src.core.play.agent import Agent, RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
@@ -144,7 +144,7 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not legal.all():
             number = int(np.flatnonzero(~legal)[0])
             allowed = np.flatnonzero(self._buffers.masks[number]).tolist()
-            raise LabError(f"action {actions[number]} of env {number} is illegal: legal are {allowed}")
+            raise UserError(f"action {actions[number]} of env {number} is illegal: legal are {allowed}")
         return actions.astype(np.int64)
 
     def _final(self, ended: np.ndarray) -> dict[str, Any]:

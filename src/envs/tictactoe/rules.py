@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.game import Canonical, TabularGame, Trait
 from src.envs.tictactoe import symmetry
 
@@ -27,9 +27,9 @@ class BoardEncoding:
     def to_state_key(board: Sequence[str]) -> str:
         cells = [cell or EMPTY for cell in board]
         if len(cells) != 9 or not set(cells) <= {*STONES, EMPTY}:
-            raise LabError(f'a board is nine cells of "X", "O" or "", not {list(board)}')
+            raise UserError(f'a board is nine cells of "X", "O" or "", not {list(board)}')
         if cells.count("X") - cells.count("O") not in (0, 1):
-            raise LabError(f"X moves first and turns alternate, which {''.join(cells)} contradicts")
+            raise UserError(f"X moves first and turns alternate, which {''.join(cells)} contradicts")
         return "".join(cells)
 
     @staticmethod
@@ -59,7 +59,7 @@ class TicTacToe(TabularGame[str]):
 
     def play(self, state: str, action: int) -> str:
         if action not in _legal(state):
-            raise LabError(f"{action} is not a legal move in {state}: legal are {list(_legal(state))}")
+            raise UserError(f"{action} is not a legal move in {state}: legal are {list(_legal(state))}")
         return state[:action] + STONES[self.to_move(state)] + state[action + 1 :]
 
     def outcome(self, state: str) -> int | None:
@@ -80,7 +80,7 @@ class TicTacToe(TabularGame[str]):
 
     def parse_move(self, state: str, text: str) -> int:
         if text not in map(str, _legal(state)):
-            raise LabError(f"{text} is not a legal move here: legal are {' '.join(map(str, _legal(state))) or 'none'}")
+            raise UserError(f"{text} is not a legal move here: legal are {' '.join(map(str, _legal(state))) or 'none'}")
         return int(text)
 
     def write_position(self, state: str) -> str:

@@ -5,7 +5,7 @@ from functools import cache
 
 from nicegui import ui
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.web import shell
 from src.web.deployment import setup
@@ -34,7 +34,7 @@ async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping
     try:
         chosen = setup.read(query)
         match = await busy.do(_new_match, lab, chosen)
-    except LabError as error:
+    except UserError as error:
         problem = str(error)
     box.clear()
     with box:

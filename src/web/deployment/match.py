@@ -4,7 +4,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.account import Account, Step, perform, tell
@@ -74,7 +74,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         assert player.agent is not None
         action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
         if action is None:
-            raise LabError(f"player {self.to_move}, {player.name}, does not know what to do")
+            raise UserError(f"player {self.to_move}, {player.name}, does not know what to do")
         return Step("play", (action,))
 
     def require_person(self) -> None:
@@ -87,7 +87,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         """What picking a hex asks for: to place a unit on it, to aim at the enemy there, or to go there."""
         if self.state.phase == "deployment":
             if unit is None:
-                raise LabError("choose a unit of the roster first, then its hex")
+                raise UserError("choose a unit of the roster first, then its hex")
             return Step("deploy_unit", (unit, *at))
         cell = self.state.cell_of(at)
         seat, there = self.to_move - 1, int(self.state.games.cells["occupant"][self.state.i, cell])

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from nicegui import ui
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.deployment.account import Step
 from src.envs.deployment.deployment import why_not_confirm, why_not_pass
 from src.envs.deployment.scenario import Hex
@@ -246,7 +246,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
                 if turn is not self.turn:  # the tab was closed meanwhile
                     return
                 self.match.play(step)
-        except LabError as error:
+        except UserError as error:
             self.playing = False
             shell.notify(str(error))
         except Exception:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING, Agent
 from src.core.seeding import generator
 from src.envs.deployment.bots import Redeployed
@@ -61,7 +61,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def read(query: Mapping[str, str]) -> Setup:
-    """The set-up that an address names; anything unknown in it raises `LabError`."""
+    """The set-up that an address names; anything unknown in it raises `UserError`."""
     for key, value in query.items():
         require(key in Setup._fields, f"{key}={value} is unknown: there are {', '.join(Setup._fields)}")
         if key in CHOICES and not (key.startswith("player") and value.startswith(RUN)):
@@ -105,8 +105,8 @@ def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: 
         if placement != OWN:
             agent = Redeployed(PLACEMENTS[placement](), agent)
             agent.check(game)
-    except LabError as error:
-        raise LabError(f"{name} cannot play here: {error}") from error
+    except UserError as error:
+        raise UserError(f"{name} cannot play here: {error}") from error
     return agent
 
 
@@ -114,14 +114,14 @@ def _trained(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
     """The agent of a run that is found below the folders, never of any other path that a browser may send."""
     run = next((run for run in runs(lab) if run.name == name), None)
     if run is None:
-        raise LabError(f"there is no finished run {name!r} of this game: choose one of the list")
+        raise UserError(f"there is no finished run {name!r} of this game: choose one of the list")
     fought = FOUGHT[run.env]
     require(fought == scenario, f"it was trained on env={run.env}: choose that scenario, {fought}")
     try:
         return lab.agent("trained", game, {"run": str(run.path)})
-    except LabError as error:
+    except UserError as error:
         if isinstance(error.__cause__, RuntimeError):  # torch's own words are about tensors
-            raise LabError(f"it was trained for zones or rosters of another size: leave zones at {OWN}") from error
+            raise UserError(f"it was trained for zones or rosters of another size: leave zones at {OWN}") from error
         raise
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import OpponentPool, SelfPlay
-from src.core.play.game import Game, seen_from
+from src.core.play.game import Game, outcome_for_seat
 from src.web import shell
 from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.game_page import GamePage
@@ -69,7 +69,7 @@ def fitting_players(lab: Lab, game: Game) -> dict[str, Player]:
 def _can_play(lab: Lab, name: str, game: Game) -> bool:
     try:
         return not isinstance(lab.agent(name, game), SelfPlay | OpponentPool)  # these two are for training
-    except LabError:
+    except UserError:
         return False
 
 
@@ -129,7 +129,7 @@ class GenericPage(GamePage[GameMatch]):
             return f"Looking back at move {self.ply} of {len(self.match.moves)}"
         if self.match.outcome is not None and len(self.persons) == 1:
             (seat,) = self.persons
-            return {1: "You win", 0: "A draw", -1: "You lose"}[seen_from(seat, self.match.outcome)]
+            return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
         return super().headline()
 
     async def show(self, moved: bool = False) -> None:

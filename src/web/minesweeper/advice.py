@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Decision
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import Proof, analyse, prove
@@ -76,7 +76,7 @@ class Advisor:
             return analyse(view.visible, view.mines).mine_probability
         belief = self._agents.decide(key, view, np.random.default_rng(0)).why.get("mine_probability")
         if belief is None:
-            raise LabError(f"{self._players[key].title} tells no mine probabilities: choose exact ones")
+            raise UserError(f"{self._players[key].title} tells no mine probabilities: choose exact ones")
         return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
 
     def advise(self, key: str, view: View, rng: np.random.Generator) -> Advice:

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.chord import require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper, Position, View
@@ -24,10 +24,10 @@ BOARDS = {
 
 
 def read_size(text: str) -> tuple[int, int, int]:
-    """Rows, columns and mines from a text such as 16x30x99; what no game can be played on raises `LabError`."""
+    """Rows, columns and mines from a text such as 16x30x99; what no game can be played on raises `UserError`."""
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})x(\d{1,4})", text, re.ASCII)
     if found is None:
-        raise LabError(f"{text!r} is no board: expected ROWSxCOLUMNSxMINES, such as 16x30x99")
+        raise UserError(f"{text!r} is no board: expected ROWSxCOLUMNSxMINES, such as 16x30x99")
     rows, cols, mines = map(int, found.groups())
     require(
         rows <= MOST_ROWS and cols <= MOST_COLS,

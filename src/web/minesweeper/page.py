@@ -7,7 +7,7 @@ import numpy as np
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.minesweeper.game import View
 from src.envs.minesweeper.variant import HIDDEN
 from src.web import shell
@@ -155,7 +155,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             await self._ask()
         assert self.advice is not None
         if self.advice.action is None:
-            raise LabError(self.advice.words)
+            raise UserError(self.advice.words)
         await self.busy.do(match.play, self.advice.action)
 
     def _is_open(self, action: int) -> bool:

@@ -47,7 +47,7 @@ class Sketch:
 
 
 def verdict(view: View) -> str:
-    """How many placements of the mines agree with a position; one with none raises `LabError`."""
+    """How many placements of the mines agree with a position; one with none raises `UserError`."""
     count = analyse(view.visible, view.mines).log_completions
     if count > log(1e6):
         return f"Possible: about 10^{count / log(10):.0f} placements of the mines agree with it."

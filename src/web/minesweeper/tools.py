@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.web import shell
 from src.web.minesweeper.sketch import BRUSHES, Sketch
 
@@ -52,4 +52,4 @@ def whole(value: object) -> int:
     """A number as the browser sends it, if it is a whole one."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
         return int(value)
-    raise LabError(f"{str(value)[:80]!r} is no whole number")
+    raise UserError(f"{str(value)[:80]!r} is no whole number")

@@ -7,7 +7,7 @@ from functools import partial
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.envs.quoridor.rules import Quoridor
 from src.web import shell
 from src.web.drawing import RIGHT, Pick
@@ -275,5 +275,5 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)
         if action is None:
-            raise LabError("no pawn move goes that way, or more than one: click the cell")
+            raise UserError("no pawn move goes that way, or more than one: click the cell")
         await self.play(action)

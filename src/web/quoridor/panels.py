@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from src.core.play.game import seen_from
+from src.core.play.game import outcome_for_seat
 from src.envs.quoridor.evaluation import FACTORS
 
 SCALE = 40.0  # a lead of so much, four steps, is worth about three games of four
@@ -33,12 +33,12 @@ class Verdict(NamedTuple):
 def judged(why: Mapping[str, Any], mover: int) -> Verdict:
     """What a search tells, which is for the player to move, as a verdict."""
     score = str(why["score"])
-    parts = {name: seen_from(mover, int(why[name])) for name in FACTORS}
+    parts = {name: outcome_for_seat(mover, int(why[name])) for name in FACTORS}
     decided, _, plies = score.partition("-in-")
     if plies:
         winner = mover if decided == "win" else 1 - mover
         return Verdict(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
-    points = seen_from(mover, int(score))
+    points = outcome_for_seat(mover, int(score))
     leader = "Even" if points == 0 else f"Player {1 if points > 0 else 2} is ahead"
     return Verdict(
         1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)} after search)" if points else leader, parts

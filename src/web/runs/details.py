@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.web import files
 from src.web.files import RunPath
 from src.web.runs.images import PICTURE
@@ -64,5 +64,5 @@ def _faults_shown() -> Iterator[None]:
     """A file that cannot be read says so in its place."""
     try:
         yield
-    except LabError as error:
+    except UserError as error:
         ui.label(str(error)).classes("r-fault")

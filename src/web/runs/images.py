@@ -4,7 +4,7 @@ from fastapi import Response
 from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app
 
-from src.core.errors import LabError, require
+from src.core.errors import UserError, require
 from src.web import files
 from src.web.lab import Lab
 
@@ -22,5 +22,5 @@ def routes(lab: Lab) -> None:
             require(path is not None, f"{run} has no picture {file} any more")
             assert path is not None
             return FileResponse(path, media_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
-        except (LabError, OSError) as error:
+        except (UserError, OSError) as error:
             return PlainTextResponse(str(error), status_code=404)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs.metrics import CURVES
 from src.web import files
 from src.web.files import RunPath, Stamp
@@ -50,7 +50,7 @@ def summary(run: RunPath) -> dict[str, Any]:
     for read in (_composition, _progress, _result):
         try:
             row |= read(run, row)
-        except LabError as error:
+        except UserError as error:
             row["fault"] = str(error)
     return row
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.account import Account, Step, perform, tell
 from src.envs.deployment.game import DeploymentGame
 from tests.envs.deployment.making import begin, bot, contents, full_game
@@ -68,7 +68,7 @@ def test_a_refused_step_is_not_told_and_changes_nothing(game: DeploymentGame):
     state = begin(game)
     before = contents(state)
     for step in (Step("play", (game.actions.waiting,)), Step("deploy_unit", ("R1", 0, 0)), Step("play", (10**9,))):
-        with pytest.raises(LabError):
+        with pytest.raises(UserError):
             tell(game, state, step)
         assert contents(state) == before
 

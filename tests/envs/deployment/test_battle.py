@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment import dice
 from src.envs.deployment.battle import can_shoot, charge_path, find_reach
 from src.envs.deployment.game import DeploymentGame
@@ -261,9 +261,9 @@ def test_only_adjacent_units_fight():
     assert legal(state, aim(GAME, state, "b1"))
     assert not legal(state, aim(GAME, state, "b3"))
     before = contents(state)
-    with pytest.raises(LabError, match="a1 cannot fight b3 from where they stand"):
+    with pytest.raises(UserError, match="a1 cannot fight b3 from where they stand"):
         GAME.play(state, aim(GAME, state, "b3"))
-    with pytest.raises(LabError, match="cannot go anywhere"):
+    with pytest.raises(UserError, match="cannot go anywhere"):
         GAME.play(state, go(GAME, state, (4, 6)))
     assert contents(state) == before
 
@@ -318,7 +318,7 @@ def test_who_has_no_units_left_loses_at_once():
     assert GAME.outcome(state) == 1
     assert GAME.legal_actions(state) == []
     assert state.round == 1
-    with pytest.raises(LabError, match="the game is over"):
+    with pytest.raises(UserError, match="the game is over"):
         GAME.play(state, GAME.actions.waiting)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.deployment import hexgrid
@@ -64,16 +64,16 @@ def test_the_scripted_placement_is_the_scenarios():
 
 
 def test_a_script_that_does_not_fit_is_refused_at_once():
-    with pytest.raises(LabError, match="places by script, and the scenario's script does not fit: unit R1"):
+    with pytest.raises(UserError, match="places by script, and the scenario's script does not fit: unit R1"):
         Bot(Scripted(), **NOTHING, explore=0).check(full_game(zones="trench"))
     Bot(Scripted(), **NOTHING, explore=0).check(FULL)
 
 
 def test_bots_play_this_game_only():
     for agent in (bot(), Redeployed(Deterministic(), RandomAgent())):
-        with pytest.raises(LabError, match="plays the deployment wargame and nothing else"):
+        with pytest.raises(UserError, match="plays the deployment wargame and nothing else"):
             agent.check(TicTacToe(symmetric=True))
-    with pytest.raises(LabError, match="explore=2"):
+    with pytest.raises(UserError, match="explore=2"):
         bot(2.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from src import schema
 from src.compose import build, checked
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from tests.lab import ROOT, Lab, read_json
 from tests.test_compositions import composed, options
@@ -30,15 +30,15 @@ def test_a_required_key_that_is_missing_is_named(key: str):
     """No implicit value anywhere: neither left out nor left open."""
     group = f"env/deployment/{key}@env.game.{key}" if key in GROUPS else f"env.game.{key}"
     cfg = composed("env=deployment", f"~{group}")
-    with pytest.raises(LabError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
+    with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
         build(cfg.env, "env")
     if key in ("deployment_type", "on_deadlock"):
-        with pytest.raises(LabError, match=rf"required and not set: env\.game\.{key}"):
+        with pytest.raises(UserError, match=rf"required and not set: env\.game\.{key}"):
             checked(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
 
 
 def test_random_deployment_does_not_exist():
-    with pytest.raises(LabError, match="deployment_type=random must be one of active, fixed"):
+    with pytest.raises(UserError, match="deployment_type=random must be one of active, fixed"):
         build(composed("env=deployment", "env.game.deployment_type=random").env, "env")
 
 

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.deployment.deployment import DeploymentDeadlockError, DeploymentError
@@ -28,7 +28,7 @@ def stuck(**changes):
 
 def test_a_zone_too_small_for_its_units_is_refused_on_loading():
     """10.4.1: insufficient zones are found before a game begins."""
-    with pytest.raises(LabError, match="the zone of player 2 has 2 hexes for 3 units: choose a larger zone"):
+    with pytest.raises(UserError, match="the zone of player 2 has 2 hexes for 3 units: choose a larger zone"):
         small_game(
             zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 1], "rows": [0, 0]}]}
         )
@@ -37,7 +37,7 @@ def test_a_zone_too_small_for_its_units_is_refused_on_loading():
 def test_a_zone_eaten_up_by_walls_is_refused_on_loading():
     """10.4.2: (2, 2) and (7, 2) are walls, which leaves one of three hexes."""
     boxes = [{"cols": [2, 2], "rows": [2, 2]}, {"cols": [7, 7], "rows": [2, 2]}, {"cols": [0, 0], "rows": [0, 0]}]
-    with pytest.raises(LabError, match="the zone of player 2 has 1 hexes for 3 units"):
+    with pytest.raises(UserError, match="the zone of player 2 has 1 hexes for 3 units"):
         small_game(zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": boxes})
 
 
@@ -127,7 +127,7 @@ def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCap
     assert info["deployment_pass_count"] == 1
     assert "deployment deadlock" in caplog.text
     assert env.episode_stats.episode_metrics()["deployment_deadlock_count"] == 1
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.action_masks()
 
 
@@ -146,7 +146,7 @@ def test_environments_raise_it_whoever_is_stuck(seat: str, opponent):
         with pytest.raises(DeploymentDeadlockError, match="no legal placement"):
             play_on()
         for ask in (one.action_masks, lambda one=one: one.step(np.zeros(3, int) if one is batch else 0)):
-            with pytest.raises(LabError, match="call reset"):
+            with pytest.raises(UserError, match="call reset"):
                 ask()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.deployment import DeploymentError
 from tests.envs.deployment.making import SMALL_SCENARIO, begin, contents, full_game, number, random_action, small_game
 
@@ -292,7 +292,7 @@ def test_a_fixed_deployment_starts_in_battle():
     ],
 )
 def test_choices_that_do_not_exist_are_refused(key: str, value: str):
-    with pytest.raises(LabError, match=f"{key}={value} must be one of"):
+    with pytest.raises(UserError, match=f"{key}={value} must be one of"):
         small_game(**{key: value})
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.bots import Bot
@@ -82,12 +82,12 @@ def test_an_empty_mask_is_refused():
     masks = np.ones((3, 5), bool)
     np.testing.assert_array_equal(legal_masks(masks), masks)
     masks[1] = False
-    with pytest.raises(LabError, match="no legal action"):
+    with pytest.raises(UserError, match="no legal action"):
         legal_masks(masks)
     env = make_env()
     env.reset(seed=0)
     env._batch.games.mask[:] = False
-    with pytest.raises(LabError, match="no legal action"):
+    with pytest.raises(UserError, match="no legal action"):
         env.action_masks()
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_action_is_refused(wrong):
     env = make_env(seat="first")
     env.reset(seed=0)
     before = env._batch.saved()["arrays"]["games"].tobytes()
-    with pytest.raises(LabError, match="is not a whole number"):
+    with pytest.raises(UserError, match="is not a whole number"):
         env.step(wrong)
     assert env._batch.saved()["arrays"]["games"].tobytes() == before
     assert env._batch.buffers.results["invalid"][0] == 1
@@ -148,9 +148,9 @@ def test_a_learner_that_never_acts_is_an_error():
     profiles = profiles | {"rifleman": profiles["rifleman"] | {"ranged": deadly}}
     game = small_game(deployment_type="fixed", scenario=AMBUSH, profiles=profiles, debug=False)
     env = make_env(game, bot(objective=0.0, to_objective=0.0), seat="second")
-    with pytest.raises(LabError, match="before the learner's first action"):
+    with pytest.raises(UserError, match="before the learner's first action"):
         env.reset(seed=0)
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.action_masks()
 
 
@@ -159,7 +159,7 @@ def test_an_illegal_action_is_refused_counted_and_changes_nothing():
     _, info = env.reset(seed=0)
     before = {name: array.tobytes() for name, array in env._batch.games._asdict().items()}
     for action in np.flatnonzero(~info["action_mask"])[:7]:
-        with pytest.raises(LabError):
+        with pytest.raises(UserError):
             env.step(int(action))
     assert {name: array.tobytes() for name, array in env._batch.games._asdict().items()} == before
     rng, over = np.random.default_rng(0), False
@@ -222,19 +222,19 @@ def test_the_same_seed_gives_the_same_episode():
 
 def test_what_is_asked_too_early_or_too_late_is_refused():
     env = make_env()
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.step(0)
-    with pytest.raises(LabError, match="seat=middle must be one of first"):
+    with pytest.raises(UserError, match="seat=middle must be one of first"):
         make_env(seat="middle")
     list(episode(env, 0, np.random.default_rng(0)))
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.step(0)
 
 
 def test_the_opponent_may_be_the_learner_itself():
     opponent = SelfPlay()
     env = DeploymentEnv(small_game(), opponent, REWARD, "second", {})
-    with pytest.raises(LabError, match="there is none here"):
+    with pytest.raises(UserError, match="there is none here"):
         env.reset(seed=0)
     opponent.become(RandomAgent())
     assert len(list(episode(env, 0, np.random.default_rng(0)))) > 5
@@ -248,7 +248,7 @@ def test_an_opponent_whose_placement_is_blocked_is_an_error_not_a_fallback():
     env.reset(seed=0)
     state = env._batch.states[0]
     env.step(game.actions.deploy(0, state.cell_of((2, 1))))
-    with pytest.raises(LabError, match="placement has no free hex left"):
+    with pytest.raises(UserError, match="placement has no free hex left"):
         env.step(game.actions.deploy(1, state.cell_of((0, 6))))
 
 

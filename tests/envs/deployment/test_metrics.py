@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs.metrics import is_documented
 from src.envs.deployment.metrics import DeploymentStats
 from tests.envs.deployment.making import bot, full_game, make_env, small_game
@@ -92,7 +92,7 @@ def test_refusals_are_measured_at_the_engine():
     batch = make_env(seat="first").vectorize(2)
     _, info = batch.reset(seed=0)
     for _ in range(3):
-        with pytest.raises(LabError):
+        with pytest.raises(UserError):
             batch.step(np.array([batch.game.actions.waiting] * 2))
     rng = np.random.default_rng(0)
     while batch.episode_stats.episodes < 2:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.invariants import check_invariants
 from src.envs.deployment.state import GameState
@@ -29,7 +29,7 @@ def check_every_action(game: DeploymentGame, state: GameState) -> None:
         game.play(tried, int(action))
         assert contents(tried) != before
     for action in [-1, *np.flatnonzero(~mask), game.num_actions]:
-        with pytest.raises(LabError):
+        with pytest.raises(UserError):
             game.play(state, int(action))
     assert contents(state) == before
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from tests.envs.deployment.making import SMALL_MAP, begin, full_game, roster, settings, small_game
 
 
@@ -38,7 +38,7 @@ def with_change(path: str, value: Any) -> dict[str, Any]:
     ],
 )
 def test_a_missing_key_is_named(path: str, message: str):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         small_game(**with_change(path, None))
 
 
@@ -84,7 +84,7 @@ def test_missing_settings_are_named():
     ],
 )
 def test_a_wrong_value_is_named(path: str, value: Any, message: str):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         small_game(**with_change(path, value))
 
 
@@ -102,20 +102,20 @@ def test_a_wrong_value_is_named(path: str, value: Any, message: str):
 )
 def test_an_unfair_or_broken_map_is_refused(old: str, new: str, message: str):
     drawing = "\n".join(line for line in SMALL_MAP.split()) + "\n"
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         small_game(board={"map": drawing.replace(old, new)})
 
 
 def test_positions_matter_only_where_they_are_used():
     """A scenario's positions may lie outside a zone it is not written for, unless the deployment is fixed."""
     full_game("skirmish", "trench")
-    with pytest.raises(LabError, match=r"unit R1: position \(10, 13\) is not in its player's zone"):
+    with pytest.raises(UserError, match=r"unit R1: position \(10, 13\) is not in its player's zone"):
         full_game("skirmish", "trench", deployment_type="fixed")
     twice = {
         "player_1": roster(a1=("rifleman", (2, 5)), a2=("rifleman", (2, 5))),
         "player_2": roster(b=("brute", (2, 1))),
     }
-    with pytest.raises(LabError, match=r"2 units have the position \(2, 5\)"):
+    with pytest.raises(UserError, match=r"2 units have the position \(2, 5\)"):
         small_game(deployment_type="fixed", scenario=twice)
 
 
@@ -127,18 +127,18 @@ def test_nothing_given_where_something_is_needed_is_named():
         ("scenario", "scenario=null must be a mapping"),
         ("min_enemy_distance", "min_enemy_distance=null must be a whole number"),
     ):
-        with pytest.raises(LabError, match=message):
+        with pytest.raises(UserError, match=message):
             small_game(**{key: None})
     for player in ("player_1", "player_2"):
-        with pytest.raises(LabError, match=rf"scenario\.{player} is None: expected a list of units"):
+        with pytest.raises(UserError, match=rf"scenario\.{player} is None: expected a list of units"):
             small_game(scenario=settings()["scenario"] | {player: None})
-        with pytest.raises(LabError, match=rf"zones\.{player} is None: expected a list of boxes"):
+        with pytest.raises(UserError, match=rf"zones\.{player} is None: expected a list of boxes"):
             small_game(zones=settings()["zones"] | {player: None})
 
 
 def test_fixed_positions_keep_their_distance():
     small_game(deployment_type="fixed", min_enemy_distance=4)
-    with pytest.raises(LabError, match=r"a1 on \(2, 5\) and b1 on \(2, 1\) are 4 hexes apart"):
+    with pytest.raises(UserError, match=r"a1 on \(2, 5\) and b1 on \(2, 1\) are 4 hexes apart"):
         small_game(deployment_type="fixed", min_enemy_distance=5)
     small_game(min_enemy_distance=5)
 

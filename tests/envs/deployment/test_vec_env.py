@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.runs import checkpoint
 from src.envs.deployment.batch import THREADED_FROM
@@ -105,26 +105,26 @@ def test_one_illegal_action_stops_all_and_is_counted():
     before = {name: array.tobytes() for name, array in batch._batch.games._asdict().items()}
     actions = info["action_mask"].argmax(axis=1)
     actions[1] = batch.game.actions.waiting
-    with pytest.raises(LabError, match="env 1, action 109: the phase is deployment"):
+    with pytest.raises(UserError, match="env 1, action 109: the phase is deployment"):
         batch.step(actions)
     assert {name: array.tobytes() for name, array in batch._batch.games._asdict().items()} == before
     assert batch._batch.buffers.results["invalid"].tolist() == [0, 1, 0]
-    with pytest.raises(LabError, match=r"env 0, action -1: .*; env 2, action 9999: action 9999 does not exist"):
+    with pytest.raises(UserError, match=r"env 0, action -1: .*; env 2, action 9999: action 9999 does not exist"):
         batch.step(np.array([-1, actions[0], 9999]))
 
 
 def test_what_is_no_action_is_refused():
     batch = make_env().vectorize(2)
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([0, 0]))
     batch.reset(seed=0)
-    with pytest.raises(LabError, match=r"shape \(3,\) for 2 envs"):
+    with pytest.raises(UserError, match=r"shape \(3,\) for 2 envs"):
         batch.step(np.array([0, 0, 0]))
-    with pytest.raises(LabError, match="whole numbers"):
+    with pytest.raises(UserError, match="whole numbers"):
         batch.step(np.array([0.5, 1.0]))
-    with pytest.raises(LabError, match="3 seeds for 2 envs"):
+    with pytest.raises(UserError, match="3 seeds for 2 envs"):
         batch.reset(seed=[1, 2, 3])
-    with pytest.raises(LabError, match="num_envs=0"):
+    with pytest.raises(UserError, match="num_envs=0"):
         make_env().vectorize(0)
 
 
@@ -146,5 +146,5 @@ def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
             np.testing.assert_array_equal(left, right)
     assert batch.episode_stats.episode_metrics() == other.episode_stats.episode_metrics() != {}
     np.testing.assert_array_equal(batch.episode_stats.placed, other.episode_stats.placed)
-    with pytest.raises(LabError, match="of another size"):
+    with pytest.raises(UserError, match="of another size"):
         make_env(game, opponent).vectorize(count + 1).load_state(batch.state())

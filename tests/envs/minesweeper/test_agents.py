@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, RulesAgent
@@ -65,7 +65,7 @@ def test_a_random_player_reveals_and_never_flags():
 
 
 def test_other_games_are_refused():
-    with pytest.raises(LabError, match="with one player"):
+    with pytest.raises(UserError, match="with one player"):
         ExactAgent().check(TicTacToe(symmetric=True))
     ExactAgent().check(GAME)
 

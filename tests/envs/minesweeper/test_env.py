@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper import planes, rules
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
@@ -138,7 +138,7 @@ def test_endless_flag_toggling_is_truncated_and_lost() -> None:
     env = make("*.. ...", max_steps=10)
     ends = [env.step(6)[2:4] for _ in range(10)]
     assert ends == [(False, False)] * 9 + [(True, True)]
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.step(6)
 
 
@@ -216,7 +216,7 @@ def test_reveal_only_actions() -> None:
     env = make("*.. ...", flag_actions=False)
     assert env.game.num_actions == 6
     assert env.action_masks().shape == (6,)
-    with pytest.raises(LabError, match=r"0\.\.5"):
+    with pytest.raises(UserError, match=r"0\.\.5"):
         env.step(6)
 
 
@@ -315,12 +315,12 @@ def test_compact_observation() -> None:
     ],
 )
 def test_impossible_settings_are_refused_with_their_numbers(settings: dict, message: str) -> None:
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         make_env(**settings)
 
 
 def test_penalties_must_not_be_negative() -> None:
-    with pytest.raises(LabError, match=r"step_penalty=-0\.1"):
+    with pytest.raises(UserError, match=r"step_penalty=-0\.1"):
         Reward(step_penalty=-0.1)
 
 

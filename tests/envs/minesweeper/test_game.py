@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.game import Trait
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.env import MinesweeperEnv
@@ -50,7 +50,7 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
     state = game.start(0, [5])
     before = game.view(state).visible
     for action, message in ((24, r"0\.\.23"), (-1, "-1")):
-        with pytest.raises(LabError, match=message):
+        with pytest.raises(UserError, match=message):
             game.play(state, action)
     assert game.episode_metrics(state)["steps"] == 0
     for action in (0, 12):
@@ -59,7 +59,7 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
     assert (game.episode_metrics(state)["steps"], game.episode_metrics(state)["invalid_rate"]) == (2, 1.0)
     game.play(state, 5)
     assert game.legal_actions(game.view(state)) == []
-    with pytest.raises(LabError, match="over"):
+    with pytest.raises(UserError, match="over"):
         game.play(state, 1)
 
 
@@ -205,15 +205,15 @@ def changed(*keys: Any, to: object) -> dict:
 )
 def test_malformed_boards_are_refused_by_their_place(tmp_path: Path, data: object, message: str) -> None:
     path = write(tmp_path / "boards.json", data)
-    with pytest.raises(LabError, match=f"boards.json: {message}"):
+    with pytest.raises(UserError, match=f"boards.json: {message}"):
         Minesweeper(4, 4, 2).fixed_starts(path)
 
 
 def test_unreadable_boards_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         Minesweeper(4, 4, 2).fixed_starts(tmp_path / "absent.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(LabError, match="not a JSON text"):
+    with pytest.raises(UserError, match="not a JSON text"):
         Minesweeper(4, 4, 2).fixed_starts(tmp_path / "binary.json")
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
@@ -80,7 +80,7 @@ def test_an_even_judge_wins_about_as_often_as_the_solver():
 
 
 def test_a_judge_that_judges_nothing_is_refused():
-    with pytest.raises(LabError, match="has to be a trained network"):
+    with pytest.raises(UserError, match="has to be a trained network"):
         HybridAgent(ExactAgent(), 3)  # type: ignore[arg-type]
-    with pytest.raises(LabError, match="candidates=0"):
+    with pytest.raises(UserError, match="candidates=0"):
         HybridAgent(Judge(lambda _: 0.0), 0)

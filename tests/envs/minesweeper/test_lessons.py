@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.lessons import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
@@ -80,8 +80,8 @@ def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():
 
 
 def test_other_games_and_boards_with_extra_planes_are_refused():
-    with pytest.raises(LabError, match="knows Minesweeper"):
+    with pytest.raises(UserError, match="knows Minesweeper"):
         ExactTeacher().check(TicTacToe(symmetric=True))
-    with pytest.raises(LabError, match="bare board"):
+    with pytest.raises(UserError, match="bare board"):
         ExactTeacher().check(board(encoding=Encoding(progress=True)))
     ExactTeacher().check(board())

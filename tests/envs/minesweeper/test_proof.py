@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.chord import chord, require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
@@ -92,11 +92,11 @@ def test_a_click_stands_for_its_cell_or_a_chord_and_a_flag_guards_its_cell():
     board = read_board("F1.\n11.\n...")
     assert reveals(board, 8) == [8]
     assert reveals(board, 1) == chord(board, 1)
-    with pytest.raises(LabError, match="take the flag off"):
+    with pytest.raises(UserError, match="take the flag off"):
         reveals(board, 0)
     for cell in (0, 8):
         require_flaggable(board, cell)
-    with pytest.raises(LabError, match="takes no flag"):
+    with pytest.raises(UserError, match="takes no flag"):
         require_flaggable(board, 1)
 
 
@@ -110,5 +110,5 @@ def test_a_click_stands_for_its_cell_or_a_chord_and_a_flag_guards_its_cell():
     ],
 )
 def test_text_that_is_no_position_is_refused(text: str, message: str):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         read_board(text)

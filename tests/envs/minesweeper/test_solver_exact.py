@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.rules import HIDDEN, MINE, PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
 from src.envs.minesweeper.solver import (
     SOLVERS,
@@ -144,7 +144,7 @@ def test_random_boards_respect_the_first_click():
     assert not numbers(around, 4, 5)[np.arange(500), first].any()
     alone = random_boards((4, 5), 19, first, rng, False)
     assert (np.flatnonzero(~alone) % 20 == first).all()
-    with pytest.raises(LabError, match="12 mines do not fit"):
+    with pytest.raises(UserError, match="12 mines do not fit"):
         random_boards((4, 5), 12, np.array([7]), rng, True)
 
 
@@ -165,7 +165,7 @@ def test_no_guess_boards_need_no_guess(safe_neighborhood):
 
 
 def test_no_guess_search_says_when_it_gives_up():
-    with pytest.raises(LabError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
+    with pytest.raises(UserError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
         no_guess_board(8, 8, 45, 0, np.random.default_rng(0), 3)
 
 

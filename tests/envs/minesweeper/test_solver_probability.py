@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.rules import FLAGGED, HIDDEN, neighbors
 from src.envs.minesweeper.solver import (
     InconsistentPosition,
@@ -97,7 +97,7 @@ def test_too_entangled_positions_are_refused(monkeypatch):
     monkeypatch.setattr(probability, "MOST_STATES", 4)
     visible = np.full((5, 9), HIDDEN, np.int8)
     visible[2, 1::2] = 3
-    with pytest.raises(LabError, match="too entangled"):
+    with pytest.raises(UserError, match="too entangled"):
         mine_probabilities(visible, 9)
 
 
@@ -139,7 +139,7 @@ def test_no_player_moves_where_the_mines_cannot_be(mines):
 
 @pytest.mark.parametrize("value", [-3, 9, 300])
 def test_values_that_no_board_shows_are_refused(value):
-    with pytest.raises(LabError, match="a position holds"):
+    with pytest.raises(UserError, match="a position holds"):
         mine_probabilities(np.full((2, 2), value, np.int64), 1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
@@ -181,7 +181,7 @@ def test_a_saved_environment_goes_on_as_if_nothing_had_happened(variant: str, ba
         )
 
     env = make()
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.state()
     env.reset(seed=11)
     played(env, 43, seed=0)
@@ -202,7 +202,7 @@ def test_what_was_saved_elsewhere_is_refused(backend: str) -> None:
         for config in (make_config(rows=4, cols=5, mines=3), make_config(rows=5, cols=5, mines=3))
     )
     small.reset(seed=0)
-    with pytest.raises(LabError, match=r"was saved with shape .* here"):
+    with pytest.raises(UserError, match=r"was saved with shape .* here"):
         large.load_state(small.state())
 
 
@@ -375,12 +375,12 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
 
 
 def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         reveal_only().step_many(torch.ones(64, 4, 4, dtype=torch.bool))
     for changes in ({"flag_actions": True, "first_click": "uniform"}, {"flag_actions": False, "first_click": "agent"}):
         env = TorchMinesweeper(1, make_config(**changes), "cpu")
         env.reset(seed=0)
-        with pytest.raises(LabError, match="after the first click"):
+        with pytest.raises(UserError, match="after the first click"):
             env.step_many(torch.ones(1, 4, 4, dtype=torch.bool))
 
 
@@ -396,14 +396,14 @@ def test_a_step_can_be_compiled_whole(variant: str) -> None:
 
 def test_actions_that_do_not_exist_are_refused() -> None:
     env = TorchMinesweeper(2, make_config(rows=5, cols=5, mines=4), "cpu")
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         env.step(torch.tensor([0, 0]))
     env.reset(seed=0)
-    with pytest.raises(LabError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
+    with pytest.raises(UserError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
         env.step(torch.tensor([0, 50]))
-    with pytest.raises(LabError, match=r"shape \(3,\)"):
+    with pytest.raises(UserError, match=r"shape \(3,\)"):
         env.step(torch.tensor([0, 1, 2]))
-    with pytest.raises(LabError, match=r"torch\.float32"):
+    with pytest.raises(UserError, match=r"torch\.float32"):
         env.step(torch.tensor([0.0, 1.0]))
     with pytest.raises(RuntimeError, match="out of bounds"):
         env.play(env._games, env._dealt, torch.tensor([0, 50]))
@@ -413,15 +413,15 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     config = make_config(rows=5, cols=5, mines=4)
     for settings, message in (((0, config, "cpu"), "num_envs=0"), ((2, config, "cuda"), "no CUDA device")):
         if message != "no CUDA device" or not torch.cuda.is_available():
-            with pytest.raises(LabError, match=message):
+            with pytest.raises(UserError, match=message):
                 TorchMinesweeper(*settings)
-    with pytest.raises(LabError, match="pool=1"):
+    with pytest.raises(UserError, match="pool=1"):
         TorchMinesweeper(2, config, "cpu", pool=1)
-    with pytest.raises(LabError, match="one whole number"):
+    with pytest.raises(UserError, match="one whole number"):
         TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])  # type: ignore[arg-type]
-    with pytest.raises(LabError, match="do not fit"):
+    with pytest.raises(UserError, match="do not fit"):
         TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
-    with pytest.raises(LabError, match="backend=jax must be one of auto, numpy, torch"):
+    with pytest.raises(UserError, match="backend=jax must be one of auto, numpy, torch"):
         MinesweeperEnv(config, backend="jax")  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.batch import PARALLEL_FROM
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.planes import encode
@@ -165,20 +165,20 @@ def test_seeds_may_be_given_one_by_one() -> None:
     expected = batch.reset(seed=4)[0].copy()
     np.testing.assert_array_equal(batch.reset(seed=[4, 5, 6])[0], expected)
     assert not np.array_equal(batch.reset()[0], expected)
-    with pytest.raises(LabError, match="2 seeds for 3 envs"):
+    with pytest.raises(UserError, match="2 seeds for 3 envs"):
         batch.reset(seed=[1, 2])
 
 
 def test_actions_that_do_not_exist_are_refused() -> None:
     batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([0, 0]))
     batch.reset(seed=0)
-    with pytest.raises(LabError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
+    with pytest.raises(UserError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
         batch.step(np.array([0, 50]))
-    with pytest.raises(LabError, match=r"shape \(3,\)"):
+    with pytest.raises(UserError, match=r"shape \(3,\)"):
         batch.step(np.array([0, 1, 2]))
-    with pytest.raises(LabError, match="num_envs=0"):
+    with pytest.raises(UserError, match="num_envs=0"):
         VecMinesweeper(0, make_config(rows=5, cols=5, mines=4))
 
 
@@ -194,7 +194,7 @@ def test_render() -> None:
 def test_actions_that_are_no_whole_numbers_are_refused() -> None:
     batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
     batch.reset(seed=0)
-    with pytest.raises(LabError, match="whole numbers"):
+    with pytest.raises(UserError, match="whole numbers"):
         batch.step(np.array([1.9, np.nan]))
 
 
@@ -268,11 +268,11 @@ def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> No
 
 
 def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         reveal_only(1).step_many(np.ones((1, 6, 7), bool))
     env = VecMinesweeper(1, make_config(flag_actions=True, first_click="uniform"))
     env.reset(seed=0)
-    with pytest.raises(LabError, match="after the first click"):
+    with pytest.raises(UserError, match="after the first click"):
         env.step_many(np.ones((1, 8, 8), bool))
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.rules import Quoridor
@@ -62,7 +62,7 @@ def test_the_runner_runs():
         walked.append(GAME.move_name(state, action))
         state = GAME.play(state, action)
     assert walked[::2] == ["d4", "c4", "c5", "c6"]
-    with pytest.raises(LabError, match="runs in Quoridor"):
+    with pytest.raises(UserError, match="runs in Quoridor"):
         RunnerAgent().check(TicTacToe(symmetric=True))
 
 

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, settings
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.record import read_game, write_game
 from tests.envs.quoridor.making import GAME, START, positions
 
@@ -35,7 +35,7 @@ def test_positions_and_moves_are_read_back(drawn):
 
 @pytest.mark.parametrize("text", ["", "e", "e0", "j1", "e10", "e3x", "e9h", "i3v", "E2", "e2 ", "e5", "e1"])
 def test_what_is_no_move_is_refused(text):
-    with pytest.raises(LabError):
+    with pytest.raises(UserError):
         GAME.parse_move(START, text)
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_move_is_refused(text):
     ],
 )
 def test_positions_that_cannot_be_are_refused(text, message):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         GAME.read_position(text)
 
 
@@ -91,7 +91,7 @@ def test_a_game_is_saved_and_read_back():
     ],
 )
 def test_games_that_cannot_be_are_refused(text, message):
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UserError, match=message):
         read_game(GAME, text)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.compose import build
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
@@ -61,5 +61,5 @@ def test_over_a_game_only_the_outcome_counts():
 
 
 def test_other_games_have_no_paths():
-    with pytest.raises(LabError, match="is a PathReward, but has to be a src"):
+    with pytest.raises(UserError, match="is a PathReward, but has to be a src"):
         build(composed("env=tictactoe", "reward=quoridor").env, "env")

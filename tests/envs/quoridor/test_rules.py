@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.quoridor import board as boards
 from src.envs.quoridor import moves
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
@@ -61,7 +61,7 @@ def test_the_last_gap_stays_open():
     corridor = GAME.read_position(f"e1 e9 6 8 1 {row},h4v,h6v")  # from i4 up to i7
     assert not {"h3h", "h5h", "h7h", "h8v"} & legal_names(GAME, corridor), "each would close it at one end or inside"
     assert {"h1h", "h2v", "h8h"} <= legal_names(GAME, corridor)
-    with pytest.raises(LabError, match="h5h is not legal"):
+    with pytest.raises(UserError, match="h5h is not legal"):
         GAME.parse_move(corridor, "h5h")
 
 
@@ -149,7 +149,7 @@ def test_an_illegal_action_is_refused(drawn, action):
     if action in game.legal_actions(state):
         assert game.play(state, action).ply == state.ply + 1
     else:
-        with pytest.raises(LabError, match="is not legal in"):
+        with pytest.raises(UserError, match="is not legal in"):
             game.play(state, action)
 
 
@@ -175,7 +175,7 @@ def test_other_boards(size, start):
 
 @pytest.mark.parametrize("wrong", [{"size": 2}, {"size": 10}, {"walls": -1}, {"walls": 100}, {"ply_limit": 0}])
 def test_impossible_games_are_refused(wrong):
-    with pytest.raises(LabError, match="must be a whole number in"):
+    with pytest.raises(UserError, match="must be a whole number in"):
         make_game(**wrong)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.runs import checkpoint
 from src.envs.quoridor.agents import RunnerAgent
@@ -154,7 +154,7 @@ def test_a_saved_batch_goes_on_exactly(tmp_path):
     for _ in range(40):
         actions = drawn(rng, batch.action_masks())
         assert_same(batch.step(actions), other.step(actions))
-    with pytest.raises(LabError, match="of another size"):
+    with pytest.raises(UserError, match="of another size"):
         make(RandomAgent(), count=3).load_state(batch.state())
 
 
@@ -174,14 +174,14 @@ def test_seeds():
     batch = make(RandomAgent(), count=3)
     first = batch.reset(seed=5)[0].copy()
     np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7])[0], first)
-    with pytest.raises(LabError, match="2 seeds for 3 envs"):
+    with pytest.raises(UserError, match="2 seeds for 3 envs"):
         batch.reset(seed=[1, 2])
     make(RandomAgent()).reset()
 
 
 def test_illegal_actions_are_refused_and_change_nothing():
     batch = make(RunnerAgent(), seat="first", count=2)
-    with pytest.raises(LabError, match="call reset"):
+    with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([7, 7]))
     batch.reset(seed=0)
     before = batch.positions()
@@ -192,7 +192,7 @@ def test_illegal_actions_are_refused_and_change_nothing():
         (np.array([7.0, 7.0]), "whole numbers"),
         (np.array([7]), "of shape"),
     ):
-        with pytest.raises(LabError, match=message):
+        with pytest.raises(UserError, match=message):
             batch.step(actions)
         assert batch.positions() == before
 

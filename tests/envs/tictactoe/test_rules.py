@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.tictactoe import symmetry
 from src.envs.tictactoe.rules import BoardEncoding, TicTacToe
 
@@ -91,7 +91,7 @@ def test_without_symmetry_a_position_stands_for_itself():
 @given(states)
 def test_an_illegal_move_is_refused(state):
     for action in set(range(-1, 11)) - set(GAME.legal_actions(state)):
-        with pytest.raises(LabError, match="not a legal move"):
+        with pytest.raises(UserError, match="not a legal move"):
             GAME.play(state, action)
 
 
@@ -111,7 +111,7 @@ def test_board_encoding():
 
 @pytest.mark.parametrize("board", [["X"] * 8, ["Z", *[""] * 8], ["O", *[""] * 8], ["X", "X", *[""] * 7]])
 def test_impossible_boards_are_refused(board):
-    with pytest.raises(LabError):
+    with pytest.raises(UserError):
         BoardEncoding.to_state_key(board)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.solver.constraints import padded_neighbors
 from src.envs.minesweeper.solver.exact import certain_moves
 from src.envs.minesweeper.solver.play import play_boards
@@ -22,7 +22,7 @@ def random_boards(
             allowed[game, around[around >= 0]] = False
     fewest = int(allowed.sum(axis=1).min())
     if not 0 <= mines <= fewest:
-        raise LabError(f"{mines} mines do not fit: {shape[0]}x{shape[1]} leaves {fewest} cells beside the first click")
+        raise UserError(f"{mines} mines do not fit: {shape[0]}x{shape[1]} leaves {fewest} cells beside the first click")
     rank = np.where(allowed, rng.random(allowed.shape), 2.0)
     mined = np.zeros_like(allowed)
     np.put_along_axis(mined, np.argpartition(rank, max(mines - 1, 0), axis=1)[:, :mines], True, axis=1)
@@ -47,7 +47,7 @@ def no_guess_board(
         if games.won.any():
             return np.flatnonzero(mined[np.argmax(games.won)])
         tried += clicks.size
-    raise LabError(
+    raise UserError(
         f"none of {max_tries} boards of {rows}x{cols} with {mines} mines can be won from cell {first} without a guess: "
         "ask for fewer mines or allow more tries"
     )

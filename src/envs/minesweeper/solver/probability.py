@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from src.core.errors import LabError
+from src.core.errors import UserError
 from src.envs.minesweeper.solver.constraints import (
     MINE,
     SAFE,
@@ -35,7 +35,7 @@ MOST_STATES = STATES * GROWTH**2
 _kept = threading.local()
 
 
-class InconsistentPosition(LabError):  # noqa: N818 (the name says what is wrong)
+class InconsistentPosition(UserError):  # noqa: N818 (the name says what is wrong)
     """No placement of the mines agrees with what is visible."""
 
 
@@ -93,7 +93,7 @@ def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tu
         if status == INCONSISTENT:
             raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
         states *= GROWTH
-    raise LabError(f"the numbers of this position are too entangled to count within {MOST_STATES} states")
+    raise UserError(f"the numbers of this position are too entangled to count within {MOST_STATES} states")
 
 
 def _kept_engine(shape: tuple[int, ...]) -> Engine:
@@ -112,9 +112,9 @@ def mine_probabilities(visible: np.ndarray, mines: int) -> np.ndarray:
 def flatten(visible: np.ndarray) -> np.ndarray:
     """A position as the kernels take it: (cells,) int8, contiguous."""
     if visible.ndim != 2:
-        raise LabError(f"a position is a (rows, cols) array, not one of shape {visible.shape}")
+        raise UserError(f"a position is a (rows, cols) array, not one of shape {visible.shape}")
     if visible.size and not -2 <= visible.min() <= visible.max() <= 8:
-        raise LabError(f"a position holds -2 (flag), -1 (hidden) and 0 to 8, not {visible.min()} to {visible.max()}")
+        raise UserError(f"a position holds -2 (flag), -1 (hidden) and 0 to 8, not {visible.min()} to {visible.max()}")
     return np.ascontiguousarray(visible, np.int8).reshape(-1)
 
 

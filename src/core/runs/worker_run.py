@@ -1,4 +1,4 @@
-"""A run as the ranks beside the first see it: they are told what was saved, take part in saving, and write nothing."""
+"""The run of every rank but the first: takes part in collective operations and writes nothing."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,11 +11,11 @@ from src.core.runs.run import Run
 from src.core.runs.runlog import Tracker
 
 
-class Follower(Run):
+class WorkerRun(Run):
     def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
         self.directory, self.seed = directory, config["seed"]
 
-    def __enter__(self) -> "Follower":
+    def __enter__(self) -> "WorkerRun":
         return self
 
     def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
@@ -29,23 +29,23 @@ class Follower(Run):
 
     @property
     def seconds(self) -> float:
-        return 0.0  # it is the first that looks at the clock
+        return 0.0  # rank 0 measures time
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         pass
 
     def restore(self) -> dict[str, Any] | None:
-        return ranks.from_first(None)
+        return ranks.broadcast(None)
 
     def save(self, learner: dict[str, Any]) -> None:
         pass
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
-        if ranks.from_first(False):
-            learner()  # which collects what each rank has to tell
+        if ranks.broadcast(False):
+            learner()  # gathers the state of all ranks
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
         pass
 
     def best(self) -> dict[str, Any]:
-        return ranks.from_first({})
+        return ranks.broadcast({})
