@@ -190,7 +190,9 @@ def warn_of_other_device(option: str, algo: object) -> None:
     compute = getattr(algo, "compute", None)
     if compute is not None and compute.on_gpu != (accelerator(option) == "gpu"):
         other = "cuda" if compute.on_gpu else "cpu"
-        log.warning("the network is on %s, but the tuned settings are not: choose device=%s", compute.where, other)
+        log.warning(
+            "the network is on %s, but the tuned settings are not: choose device=%s", compute.torch_device, other
+        )
 
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:

@@ -121,11 +121,11 @@ class Engine:
         _expect_none("eval", arguments)
         self._refuse_finished()
         rng = copy.deepcopy(self.rng)  # asking what the agent thinks must not change what it plays
-        why = self.agent.decide(self.played, self.game.view(self.state), rng).why
-        why = {name: value for name, value in why.items() if np.ndim(value) == 0}  # an array does not fit on the line
-        if not why:
+        info = self.agent.decide(self.played, self.game.view(self.state), rng).info
+        info = {name: value for name, value in info.items() if np.ndim(value) == 0}  # an array does not fit on the line
+        if not info:
             raise UserError("this agent has nothing to say about a position")
-        return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in why.items())])
+        return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in info.items())])
 
     def analyse(self, arguments: list[str]) -> str:
         """The best moves, one a line: rank, score, then the move and the play that follows."""

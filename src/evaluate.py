@@ -34,7 +34,7 @@ def main(cfg: DictConfig) -> None:
         given = [override for override in overrides if override.startswith("agent@opponent")]
         require(not given, f"env={cfg.composition.env} is played alone: leave out opponent=...")
     if isinstance(opponent, SelfPlay):
-        opponent.become(agent)
+        opponent.set_agent(agent)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
     given = [override for override in overrides if override.startswith("episodes=")]
     require(starts is None or not given, "boards=... says how many games there are: leave out episodes=...")

@@ -126,7 +126,7 @@ def test_show_and_eval(engine: Engine):
 def test_eval_leaves_out_what_does_not_fit_on_a_line():
     class Talkative(RandomAgent):
         def decide(self, game, view, rng):
-            return super().decide(game, view, rng)._replace(why={"action_probability": np.zeros(200), "value": 0.5})
+            return super().decide(game, view, rng)._replace(info={"action_probability": np.zeros(200), "value": 0.5})
 
     assert Engine(TicTacToe(symmetric=True), Talkative(), 0).answer("eval") == "eval value=0.5"
 
@@ -134,7 +134,7 @@ def test_eval_leaves_out_what_does_not_fit_on_a_line():
 def test_asking_for_an_opinion_changes_no_move():
     class Talkative(RandomAgent):
         def decide(self, game, view, rng):
-            return super().decide(game, view, rng)._replace(why={"value": 0.5})
+            return super().decide(game, view, rng)._replace(info={"value": 0.5})
 
     moves = []
     for asked in (0, 1, 3):

@@ -26,12 +26,12 @@ def test_a_shipped_network_knows_where_it_is_safe(run: str):
     agent.check(game)
     state = game.initial(np.random.default_rng(3))
     decision = agent.decide(game, game.view(state), np.random.default_rng(0))
-    for action in [decision.action, *decision.then]:
+    for action in [decision.action, *decision.plan]:
         if game.is_open(state, action):
             game.play(state, action)
     assert game.outcome(state) != -1
     mines = state.boards.number[0] == 9
-    claimed = decision.why["mine_probability"].ravel()
+    claimed = decision.info["mine_probability"].ravel()
     hidden = state.boards.visible[0] < 0
     assert claimed[hidden & mines].mean() > claimed[hidden & ~mines].mean()
 

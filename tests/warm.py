@@ -54,7 +54,7 @@ def quoridor() -> None:
     game, rng = Quoridor(9, 10, 200, False), np.random.default_rng(0)
     state = game.initial(rng)
     game.legal_actions(state)
-    action = make_agent(depth=4, sharp=True).decide(game, state, rng).action
+    action = make_agent(depth=4, selective=True).decide(game, state, rng).action
     assert action is not None
     game.play(state, action)
     game.playout(state, rng)

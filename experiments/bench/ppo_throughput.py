@@ -92,7 +92,7 @@ def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: 
     shape, actions = env.observation_space.shape, env.game.num_actions
     assert shape is not None
     net = compute.prepare(architecture.build(shape, actions, aux=True))
-    fast, random = compute.fast(net), torch.Generator(device)
+    fast, random = compute.compiled(net), torch.Generator(device)
     optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
     rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, multi_action_below=0.0)  # type: ignore[arg-type]
 

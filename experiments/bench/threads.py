@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import hydra
 
 from src import compose
-from src.algos.ppo.learning import Learning
+from src.algos.ppo.learning import PPOTrainer
 from src.algos.threads import torch_threads
 from src.core.runs.run import Run
 
@@ -27,7 +27,7 @@ def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[fl
     env, algo, curriculum = (compose.build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     best = dict.fromkeys(counts, (0.0, 0.0))
     with TemporaryDirectory() as folder, Run(Path(folder), {"seed": 0, "checkpoint_seconds": 1e9}, None) as run:
-        learning = Learning(algo, env, curriculum, run)
+        learning = PPOTrainer(algo, env, curriculum, run)
         learning._begin()
         learning._update()  # compiles
         for count in counts * rounds:

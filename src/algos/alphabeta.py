@@ -12,7 +12,7 @@ from src.core.errors import require
 from src.core.play.agent import Agent, Decision, Line
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from src.core.play.search import DECIDED, WIN, Evaluation, Found, Searcher, one_ply_on
+from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, one_ply_on
 from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from src.core.runs.run import Run
 
@@ -25,7 +25,7 @@ FIRST_NODES = 1000  # of a search against the clock, before its speed is known
 class DifficultyConfig:
     depth: Annotated[int, Bounds(ge=1, le=DEEPEST)]  # plies
     noise: NonNegativeInt  # the evaluation errs by up to so much
-    sharp: bool  # look at moves that gain something only, and at those to the end of a line
+    selective: bool  # look at moves that gain something only, and at those to the end of a line
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -34,7 +34,7 @@ class DifficultyConfig:
 class AlphaBetaAgent(Agent):
     """Iterative deepening over the game's own compiled search, or a plain one where it has none.
 
-    `why` tells the score, what it rests on, and how the weighted factors of the position add up to `static`.
+    `info` tells the score, what it rests on, and how the weighted factors of the position add up to `static`.
     """
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
@@ -52,7 +52,7 @@ class AlphaBetaAgent(Agent):
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds are two budgets: set one to null")
-        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.sharp)
+        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.selective)
         self.deterministic = seconds is None
 
     def check(self, game: Game) -> None:
@@ -79,7 +79,7 @@ class AlphaBetaAgent(Agent):
         searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
         best, depth = self._deepen(searcher, view, clock)
         others = []
-        for action in game.candidates(view, self.level.sharp):
+        for action in game.candidates(view, self.level.selective):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
                 others.append((one_ply_on(found.score), (action, *found.line)))
@@ -98,35 +98,37 @@ class AlphaBetaAgent(Agent):
         """A new one for every decision, so that no position is judged by what was looked at before."""
         return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
 
-    def _deepen(self, searcher: Searcher, state: Any, clock: "Clock") -> tuple[Found, int]:
+    def _deepen(self, searcher: Searcher, state: Any, clock: "Clock") -> tuple[SearchResult, int]:
         """Search deeper and deeper until the depth or the budget is reached; returns the depth as well."""
         found = searcher.search(state, 1, None, UNLIMITED)
         assert found is not None
-        clock.spent(found.nodes)
+        clock.count(found.nodes)
         depth, last = 1, DEEPEST if self._is_budgeted() else self.level.depth
         while depth < last and found.score <= DECIDED and not (self._is_budgeted() and found.settled):
             limit = clock.nodes_left()
             if limit <= 0:
                 break
             deeper = searcher.search(state, depth + 1, found.line[0], limit)
-            clock.spent(limit if deeper is None else deeper.nodes)
+            clock.count(limit if deeper is None else deeper.nodes)
             if deeper is not None:
                 found, depth = deeper, depth + 1
             elif clock.is_up():
                 break
         return found, depth
 
-    def _value_of(self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, clock: "Clock") -> Found:
+    def _value_of(
+        self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, clock: "Clock"
+    ) -> SearchResult:
         """The search of a position below the root, which may be over or decided."""
         outcome = game.outcome(state)
         if outcome is not None:
-            return Found(WIN * outcome_for_seat(game.to_move(state), outcome), (), 1, True)
-        plies = game.solved(state) if self.evaluation.sharp else None
+            return SearchResult(WIN * outcome_for_seat(game.to_move(state), outcome), (), 1, True)
+        plies = game.solved(state) if self.evaluation.selective else None
         if plies is not None:
-            return Found(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
+            return SearchResult(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
         limit = clock.nodes_left()
         found = searcher.search(state, depth, None, limit) if limit > 0 else None
-        clock.spent(limit if found is None else found.nodes)
+        clock.count(limit if found is None else found.nodes)
         found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
         assert found is not None
         return found
@@ -142,7 +144,7 @@ class Clock:
         self.most_nodes, self.seconds = nodes, seconds
         self.nodes, self.began = 0, time.perf_counter()
 
-    def spent(self, nodes: int) -> None:
+    def count(self, nodes: int) -> None:
         self.nodes += nodes
 
     def nodes_left(self) -> int:

@@ -19,7 +19,9 @@ class Node:
     def __init__(self, game: TwoPlayerGame, state: Any) -> None:
         self.state = state
         over = game.outcome(state) is not None
-        self.untried = [] if over else game.candidates(state, sharp=False)[::-1]  # the most promising is taken first
+        self.untried = (
+            [] if over else game.candidates(state, selective=False)[::-1]
+        )  # the most promising is taken first
         self.children: dict[int, Node] = {}
         self.visits, self.won = 0, 0.0
 

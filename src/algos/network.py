@@ -69,12 +69,12 @@ class Compute:
             )
 
     @property
-    def where(self) -> str:
+    def torch_device(self) -> str:
         return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
 
     @property
     def on_gpu(self) -> bool:
-        return self.where.startswith("cuda")
+        return self.torch_device.startswith("cuda")
 
     @property
     def dtype(self) -> torch.dtype:
@@ -96,13 +96,13 @@ class Compute:
             )
 
     def prepare(self, net: nn.Module) -> nn.Module:
-        net = net.to(self.where).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        net = net.to(self.torch_device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if self.on_gpu:
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
             torch.backends.cudnn.benchmark = True
         return net
 
-    def fast(self, net: nn.Module) -> Any:
+    def compiled(self, net: nn.Module) -> Any:
         """The same network with the same weights, its blocks compiled where that is configured.
 
         Blocks are alike, so one is compiled for all of them: a fraction of the time that the whole network takes.
@@ -110,20 +110,20 @@ class Compute:
         if not (self.compile and self.on_gpu):
             return net
         shared = {id(weight): weight for weight in (*net.parameters(), *net.buffers())}
-        fast = copy.deepcopy(net, shared)
-        for module in fast.modules():
+        compiled = copy.deepcopy(net, shared)
+        for module in compiled.modules():
             if isinstance(module, ResidualBlock):
                 module.compile(dynamic=False)
-        return fast
+        return compiled
 
     def autocast(self) -> AbstractContextManager[Any]:
         if self.dtype == torch.float32:
             return contextlib.nullcontext()
-        return torch.autocast(self.where.split(":")[0], self.dtype)
+        return torch.autocast(self.torch_device.split(":")[0], self.dtype)
 
     def scaler(self) -> torch.amp.GradScaler:
         """Gradients in float16 vanish unless they are scaled up; elsewhere it does nothing."""
-        return torch.amp.GradScaler(self.where, enabled=self.dtype == torch.float16)
+        return torch.amp.GradScaler(self.torch_device, enabled=self.dtype == torch.float16)
 
 
 def require_known_device(key: str, device: str) -> None:
@@ -144,7 +144,7 @@ def native_bfloat16(on_gpu: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class Play:
+class InferenceConfig:
     """How a finished network plays."""
 
     # Risk (`AuxTask`) below which all such actions are played one after the other; 0: one decision for each.
@@ -156,11 +156,11 @@ class Play:
 
 
 class NetworkAgent(Agent):
-    """Plays the likeliest action. `why` holds the probabilities of actions and of the auxiliary task, and the value."""
+    """Plays the likeliest action; `info` holds the probabilities of actions and auxiliary task, and the value."""
 
     games_in_step = 512
 
-    def __init__(self, net: nn.Module, compute: Compute, play: Play, *, greedy: bool = True) -> None:
+    def __init__(self, net: nn.Module, compute: Compute, play: InferenceConfig, *, greedy: bool = True) -> None:
         """Not `greedy`, it draws its actions as the policy has them."""
         self.net, self.compute, self.play, self.greedy = net.eval(), compute, play, greedy
         self.deterministic = greedy
@@ -211,16 +211,16 @@ class NetworkAgent(Agent):
         risk: np.ndarray,
         value: float,
     ) -> Decision:
-        why = {"action_probability": probability, "value": float(value)}
+        info = {"action_probability": probability, "value": float(value)}
         if task is not None and risk.size:
-            why[f"{task.name}_probability"] = risk
+            info[f"{task.name}_probability"] = risk
             sure = np.flatnonzero(mask[: risk.size] & (risk.ravel() < self.play.multi_action_below))
             if sure.size:
                 order = sure[np.argsort(risk.ravel()[sure])].tolist()
-                return Decision(order[0], why, order[1:])
+                return Decision(order[0], info, order[1:])
         if self.greedy:
-            return Decision(int(probability.argmax()), why)
-        return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), why)
+            return Decision(int(probability.argmax()), info)
+        return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), info)
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """(B,) what the network expects of each position."""
@@ -229,7 +229,7 @@ class NetworkAgent(Agent):
 
     @torch.inference_mode()
     def heads(self, observations: np.ndarray) -> Heads:
-        batch = torch.from_numpy(observations).to(self.compute.where)
+        batch = torch.from_numpy(observations).to(self.compute.torch_device)
         # No trying out of algorithms: games end one by one, so nearly every batch has a size never seen before.
         no_trials = torch.backends.cudnn.flags(enabled=True, benchmark=False)
         with self.compute.fixed_threads(), self.compute.autocast(), no_trials:
@@ -323,7 +323,7 @@ def first_baseline(env: Environment) -> Agent | None:
     return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
 
 
-def spent(share: float, seconds: float | None, run: Run) -> float:
+def budget_used(share: float, seconds: float | None, run: Run) -> float:
     """How much of the budget is used: of its steps, or of its time if there is a limit and that is nearer."""
     return share if seconds is None else max(share, run.seconds / seconds)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from src.core.play.game import TwoPlayerGame, outcome_for_seat
-from src.core.play.search import QUIET_PLIES, WIN, Evaluation, Found, error_at, one_ply_on
+from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, error_at, one_ply_on
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN
@@ -19,18 +19,18 @@ class PlainSearch:
 
     def __init__(self, game: TwoPlayerGame, evaluation: Evaluation) -> None:
         self.game, self.evaluation = game, evaluation
-        self.quiet_plies = QUIET_PLIES if evaluation.sharp else 0
+        self.quiet_plies = QUIET_PLIES if evaluation.selective else 0
         self.nodes, self.node_limit, self.settled = 0, 0, True
         self._table: dict[tuple[Any, int], tuple[int, int, tuple[int, ...]]] = {}  # score, bound, line
 
-    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> Found | None:
+    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         self.nodes, self.node_limit, self.settled = 0, node_limit, True
         self._table.clear()
         try:
             score, line = self._best(state, depth, -INFINITY, INFINITY, first)
         except _OutOfNodesError:
             return None
-        return Found(score, line, self.nodes, self.settled)
+        return SearchResult(score, line, self.nodes, self.settled)
 
     def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
         """The value for the player to move where it lies between alpha and beta, else a bound, and the best play."""
@@ -39,7 +39,7 @@ class PlainSearch:
         if outcome is not None:
             self.nodes += 1
             return WIN * outcome_for_seat(game.to_move(state), outcome), ()
-        plies = game.solved(state) if self.evaluation.sharp else None
+        plies = game.solved(state) if self.evaluation.selective else None
         if plies is not None:
             self.nodes += 1
             return WIN - plies if plies > 0 else -WIN - plies, ()
@@ -60,8 +60,8 @@ class PlainSearch:
                 return best, ()
         if self.nodes > self.node_limit:
             raise _OutOfNodesError
-        game, sharp = self.game, self.evaluation.sharp
-        actions = game.candidates(state, sharp) if depth > 0 else game.threats(state)
+        game, selective = self.game, self.evaluation.selective
+        actions = game.candidates(state, selective) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
             below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
             score = one_ply_on(below)

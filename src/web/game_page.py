@@ -191,7 +191,7 @@ class GamePage(Generic[AnyMatch]):
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
             raise UserError(f"{mover} has no move to offer here")
-        return decision.action, decision.why
+        return decision.action, decision.info
 
     async def play(self, action: int) -> None:
         self.match.play(action)

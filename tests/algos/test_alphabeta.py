@@ -13,7 +13,7 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
-from src.core.play.search import DECIDED, WIN, Evaluation, Found, Searcher, error_at, one_ply_on
+from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, error_at, one_ply_on
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map
@@ -27,14 +27,14 @@ TICTACTOE = TicTacToe(symmetric=True)
 
 
 def make_agent(
-    depth: int, noise: int = 0, sharp: bool = False, seed: int = 0, nodes=None, seconds=None, weights=WEIGHTS
+    depth: int, noise: int = 0, selective: bool = False, seed: int = 0, nodes=None, seconds=None, weights=WEIGHTS
 ):
-    level = DifficultyConfig(depth, noise, sharp)
+    level = DifficultyConfig(depth, noise, selective)
     return AlphaBetaAgent("level", {"level": level}, weights, seed, nodes, seconds)
 
 
-def evaluation(noise: int = 0, sharp: bool = False, seed: int = 0) -> Evaluation:
-    return Evaluation(WEIGHTS, noise, seed, sharp)
+def evaluation(noise: int = 0, selective: bool = False, seed: int = 0) -> Evaluation:
+    return Evaluation(WEIGHTS, noise, seed, selective)
 
 
 def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
@@ -45,7 +45,7 @@ def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
     if depth == 0:
         score = sum(rules.weights[name] * value for name, value in game.factors(state).items())
         return score + (error_at(game.position_key(state), rules.noise, rules.seed) if rules.noise else 0)
-    after = [game.play(state, action) for action in game.candidates(state, rules.sharp)]
+    after = [game.play(state, action) for action in game.candidates(state, rules.selective)]
     return max(one_ply_on(plain_minimax(game, position, depth - 1, rules)) for position in after)
 
 
@@ -60,9 +60,9 @@ def test_pruning_changes_no_value(drawn, noise, depth):
 
 @settings(max_examples=40, deadline=None)
 @given(positions(sizes=(3, 4, 5, 9), plies=40), st.sampled_from([0, 7]), st.booleans(), st.integers(0, 3))
-def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, sharp, seed):
+def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed):
     game, state = drawn
-    rules = evaluation(noise, sharp, seed)
+    rules = evaluation(noise, selective, seed)
     compiled, plain, first = game.searcher(rules), PlainSearch(game, rules), None
     for depth in range(1, 4 if game.size == 9 else 5):
         ours, theirs = (searcher.search(state, depth, first, 10**9) for searcher in (compiled, plain))
@@ -89,18 +89,20 @@ def test_the_best_line_is_legal_and_leads_to_the_score(drawn):
 
 @settings(max_examples=25, deadline=None)
 @given(positions(sizes=(5, 9)), st.booleans())
-def test_both_players_search_alike(drawn, sharp):
+def test_both_players_search_alike(drawn, selective):
     game, state = drawn
-    ours, theirs = (make_agent(3, sharp=sharp).decide(game, position, RNG) for position in (state, turned(game, state)))
+    ours, theirs = (
+        make_agent(3, selective=selective).decide(game, position, RNG) for position in (state, turned(game, state))
+    )
     assert ours.action == theirs.action
-    assert ours.why["score"] == theirs.why["score"]
+    assert ours.info["score"] == theirs.info["score"]
 
 
 def test_noise_belongs_to_the_position_and_the_seed():
     state = random_position(GAME, seed=3, plies=14)
     first, again, other = (make_agent(2, noise=40, seed=seed).decide(GAME, state, RNG) for seed in (0, 0, 1))
     assert first == again
-    assert first.why["score"] != other.why["score"]
+    assert first.info["score"] != other.info["score"]
     assert {error_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
     assert GAME.position_key(state) == GAME.position_key(state._replace(ply=state.ply + 2)), "however it came about"
     changed = [state._replace(ply=state.ply + 1), state._replace(left=(1, 1)), state._replace(horizontal=0)]
@@ -111,13 +113,15 @@ def test_noise_leaves_won_and_lost_positions_alone():
     state = GAME.read_position("e8 a5 3 3 0 -")
     decision = make_agent(1, noise=10**5).decide(GAME, state, RNG)
     assert GAME.move_name(state, decision.action) == "e9"
-    assert decision.why["score"] == "win-in-1"
+    assert decision.info["score"] == "win-in-1"
 
 
 def test_it_wins_as_soon_as_it_can():
     race = GAME.read_position("e6 a9 0 0 0 -")
-    assert make_agent(5).decide(GAME, race, RNG).why["score"] == "win-in-5"
-    assert make_agent(1, sharp=True).decide(GAME, GAME.read_position("e5 a9 0 0 0 -"), RNG).why["score"] == "win-in-7"
+    assert make_agent(5).decide(GAME, race, RNG).info["score"] == "win-in-5"
+    assert (
+        make_agent(1, selective=True).decide(GAME, GAME.read_position("e5 a9 0 0 0 -"), RNG).info["score"] == "win-in-7"
+    )
 
 
 def test_a_blocked_path_is_worth_one_less_than_a_won_game():
@@ -131,9 +135,9 @@ def test_a_blocked_path_is_worth_one_less_than_a_won_game():
 @pytest.mark.parametrize(("limit", "score"), [(200, "win-in-5"), (5, "win-in-5"), (4, "0")])
 def test_the_ply_limit_is_seen(limit, score):
     game = make_game(ply_limit=limit)
-    for sharp in (False, True):
+    for selective in (False, True):
         state = game.read_position("e6 a4 0 0 0 -")
-        assert make_agent(5, sharp=sharp).decide(game, state, RNG).why["score"] == score
+        assert make_agent(5, selective=selective).decide(game, state, RNG).info["score"] == score
 
 
 def test_tictactoe_is_played_perfectly_to_the_end():
@@ -147,23 +151,23 @@ def test_tictactoe_is_played_perfectly_to_the_end():
 def test_budgets():
     state = random_position(GAME, seed=1, plies=16)
     shallow, deep = (make_agent(1, nodes=nodes).decide(GAME, state, RNG) for nodes in (500, 50_000))
-    assert shallow.why["depth"] < deep.why["depth"]
-    assert 500 < deep.why["nodes"] <= 50_000
-    assert make_agent(1, nodes=1).decide(GAME, state, RNG).why["depth"] == 1
+    assert shallow.info["depth"] < deep.info["depth"]
+    assert 500 < deep.info["nodes"] <= 50_000
+    assert make_agent(1, nodes=1).decide(GAME, state, RNG).info["depth"] == 1
     assert make_agent(1, nodes=500).deterministic
     timed = make_agent(1, seconds=0.3)
     assert not timed.deterministic
-    assert timed.decide(GAME, state, RNG).why["depth"] > 1
+    assert timed.decide(GAME, state, RNG).info["depth"] > 1
     assert make_agent(1, weights={}, nodes=10**6).decide(TICTACTOE, "XX.OO....", RNG).action == 2
 
 
 def test_a_budget_is_not_left_unspent_while_anything_is_judged():
     state = GAME.read_position("g3 f9 6 3 20 a1v,a6h,b2h,b5h,c3v,c7v,e3h,e6v,f5v,f8h,h7h")
-    assert make_agent(1, sharp=True, nodes=50_000).decide(GAME, state, RNG).why["depth"] > 6
+    assert make_agent(1, selective=True, nodes=50_000).decide(GAME, state, RNG).info["depth"] > 6
 
     class AlwaysAsMany:
         def search(self, state, depth, first, node_limit):
-            return Found(0, (0,), 10, depth >= 7)
+            return SearchResult(0, (0,), 10, depth >= 7)
 
     agent = make_agent(1, nodes=1000)
     assert agent._deepen(AlwaysAsMany(), None, Clock(1000, None))[1] == 7
@@ -184,9 +188,9 @@ def test_a_search_is_settled_where_every_line_ends():
 
 def test_nodes_are_those_looked_at():
     state = random_position(GAME, seed=1, plies=16)
-    once = make_agent(1).decide(GAME, state, RNG).why["nodes"]
+    once = make_agent(1).decide(GAME, state, RNG).info["nodes"]
     assert once > 1
-    assert make_agent(4, nodes=1).decide(GAME, state, RNG).why["nodes"] == once
+    assert make_agent(4, nodes=1).decide(GAME, state, RNG).info["nodes"] == once
 
 
 def test_a_search_that_is_broken_off_says_so():
@@ -198,11 +202,11 @@ def test_a_search_that_is_broken_off_says_so():
 
 def test_why_adds_up():
     state = random_position(GAME, seed=5, plies=20)
-    why = make_agent(2).decide(GAME, state, RNG).why
+    info = make_agent(2).decide(GAME, state, RNG).info
     factors = GAME.factors(state)
     assert list(factors) == list(WEIGHTS)
-    assert {name: why[name] for name in WEIGHTS} == {name: WEIGHTS[name] * factors[name] for name in WEIGHTS}
-    assert why["static"] == sum(why[name] for name in WEIGHTS)
+    assert {name: info[name] for name in WEIGHTS} == {name: WEIGHTS[name] * factors[name] for name in WEIGHTS}
+    assert info["static"] == sum(info[name] for name in WEIGHTS)
 
 
 @pytest.mark.parametrize(
@@ -221,26 +225,26 @@ def test_factors_by_hand(position, factors):
 
 def test_candidates():
     state = GAME.read_position("e2 e8 5 5 0 -")
-    names = [GAME.move_name(state, action) for action in GAME.candidates(state, sharp=False)]
+    names = [GAME.move_name(state, action) for action in GAME.candidates(state, selective=False)]
     assert names[:4] == ["e3", "f2", "d2", "e1"], "pawn moves first, forward ones leading"
     path = {f"{column}{row}h" for row in range(1, 8) for column in "de"}
     box = {f"{column}{row}{kind}" for column in "de" for row in (7, 8) for kind in "hv"}
     assert set(names[4:]) == path | box
     assert len(names) == len(set(names))
-    assert [GAME.move_name(state, action) for action in GAME.candidates(state, sharp=True)] == ["e3", "f2", "d2"]
+    assert [GAME.move_name(state, action) for action in GAME.candidates(state, selective=True)] == ["e3", "f2", "d2"]
 
 
 @settings(max_examples=40, deadline=None)
 @given(positions())
 def test_candidates_are_legal_and_sharp_ones_gain(drawn):
     game, state = drawn
-    legal, candidates = game.legal_actions(state), game.candidates(state, sharp=False)
+    legal, candidates = game.legal_actions(state), game.candidates(state, selective=False)
     assert set(candidates) <= set(legal)
     assert {action for action in legal if action < game.cells} <= set(candidates)
-    sharp, threats = game.candidates(state, sharp=True), game.threats(state)
-    assert sharp
-    assert set(sharp) <= set(candidates)
-    assert set(threats) <= set(sharp)
+    selective, threats = game.candidates(state, selective=True), game.threats(state)
+    assert selective
+    assert set(selective) <= set(candidates)
+    assert set(threats) <= set(selective)
     board, other = game.board_of(state), 1 - game.to_move(state)
     steps = distance(board, other)
     for action in threats:
@@ -252,7 +256,7 @@ def test_candidates_are_legal_and_sharp_ones_gain(drawn):
             for action in candidates
             if action >= game.cells and distance(game.board_of(game.play(state, action)), other) > 1
         }
-        assert stopping == {action for action in sharp if action >= game.cells} == set(threats)
+        assert stopping == {action for action in selective if action >= game.cells} == set(threats)
 
 
 def test_a_wall_that_saves_the_game_is_looked_at_whatever_it_costs():
@@ -260,10 +264,10 @@ def test_a_wall_that_saves_the_game_is_looked_at_whatever_it_costs():
     state = GAME.read_position("e7 h4 1 9 34 e1v,e3v,e5v,e7v,f3h,f8h,g4h,g5v,g7v,h3h")
     after = GAME.play(state, GAME.parse_move(state, "e8"))
     wall = GAME.parse_move(after, "d8h")
-    assert wall in GAME.candidates(after, sharp=True)
+    assert wall in GAME.candidates(after, selective=True)
     assert wall in GAME.threats(after)
     for depth in range(1, 5):
-        assert not make_agent(depth, sharp=True).decide(GAME, state, RNG).why["score"].startswith("win")
+        assert not make_agent(depth, selective=True).decide(GAME, state, RNG).info["score"].startswith("win")
 
 
 def races(game: Quoridor, state) -> dict:
@@ -321,7 +325,7 @@ def test_a_race_is_open_while_the_loser_holds_walls():
 
 def test_stronger_levels_win():
     """The intervals are in the README of the game; here it is enough that nothing has broken them."""
-    hell, hard, easy = make_agent(4, sharp=True), make_agent(2, noise=3), make_agent(1, noise=40)
+    hell, hard, easy = make_agent(4, selective=True), make_agent(2, noise=3), make_agent(1, noise=40)
     assert evaluate(GAME, hell, hard, 40, seed=0, opening_plies=4).total.wins >= 28
     assert evaluate(GAME, hell, RunnerAgent(), 20, seed=0, opening_plies=4).total.wins >= 16
     assert evaluate(GAME, hard, easy, 20, seed=0, opening_plies=4).total.wins >= 16
@@ -334,20 +338,20 @@ def test_analysis_ranks_the_moves():
     lines = agent.analyse(GAME, state, 4)
     assert len(lines) == 4
     best = agent.decide(GAME, state, RNG)
-    assert lines[0].score == best.why["score"]
+    assert lines[0].score == best.info["score"]
     scores = [int(line.score) for line in lines]
     assert scores == sorted(scores, reverse=True)
     for line in lines:
         after = GAME.play(state, line.actions[0])
         assert int(line.score) == one_ply_on(plain_minimax(GAME, after, 2, evaluation()))
-    won = make_agent(2, sharp=True).analyse(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
+    won = make_agent(2, selective=True).analyse(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
     assert won[0].score == "win-in-1"
     assert len(make_agent(1).analyse(TICTACTOE, "." * 9, 20)) == 9
 
 
 @pytest.mark.parametrize("budget", [{}, {"nodes": 400}, {"nodes": 1}])
-@pytest.mark.parametrize("sharp", [False, True])
-def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, sharp, monkeypatch):
+@pytest.mark.parametrize("selective", [False, True])
+def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, selective, monkeypatch):
     clocks: list[Clock] = []
 
     class Watched(Clock):
@@ -355,7 +359,7 @@ def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, sharp, m
             super().__init__(*budget)
             clocks.append(self)
 
-    agent = make_agent(3, sharp=sharp, **budget)
+    agent = make_agent(3, selective=selective, **budget)
     for seed in range(12):
         state = random_position(GAME, seed, plies=20)
         played = agent.decide(GAME, state, RNG)
@@ -363,8 +367,8 @@ def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, sharp, m
             patch.setattr(alphabeta, "Clock", Watched)
             clocks.clear()
             lines = agent.analyse(GAME, state, 500)
-        assert (lines[0].actions[0], lines[0].score) == (played.action, played.why["score"])
-        assert sorted(line.actions[0] for line in lines) == sorted(GAME.candidates(state, sharp))
+        assert (lines[0].actions[0], lines[0].score) == (played.action, played.info["score"])
+        assert sorted(line.actions[0] for line in lines) == sorted(GAME.candidates(state, selective))
         assert len(clocks) == 1, "one budget for all"
         if budget == {"nodes": 400}:
             assert clocks[0].nodes <= 400

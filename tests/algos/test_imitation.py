@@ -8,7 +8,7 @@ import torch
 from src.algos.imitation import Imitation
 from src.algos.imitation.learning import cross_entropy, value_loss
 from src.algos.imitation.stream import LessonStream
-from src.algos.network import Compute, Play
+from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum
 from src.envs.minesweeper.config import EnvConfig
@@ -27,7 +27,7 @@ def imitation(**changes: Any) -> Imitation:
         "teacher": ExactTeacher(),
         "net": Residual(8, 2, 2),
         "compute": CPU,
-        "play": Play(multi_action_below=0.0, symmetries=False),
+        "play": InferenceConfig(multi_action_below=0.0, symmetries=False),
         "init_from": None,
         "total_steps": 640,
         "seconds": None,
@@ -128,11 +128,13 @@ def test_what_the_teacher_cannot_show_is_refused():
 def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:
-        agent = imitation(play=Play(multi_action_below=0.9, symmetries=False)).fit(env, Curriculum({}, None), run)
+        agent = imitation(play=InferenceConfig(multi_action_below=0.9, symmetries=False)).fit(
+            env, Curriculum({}, None), run
+        )
     view = env.game.view(env.game.initial(np.random.default_rng(0)))
     decision = agent.decide(env.game, view, np.random.default_rng(0))
-    mine = decision.why["mine_probability"].ravel()
-    order = [decision.action, *decision.then]
+    mine = decision.info["mine_probability"].ravel()
+    order = [decision.action, *decision.plan]
     hidden = np.flatnonzero(view.visible.ravel() < 0)
     assert set(order) == {int(cell) for cell in hidden if mine[cell] < 0.9}
     assert list(mine[order]) == sorted(mine[order]), "the surest first"

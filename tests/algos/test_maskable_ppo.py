@@ -302,7 +302,7 @@ def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_pat
     pairs = zip(*(player.decide_batch(game, views, [RNG] * 2) for player in (agent, trained)), strict=True)
     for one, other in pairs:
         assert one.action == other.action
-        np.testing.assert_array_equal(one.why["action_probability"], other.why["action_probability"])
+        np.testing.assert_array_equal(one.info["action_probability"], other.info["action_probability"])
 
 
 # The agent and its network
@@ -313,15 +313,15 @@ def test_the_agent_plays_the_likeliest_legal_action_and_says_how_likely():
     agent, views = untrained(env, channels=[4]), ["." * 9, "XO.......", "XOXOXO.X."]
     decisions = agent.decide_batch(env.game, views, [RNG] * 3)
     for view, decision in zip(views, decisions, strict=True):
-        likely, legal = decision.why["action_probability"], env.game.legal_actions(view)
+        likely, legal = decision.info["action_probability"], env.game.legal_actions(view)
         assert likely.shape == (9,)
         assert likely.sum() == pytest.approx(1)
         assert set(np.flatnonzero(likely)) == set(legal)
         assert decision.action == likely.argmax()
-        assert isinstance(decision.why["value"], float)
+        assert isinstance(decision.info["value"], float)
         alone = agent.decide(env.game, view, RNG)
         assert alone.action == decision.action
-        np.testing.assert_allclose(alone.why["action_probability"], likely, rtol=1e-5)
+        np.testing.assert_allclose(alone.info["action_probability"], likely, rtol=1e-5)
     with pytest.raises(UserError, match="no action is legal"):
         agent.decide(env.game, "XXXOO....", RNG)
 

@@ -25,7 +25,7 @@ def test_it_takes_a_win_and_blocks_a_loss_in_quoridor():
     won = GAME.read_position("e8 a3 3 3 0 -")
     decision = decide(GAME, won)
     assert GAME.move_name(won, decision.action) == "e9"
-    assert decision.why["win_rate"] > 0.9
+    assert decision.info["win_rate"] > 0.9
     threatened = GAME.read_position("e4 c2 3 3 0 -")
     name = GAME.move_name(threatened, decide(GAME, threatened, 1000).action)
     assert name in ("b1h", "c1h"), "anything else loses at once"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, Play, load_network, selection_metrics, weights_of
+from src.algos.network import Compute, InferenceConfig, load_network, selection_metrics, weights_of
 from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
-from src.algos.ppo.learning import Learning
+from src.algos.ppo.learning import PPOTrainer
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, ppo_update, value_loss
 from src.core.errors import UserError
@@ -272,7 +272,7 @@ def ppo(**changes: Any) -> PPO:
     settings: dict[str, Any] = {
         "net": CNN(16),
         "compute": CPU,
-        "play": Play(multi_action_below=0.0, symmetries=False),
+        "play": InferenceConfig(multi_action_below=0.0, symmetries=False),
         "losses": WEIGHTS,
         "init_from": None,
         "total_steps": 512,
@@ -467,9 +467,9 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: d
 
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
     with pytest.raises(UserError, match="in a mirror"):
-        ppo(play=Play(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
+        ppo(play=InferenceConfig(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
     with pytest.raises(UserError, match="which this game does not predict"):
-        ppo(play=Play(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
+        ppo(play=InferenceConfig(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
 
 
 def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about_them():
@@ -521,8 +521,8 @@ def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
         ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
 
 
-def started(algo: PPO, env: Any, run: Run) -> Learning:
-    learning = Learning(algo, env, plain_ladder(), run)
+def started(algo: PPO, env: Any, run: Run) -> PPOTrainer:
+    learning = PPOTrainer(algo, env, plain_ladder(), run)
     learning._begin()
     return learning
 
@@ -703,7 +703,7 @@ def test_a_board_may_have_fewer_actions_than_cells(tmp_path: Path):
         agent = algo.fit(env, plain_ladder(), run)
     decision = agent.decide(env.game, "X........", np.random.default_rng(0))
     assert decision.action in (0, 1, 2)
-    assert set(decision.why) == {"action_probability", "value"}, "nothing is predicted about cells in this game"
+    assert set(decision.info) == {"action_probability", "value"}, "nothing is predicted about cells in this game"
 
 
 def test_networks_of_earlier_versions_are_loaded_by_their_names():

@@ -68,7 +68,7 @@ def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(told: Pa
 
 
 def test_as_many_ranks_have_to_go_on(told: Path):
-    folder, refusal = told / "killed", "learned by 2 ranks, and now there are 1"
+    folder, refusal = told / "killed", "this run has 2 ranks: resume it with torchrun"
     with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(UserError, match=refusal):
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 

@@ -103,16 +103,16 @@ def test_targets_change_sign_between_the_players():
 def test_win_in_one_takes_the_lowest_winning_move():
     two_ways = ".OXO..XOX"  # X wins at 4 and at 5
     assert winning_move(GAME, two_ways) == 4
-    assert (decide(two_ways).action, decide(two_ways).why["rule"]) == (4, "win_in_1")
+    assert (decide(two_ways).action, decide(two_ways).info["rule"]) == (4, "win_in_1")
     assert winning_move(GAME, "X...O....") is None
 
 
 def test_block_in_one_fires_only_against_a_threat():
     assert blocking_move(GAME, "X...O....") is None
-    assert decide("X...O....").why["rule"] == "greedy"
+    assert decide("X...O....").info["rule"] == "greedy"
     threatened = "XX..O...."  # O to move, X threatens 2
     assert blocking_move(GAME, threatened) == 2
-    assert (decide(threatened).action, decide(threatened).why["rule"]) == (2, "block_in_1")
+    assert (decide(threatened).action, decide(threatened).info["rule"]) == (2, "block_in_1")
 
 
 def test_against_two_threats_the_table_decides():
@@ -120,12 +120,12 @@ def test_against_two_threats_the_table_decides():
     assert blocking_move(GAME, fork) is None
     canonical = GAME.canonical(fork)
     decision = decide(fork, [(canonical.key, canonical.moves[7], 0.5)])
-    assert (decision.action, decision.why["rule"], decision.why["best_q"]) == (7, "greedy", 0.5)
+    assert (decision.action, decision.info["rule"], decision.info["best_q"]) == (7, "greedy", 0.5)
 
 
 def test_winning_comes_before_blocking():
     assert decide("XX.OO....").action == 2
-    assert decide("XX.OO..X.").why["rule"] == "win_in_1"  # O to move wins at 5 instead of blocking 2
+    assert decide("XX.OO..X.").info["rule"] == "win_in_1"  # O to move wins at 5 instead of blocking 2
     assert decide("XX.OO..X.").action == 5
 
 
@@ -138,7 +138,7 @@ def test_ties_go_to_the_lowest_move_on_the_board(state):
 
 @given(st.sampled_from(OPEN_STATES))
 def test_telemetry_tells_how_the_table_was_read(state):
-    why = decide(state).why
+    why = decide(state).info
     assert why["transform"] == GAME.canonical(state).transform
     assert why["move"] == decide(state).action
     assert why["rule"] in {"win_in_1", "block_in_1", "greedy"}

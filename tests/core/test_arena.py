@@ -14,7 +14,7 @@ GAME = TicTacToe(symmetric=True)
 
 
 class Quitter(Agent):
-    tallies = ("guess",)
+    counters = ("guess",)
 
     def decide(self, game, view, rng):
         return Decision(None, {"guess": 2})
@@ -68,7 +68,7 @@ def test_stopping_is_losing_in_either_seat():
 
 def test_only_the_agents_own_tallies_count():
     class Counting(RandomAgent):
-        tallies = ("moves",)
+        counters = ("moves",)
 
         def decide(self, game, view, rng):
             return Decision(super().decide(game, view, rng).action, {"moves": 1})

@@ -77,11 +77,11 @@ def test_a_saved_game_does_not_ask_its_opponent_again():
 
     opponent = SelfPlay()
     batch = make(opponent, "first").vectorize(1)
-    opponent.become(Lowest())
+    opponent.set_agent(Lowest())
     batch.reset(seed=0)
     batch.step(np.array([4]))
     saved = batch.state()
-    opponent.become(Highest())
+    opponent.set_agent(Highest())
     batch.load_state(saved)
     assert not batch.action_masks()[0, [0, 4]].any()
     after, *_ = batch.step(np.array([1]))

@@ -77,7 +77,7 @@ def test_self_play_answers_with_the_learner():
     env.reset(seed=0)
     with pytest.raises(UserError, match="there is none here"):
         env.step(4)
-    opponent.become(AlwaysLowest())
+    opponent.set_agent(AlwaysLowest())
     env.reset(seed=0)
     env.step(4)
     assert env.render() == "O . .\n. X .\n. . ."
@@ -102,7 +102,7 @@ def test_self_play_draws_a_share_of_its_moves(explore):
             return super().decide(game, view, rng)._replace(action=0)
 
     game, opponent, rng = TicTacToe(symmetric=True), SelfPlay(explore), np.random.default_rng(0)
-    opponent.become(Lowest())
+    opponent.set_agent(Lowest())
     state = game.initial(rng)
     actions = [decision.action for decision in opponent.decide_batch(game, [state] * 900, [rng] * 900)]
     assert abs(np.mean(np.array(actions) == 0) - (1 - explore * 8 / 9)) < 0.05

@@ -159,13 +159,13 @@ def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int],
 
 
 def test_a_verdict_is_told_from_the_side_of_player_1():
-    why = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
-    first, second = panels.judged(why, 0), panels.judged(why, 1)
+    info = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
+    first, second = panels.judged(info, 0), panels.judged(info, 1)
     assert first.share + second.share == pytest.approx(1)
     assert (first.words, second.words) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
-    assert panels.judged(why | {"score": "win-in-3"}, 1).share == 0
-    assert panels.judged(why | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert panels.judged(info | {"score": "win-in-3"}, 1).share == 0
+    assert panels.judged(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
 
 
 def test_factors_add_up():

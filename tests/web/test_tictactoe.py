@@ -85,7 +85,7 @@ def test_every_agent_tells_its_choice_in_a_sentence():
     search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
     assert remark_of(search) == "It sees a win in 3, 3 plies deep in 60 positions: 4 0 8."
     assert remark_of(search | {"score": "-12"}).startswith("It sees a score of -12,")
-    assert remark_of(AGENT.decide(GAME, "XX.OO....", np.random.default_rng(0)).why).startswith(
+    assert remark_of(AGENT.decide(GAME, "XX.OO....", np.random.default_rng(0)).info).startswith(
         "It values the position at 1,"
     )
     assert remark_of({}) == ""

@@ -12,14 +12,14 @@ from src.algos.imitation.stream import LessonStream, Teacher
 from src.algos.network import (
     Architecture,
     Compute,
+    InferenceConfig,
     NetworkAgent,
-    Play,
     average_into,
+    budget_used,
     build_net,
     load_network,
     require_finite,
     selection_metrics,
-    spent,
     weights_of,
 )
 from src.algos.optimizer import Optimizer
@@ -47,7 +47,7 @@ class Imitation:
         teacher: Teacher,
         net: Architecture,
         compute: Compute,
-        play: Play,
+        play: InferenceConfig,
         init_from: str | None,
         total_steps: Count,
         seconds: Positive | None,
@@ -117,12 +117,12 @@ class Imitation:
             learner = {"net": net.state_dict(), "optimizer": optimizer.state(), "batches": done}
             return {**weights_of(average, env), **learner}
 
-        fast, agent = self.compute.fast(net), NetworkAgent(average, self.compute, self.play)
+        compiled, agent = self.compute.compiled(net), NetworkAgent(average, self.compute, self.play)
         total, begun = batches * self.batch_size, done * self.batch_size
         with self._stream(env, run) as stream, run.progress("positions", total, begun, self.seconds) as advance:
             while done < batches and optimizer.progress < 1:
-                optimizer.progress = spent(done / batches, self.seconds, run)
-                losses = self._losses(fast, stream.batch(done), image=done)
+                optimizer.progress = budget_used(done / batches, self.seconds, run)
+                losses = self._losses(compiled, stream.batch(done), image=done)
                 losses["grad_norm"] = optimizer.step(losses["loss"])
                 average_into(average, net, min(self.averaging, (done + 1) / (done + 10)))
                 done += 1
@@ -162,7 +162,7 @@ class Imitation:
             batch_size=self.batch_size,
             window=self.window,
             repeats=self.repeats,
-            device=self.compute.where,
+            device=self.compute.torch_device,
         )
 
     def _losses(self, net: nn.Module, rows: list[Tensor], image: int) -> dict[str, Tensor]:

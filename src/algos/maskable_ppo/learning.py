@@ -156,7 +156,7 @@ class MaskablePPO:
         """Begin the games of the curriculum's stage; in self-play the opponent is the learner of every moment."""
         opponent = getattr(curriculum.env(env), "opponent", None)
         if isinstance(opponent, SelfPlay):
-            opponent.become(SampledPolicyAgent(model.policy))
+            opponent.set_agent(SampledPolicyAgent(model.policy))
         seed = int(run.generator("stage", curriculum.stage).integers(2**31))
         model.enter(games, seed)
 

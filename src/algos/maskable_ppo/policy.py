@@ -160,7 +160,7 @@ class MaskablePolicyAgent(Agent):
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        """`why` tells how likely the policy finds each action, and the return it expects."""
+        """`info` tells how likely the policy finds each action, and the return it expects."""
         masks = np.stack([game.sensible_mask(view) for view in views])
         refuse_empty(masks)
         observations = np.stack([game.observe(view) for view in views])

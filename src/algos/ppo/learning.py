@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from src.algos.network import (
     Architecture,
     Compute,
+    InferenceConfig,
     NetworkAgent,
-    Play,
+    budget_used,
     build_net,
     first_baseline,
     load_network,
@@ -22,7 +23,6 @@ from src.algos.network import (
     require_finite,
     selection_metrics,
     selection_score,
-    spent,
     weights_of,
 )
 from src.algos.optimizer import Optimizer
@@ -74,7 +74,7 @@ class PPO:
         self,
         net: Architecture,
         compute: Compute,
-        play: Play,
+        play: InferenceConfig,
         losses: LossWeights,
         init_from: str | None,
         total_steps: Count,
@@ -155,7 +155,7 @@ class PPO:
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         self.compute.report_idle_cores()
         with self.compute.fixed_threads():
-            return Learning(self, env, curriculum, run).fit()
+            return PPOTrainer(self, env, curriculum, run).fit()
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
@@ -164,7 +164,7 @@ class PPO:
         return build_net(self.net, env, init_from)
 
 
-class Learning:
+class PPOTrainer:
     """One run of PPO: everything that changes while it learns."""
 
     def __init__(self, algo: PPO, env: Environment, curriculum: Curriculum, run: Run) -> None:
@@ -172,7 +172,7 @@ class Learning:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         self.saved = run.restore()
         self.net = algo.compute.prepare(algo._build(env, algo.init_from if self.saved is None else None))
-        self.fast = algo.compute.fast(self.net)
+        self.compiled = algo.compute.compiled(self.net)
         self.optimizer = Optimizer(
             self.net,
             algo.compute,
@@ -181,7 +181,7 @@ class Learning:
             max_grad_norm=algo.max_grad_norm,
             warm_up=algo.warm_up,
         )
-        self.random = torch.Generator(algo.compute.where)
+        self.random = torch.Generator(algo.compute.torch_device)
         self.random.manual_seed(int(run.generator("sampling", *ranks.stream()).integers(2**62)))
         self.steps = self.updates = 0
         self.groups: list[Rollouts] = []
@@ -203,7 +203,7 @@ class Learning:
         with run.progress("steps", algo.total_steps, self.steps, algo.seconds) as advance:
             while self._is_amid_update() or (self.steps < algo.total_steps and self.optimizer.progress < 1):
                 self._update()
-                self.optimizer.progress = ranks.broadcast(spent(self.steps / algo.total_steps, algo.seconds, run))
+                self.optimizer.progress = ranks.broadcast(budget_used(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
                 if self.updates % algo.eval_every == 0 or finished:
                     self._evaluate(self._take_metrics())
@@ -231,7 +231,7 @@ class Learning:
             if algo.restrict_actions_until_updates > 0:
                 group.restrict_actions(self.updates < algo.restrict_actions_until_updates)
             ended = group.collect(
-                self.fast, self.net, algo.gamma, algo.gae_lambda, self.random, self._save_within_update
+                self.compiled, self.net, algo.gamma, algo.gae_lambda, self.random, self._save_within_update
             )
             self._add(ended)
             if algo.multi_action_below > 0:
@@ -264,7 +264,7 @@ class Learning:
                 continue  # learned from before the run was saved
             weights = self.algo.losses.at(self.optimizer.progress)
             losses = ppo_update(
-                self.fast, self.optimizer, normalised(batch), weights, self.algo.compute, self.algo.target_kl
+                self.compiled, self.optimizer, normalised(batch), weights, self.algo.compute, self.algo.target_kl
             )
             if losses is None:
                 break
@@ -357,7 +357,7 @@ class Learning:
         """A group of environments for each board of the current mixture, of which each rank has its share."""
         algo, groups = self.algo, []
         for number, (env, share) in enumerate(self.curriculum.mixture(self.env)):
-            envs = env.vectorize(max(1, round(algo.num_envs // ranks.world_size() * share)), algo.compute.where)
+            envs = env.vectorize(max(1, round(algo.num_envs // ranks.world_size() * share)), algo.compute.torch_device)
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
             reads_aux = getattr(self.net, "aux_weight", None) is not None
@@ -371,7 +371,7 @@ class Learning:
             if isinstance(opponent, SelfPlay):
                 self.opponent = weights
                 frozen = load_network(self.algo.net, weights, self.algo.compute)
-                opponent.become(NetworkAgent(frozen, self.algo.compute, self.algo.play, greedy=False))
+                opponent.set_agent(NetworkAgent(frozen, self.algo.compute, self.algo.play, greedy=False))
 
     def _weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
         return weights_of(self.net, self.env, dtype)

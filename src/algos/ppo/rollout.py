@@ -51,7 +51,12 @@ class Rollouts:
         policy_reads_aux: bool = False,
     ) -> None:
         """All actions of a risk below `multi_action_below` are played in one step, which nobody chose."""
-        self.envs, self.steps, self.device, self.multi_action_below = envs, steps, compute.where, multi_action_below
+        self.envs, self.steps, self.device, self.multi_action_below = (
+            envs,
+            steps,
+            compute.torch_device,
+            multi_action_below,
+        )
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # takes and gives tensors
         self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())

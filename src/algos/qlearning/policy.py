@@ -33,7 +33,7 @@ class QTableAgent(Agent):
         )
 
     def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
-        """`why` tells which rule fired, the symmetry the table was read through, and the best value found there."""
+        """`info` tells which rule fired, the symmetry the table was read through, and the best value found there."""
         values = action_values(self.store, game, view)
         best = max(values.values())
         rule, move = "greedy", min(action for action, value in values.items() if value == best)

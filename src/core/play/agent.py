@@ -17,8 +17,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 class Decision(NamedTuple):
     action: int | None  # None: the player stops here, which counts as a loss
-    why: Mapping[str, Any] = NOTHING  # what the player can tell about its choice, in a few named values
-    then: Sequence[int] = ()  # what it would do next whatever comes of this, to be played on without asking again
+    info: Mapping[str, Any] = NOTHING  # named values about the choice, such as a score or probabilities
+    plan: Sequence[int] = ()  # actions to play next, whatever the outcome of this one, without asking again
 
 
 class Line(NamedTuple):
@@ -36,7 +36,7 @@ class Agent(ABC):
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
     deterministic: bool = False  # the same view always gets the same decision
-    tallies: ClassVar[tuple[str, ...]] = ()  # keys of `why` that evaluation sums up over a game
+    counters: ClassVar[tuple[str, ...]] = ()  # keys of `info` that evaluation sums up over a game
     games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
 
     def check(self, game: Game) -> None:
@@ -79,7 +79,7 @@ class SelfPlay(Agent):
         self.explore = float(explore)
         self._current: Agent | None = None
 
-    def become(self, agent: Agent) -> None:
+    def set_agent(self, agent: Agent) -> None:
         self._current = agent
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:

@@ -66,7 +66,7 @@ class Score:
     outcomes: list[int]  # +1, 0 or -1 a game, in order
     seats: list[int]  # the seat it held in each
     seconds: float
-    figures: dict[str, float]  # means a game of the game's figures and the agent's tallies
+    figures: dict[str, float]  # means a game of the game's figures and the agent's counters
     groups: list[str | None] = field(default_factory=list)  # the kind of start of each game, see `Game.group`
 
     @property
@@ -91,7 +91,7 @@ class _Match:
     rngs: list[np.random.Generator]
     seat: int  # of the agent that is being scored
     outcome: int | None = None  # for seat 0
-    tallies: Counter = field(default_factory=Counter)
+    counters: Counter = field(default_factory=Counter)
 
 
 class _Ended(NamedTuple):
@@ -210,13 +210,13 @@ def _move(game: Game, group: list[_Match]) -> None:
     decisions = agent.decide_batch(game, views, [match.rngs[seat] for match, seat in zip(group, seats, strict=True)])
     for match, seat, decision in zip(group, seats, decisions, strict=True):
         if seat == match.seat:
-            for key in agent.tallies:
-                match.tallies[key] += decision.why[key]
+            for key in agent.counters:
+                match.counters[key] += decision.info[key]
         if decision.action is None:
             match.outcome = outcome_for_seat(seat, -1)
         else:
             match.state = game.play(match.state, decision.action)
-            _play_on(game, match, decision.then)
+            _play_on(game, match, decision.plan)
 
 
 def _play_on(game: Game, match: _Match, actions: Sequence[int]) -> None:
@@ -237,7 +237,7 @@ def _own_outcome(match: _Match) -> int:
 def _ended(game: Game, agent: Agent, match: _Match) -> _Ended:
     """A tally x gives two figures: how often it happened, and whether the game was won without its ever happening."""
     figures, outcome = dict(game.episode_metrics(match.state)), _own_outcome(match)
-    for key in agent.tallies:
-        figures[key] = match.tallies[key]
-        figures[f"won_without_{key}"] = outcome == 1 and match.tallies[key] == 0
+    for key in agent.counters:
+        figures[key] = match.counters[key]
+        figures[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0
     return _Ended(outcome, match.seat, figures, game.group(match.state))

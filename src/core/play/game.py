@@ -158,8 +158,8 @@ class TwoPlayerGame(Game[State]):
 
     # What a search asks for. Every game can be searched; one that says more of itself is searched better.
 
-    def candidates(self, state: State, sharp: bool) -> list[int]:
-        """The legal actions worth searching, most promising kind first; `sharp`: only those that gain."""
+    def candidates(self, state: State, selective: bool) -> list[int]:
+        """The legal actions worth searching, most promising kind first; `selective`: only those that gain."""
         return self.legal_actions(state)
 
     def threats(self, state: State) -> list[int]:

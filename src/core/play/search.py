@@ -8,7 +8,7 @@ from src.core.errors import require
 from src.core.ranges import NonNegativeInt, check_fields
 
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
-QUIET_PLIES = 2  # how far a sharp search follows threats beyond its depth
+QUIET_PLIES = 2  # how far a selective search follows threats beyond its depth
 DECIDED = 900_000  # scores beyond it, on either side, are wins and losses seen to the end
 MOST_FACTOR = 100  # the factors of every game stay within so much either way
 _WORD = (1 << 64) - 1
@@ -21,7 +21,9 @@ class Evaluation:
     weights: Mapping[str, int]  # of the game's factors, by name
     noise: NonNegativeInt  # errs by up to so much either way
     seed: int  # of the errors
-    sharp: bool  # follow moves that gain something only, at the end of a line too, and believe what the game has solved
+    selective: (
+        bool  # follow moves that gain something only, at the end of a line too, and believe what the game has solved
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -33,7 +35,7 @@ class Evaluation:
         )
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     score: int  # for the player to move
     line: tuple[int, ...]  # the actions of both sides when each plays its best; empty where there is nothing to play
     nodes: int  # positions looked at
@@ -46,7 +48,7 @@ class Searcher(Protocol):
     Of moves that are equally good it plays the one that comes first: `first`, then in the order of the candidates.
     """
 
-    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> Found | None:
+    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         """The best play to `depth` >= 1 plies in an unfinished position; None where `node_limit` was not enough."""
 
 

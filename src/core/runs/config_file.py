@@ -20,9 +20,11 @@ RENAMED = {  # keys of earlier versions by their current names; none of them has
     "frontier_mask_until_updates": "restrict_actions_until_updates",
     "learned_share": "rollout_fraction",
     "policy_from_mines": "policy_from_aux",
+    "sharp": "selective",
     "sure_below": "multi_action_below",
 }
 MOVED = {  # classes of earlier versions, likewise
+    "src.algos.network.Play": "src.algos.network.InferenceConfig",
     "src.core.agent.OpponentPool": "src.core.play.agent.OpponentPool",
     "src.core.agent.RandomAgent": "src.core.play.agent.RandomAgent",
     "src.core.agent.SelfPlay": "src.core.play.agent.SelfPlay",

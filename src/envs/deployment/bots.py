@@ -66,7 +66,7 @@ class Redeployed(Agent):
 
     def __init__(self, placement: Placement, battle: Agent) -> None:
         self.battle = battle
-        self.games_in_step, self.tallies = battle.games_in_step, battle.tallies  # type: ignore[misc]  # by instance
+        self.games_in_step, self.counters = battle.games_in_step, battle.counters  # type: ignore[misc]  # by instance
         self._deployer = Bot(placement, 0, 0, 0, 0, 0, 0)
 
     def check(self, game: Game) -> None:
@@ -87,7 +87,7 @@ class Redeployed(Agent):
 
     def _counted(self, decision: Decision) -> Decision:
         """A placement adds nothing to what the agent that fights has counted."""
-        return decision._replace(why={**dict.fromkeys(self.tallies, 0), **decision.why})
+        return decision._replace(info={**dict.fromkeys(self.counters, 0), **decision.info})
 
     def _player(self, view: GameState) -> Agent:
         return self._deployer if view.phase == "deployment" else self.battle

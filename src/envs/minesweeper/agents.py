@@ -45,11 +45,11 @@ def first_reveal(rows: int, cols: int) -> int:
 
 
 class SolverAgent(Agent):
-    """`why` tells whether the reveal is a guess, its risk (chance of a mine) and what it rests on."""
+    """`info` tells whether the reveal is a guess, its risk (chance of a mine) and what it rests on."""
 
     needs = frozenset({Trait.ONE_PLAYER})
     deterministic = True
-    tallies = ("guess",)
+    counters = ("guess",)
     games_in_step = 128  # shared among threads: the solvers are compiled and let go of the interpreter
     moves: ClassVar[Callable]
 
@@ -59,12 +59,12 @@ class SolverAgent(Agent):
 
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
         if (view.visible < 0).all():  # the mines are laid by the first reveal, away from it
-            why = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
-            return Decision(first_reveal(*view.visible.shape), why)
+            info = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
+            return Decision(first_reveal(*view.visible.shape), info)
         choice = choose(view.visible, view.mines, type(self).moves)
         guess = choice.action is not None and not choice.certain
-        why = {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason}
-        return Decision(choice.action, why, choice.then)
+        info = {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason}
+        return Decision(choice.action, info, choice.plan)
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         return in_threads(lambda job: self.decide(game, *job), list(zip(views, rngs, strict=True)))

@@ -48,7 +48,7 @@ class Prospect(NamedTuple):
 class HybridAgent(SolverAgent):
     """`why` tells like a solver's, and of a guess the chance to win that it leaves."""
 
-    tallies = ("guess",)
+    counters = ("guess",)
     games_in_step = 512
 
     @checked
@@ -108,8 +108,8 @@ class HybridAgent(SolverAgent):
             return Decision(None, {"guess": False, "risk": 1.0, "reason": prospect.reason})
         worth = np.bincount(prospect.owner, prospect.chances * wins, minlength=prospect.guesses.size)
         action = int(prospect.guesses[worth.argmax()])
-        why = {"guess": True, "risk": float(prospect.risk[action]), "reason": prospect.reason}
-        return Decision(action, {**why, "win_chance": float(worth.max())})
+        info = {"guess": True, "risk": float(prospect.risk[action]), "reason": prospect.reason}
+        return Decision(action, {**info, "win_chance": float(worth.max())})
 
 
 REASONS = choice.REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "leads to the best prospects"}

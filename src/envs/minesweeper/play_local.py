@@ -97,11 +97,11 @@ def consult(
 ) -> int | None:
     """The agent's choice, told with what it knows about the position."""
     view = game.view(state)
-    action, why, _ = agent.decide(game, view, rng)
-    boards = {name: why[name] for name in ("action_probability", "mine_probability") if name in why}
+    action, info, _ = agent.decide(game, view, rng)
+    boards = {name: info[name] for name in ("action_probability", "mine_probability") if name in info}
     if boards:
         tell(viewer.text_board(view.visible, view.mines, **boards))
-    told = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in why.items()}
+    told = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in info.items()}
     facts = ", ".join(f"{name}: {value}" for name, value in told.items() if name not in boards)
     if action is not None:
         kind, cell = divmod(action, game.cells)

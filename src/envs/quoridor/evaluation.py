@@ -9,7 +9,7 @@ from src.envs.quoridor.moves import doubtful_walls, free_walls, keeps_paths, lis
 from src.envs.quoridor.paths import NO_PATH, distance, is_open, walls_across_path
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
-GAIN = 2  # steps that a wall is worth in a sharp search
+GAIN = 2  # steps that a wall is worth in a selective search
 LAG = 1  # ... unless the player to move has more steps to go than the other by more than this
 LAST = 1  # ... and unless the other has so few steps to go: then every wall that stops it counts
 CLOSE = 3  # the endgame begins so many steps from the goal
@@ -119,8 +119,8 @@ def is_sound(board: Any, move: int) -> bool:
 
 
 @kernel
-def list_candidates(board: Any, sharp: bool, out: np.ndarray) -> int:
-    """The plausible moves that are legal; `sharp`: only those that gain.
+def list_candidates(board: Any, selective: bool, out: np.ndarray) -> int:
+    """The plausible moves that are legal; `selective`: only those that gain.
 
     A wall that costs the other one step is no better than a step, and spent. So it has to cost two, unless the player
     to move lags behind: whoever saves its walls then is left with them; or unless the other is about to win. And a pawn
@@ -131,13 +131,13 @@ def list_candidates(board: Any, sharp: bool, out: np.ndarray) -> int:
     mine, theirs = distance(board, me), distance(board, 1 - me)
     enough = 1 if mine - theirs > LAG else GAIN
     plausible = list_plausible(board, out)
-    fewest = steps_left(board, closest(board, out, plausible)) if sharp else 0
+    fewest = steps_left(board, closest(board, out, plausible)) if selective else 0
     for i in range(plausible):
         move = out[i]
         if move < cells:
-            kept = not sharp or steps_left(board, move) <= max(fewest, mine)
+            kept = not selective or steps_left(board, move) <= max(fewest, mine)
         else:
-            kept = gains(board, move, mine, theirs, enough) if sharp else is_sound(board, move)
+            kept = gains(board, move, mine, theirs, enough) if selective else is_sound(board, move)
         if kept:
             out[count] = move
             count += 1

@@ -137,8 +137,8 @@ class Quoridor(TwoPlayerGame[Position]):
             return planes
         return np.concatenate([planes, distance_planes(self.board_of(view), view.ply % 2)])
 
-    def candidates(self, state: Position, sharp: bool) -> list[int]:
-        return self._listed(list_candidates, state, sharp)
+    def candidates(self, state: Position, selective: bool) -> list[int]:
+        return self._listed(list_candidates, state, selective)
 
     def threats(self, state: Position) -> list[int]:
         return self._listed(list_threats, state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from src.core.interrupt import stoppable
-from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
+from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
 from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
 from src.envs.quoridor.notation import Position
@@ -52,7 +52,7 @@ NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SHARP, JUDGED = range(7)  # places in 
 
 def new_desk(evaluation: Evaluation) -> Desk:
     settings = np.zeros(7, np.int64)
-    settings[NOISE], settings[SHARP] = evaluation.noise, evaluation.sharp
+    settings[NOISE], settings[SHARP] = evaluation.noise, evaluation.selective
     return Desk(
         moves=np.zeros((ROWS, MOST_MOVES), np.int64),
         urgency=np.zeros((ROWS, MOST_MOVES), np.int64),
@@ -99,13 +99,13 @@ def _one_ply_back(bound: int) -> int:
 
 
 @inlined
-def _verdict(board: Any, sharp: bool) -> int:
+def _verdict(board: Any, selective: bool) -> int:
     """The value of a position that needs no search, else UNDECIDED."""
     if on_goal(board, 1 - (board.ply & 1)):
         return -WIN
     if board.ply >= board.ply_limit:
         return 0
-    plies = plies_to_win(board) if sharp else 0
+    plies = plies_to_win(board) if selective else 0
     if plies == 0:
         return UNDECIDED
     return WIN - plies if plies > 0 else -WIN - plies
@@ -125,8 +125,8 @@ def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
 def _list_moves(board: Any, desk: Desk, depth: int, height: int, first: int) -> int:
     """Write down the moves of a position with how urgent each is: `first`, then by what refuted other positions."""
     moves, urgency, me = desk.moves[height], desk.urgency[height], board.ply & 1
-    sharp = desk.settings[SHARP] != 0
-    count = list_candidates(board, sharp, moves) if depth > 0 else list_threats(board, moves)
+    selective = desk.settings[SHARP] != 0
+    count = list_candidates(board, selective, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):
         urgency[i] = -i  # the order at the root, where of equal moves the first is played
         if height > 0:
@@ -213,7 +213,7 @@ class CompiledSearch:
         self.game, self.desk = game, new_desk(evaluation)
         self.seed = np.uint64(mixed(np.uint64(evaluation.seed)))
 
-    def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> Found | None:
+    def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         settings, board = self.desk.settings, self.game.board_of(state)
         settings[[NODES, STOPPED, JUDGED]] = 0
         settings[NODE_LIMIT] = node_limit
@@ -224,7 +224,7 @@ class CompiledSearch:
             raise KeyboardInterrupt
         if settings[STOPPED]:
             return None
-        return Found(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
+        return SearchResult(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
 
     def _interrupt(self) -> None:
         """Leave no nodes to the search that is running: it returns at the next one."""

@@ -74,7 +74,7 @@ class Advisor:
     def _odds(self, key: str, view: View) -> np.ndarray:
         if key == EXACT:
             return analyse(view.visible, view.mines).mine_probability
-        belief = self._agents.decide(key, view, np.random.default_rng(0)).why.get("mine_probability")
+        belief = self._agents.decide(key, view, np.random.default_rng(0)).info.get("mine_probability")
         if belief is None:
             raise UserError(f"{self._players[key].title} tells no mine probabilities: choose exact ones")
         return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
@@ -83,7 +83,7 @@ class Advisor:
         """What an agent would do, and how right it is: its own words, then what is exactly so."""
         decision = self._agents.decide(key, view, rng)
         if decision.action is None:
-            return Advice(None, f"It stops here: {decision.why.get('reason', 'it offers no move')}.")
+            return Advice(None, f"It stops here: {decision.info.get('reason', 'it offers no move')}.")
         cell = decision.action % view.visible.size
         place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
         if (view.visible < 0).all():
@@ -92,7 +92,7 @@ class Advisor:
         said = _own_words(decision, cell)
         if chances[cell] > 0:
             return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
-        also = tuple(other for other in decision.then if chances[other] == 0)
+        also = tuple(other for other in decision.plan if chances[other] == 0)
         proof = prove(view.visible, cell, mine=False)
         more = f" So are {len(also)} more, dotted." if also else ""
         words = f"{place} is safe: {because(proof)}.{more} {said}"
@@ -114,14 +114,14 @@ def _risk(chances: np.ndarray, view: View, cell: int) -> str:
 
 def _own_words(decision: Decision, cell: int) -> str:
     """What the agent itself tells, as far as it is a reason, a chance or a belief."""
-    why = decision.why
+    info = decision.info
     told = []
-    if "reason" in why:
-        told.append(str(why["reason"]))
-    if "win_chance" in why:
-        told.append(f"it expects to win {percent(why['win_chance'])}% from here")
-    if "action_probability" in why:
-        told.append(f"its policy gives it {percent(float(why['action_probability'][decision.action]))}%")
-    if "mine_probability" in why:
-        told.append(f"it believes in a mine there with {percent(float(np.ravel(why['mine_probability'])[cell]))}%")
+    if "reason" in info:
+        told.append(str(info["reason"]))
+    if "win_chance" in info:
+        told.append(f"it expects to win {percent(info['win_chance'])}% from here")
+    if "action_probability" in info:
+        told.append(f"its policy gives it {percent(float(info['action_probability'][decision.action]))}%")
+    if "mine_probability" in info:
+        told.append(f"it believes in a mine there with {percent(float(np.ravel(info['mine_probability'])[cell]))}%")
     return f"In its own words: {', '.join(told)}." if told else ""

@@ -147,8 +147,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         if outcome is not None:
             verdict = panels.ended(outcome)
         else:
-            why = (await self.busy.do(self.agents.decide, ANALYST, position, self.rng)).why
-            verdict = panels.judged(why, self.game.to_move(position))
+            info = (await self.busy.do(self.agents.decide, ANALYST, position, self.rng)).info
+            verdict = panels.judged(info, self.game.to_move(position))
         if position == self.state:
             self.verdict = verdict
             self._show_panels()

@@ -30,10 +30,10 @@ class Verdict(NamedTuple):
     parts: Mapping[str, int]  # weighted factors
 
 
-def judged(why: Mapping[str, Any], mover: int) -> Verdict:
+def judged(info: Mapping[str, Any], mover: int) -> Verdict:
     """What a search tells, which is for the player to move, as a verdict."""
-    score = str(why["score"])
-    parts = {name: outcome_for_seat(mover, int(why[name])) for name in FACTORS}
+    score = str(info["score"])
+    parts = {name: outcome_for_seat(mover, int(info[name])) for name in FACTORS}
     decided, _, plies = score.partition("-in-")
     if plies:
         winner = mover if decided == "win" else 1 - mover

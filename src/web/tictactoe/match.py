@@ -41,5 +41,5 @@ def opinion(game: TicTacToe, agent: Agent, state: str) -> Opinion:
     lines = agent.analyse(game, state, game.num_actions)
     worth = {line.actions[0]: Worth(line.score, line.score == lines[0].score) for line in lines}
     decision = agent.decide(game, state, np.random.default_rng(0))
-    filed_as = game.canonical(state) if "transform" in decision.why else None
-    return Opinion(worth, decision.action, remark_of(decision.why), filed_as)
+    filed_as = game.canonical(state) if "transform" in decision.info else None
+    return Opinion(worth, decision.action, remark_of(decision.info), filed_as)

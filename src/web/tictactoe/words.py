@@ -16,9 +16,9 @@ LOOKED_UP = {
 }
 
 
-def remark_of(why: Mapping[str, Any]) -> str:
+def remark_of(info: Mapping[str, Any]) -> str:
     """A sentence on what the agent says of its decision; nothing where it says nothing."""
-    match why:
+    match info:
         case {"rule": rule, "transform": transform, "best_q": best}:
             return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move is worth {best + 0.0:.3g}."
         case {"score": score, "depth": depth, "nodes": nodes, "line": line}:

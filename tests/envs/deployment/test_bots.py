@@ -188,15 +188,15 @@ def test_both_sides_choose_alike_among_equal_hexes():
 
 def test_a_redeployed_agent_is_counted_like_the_one_that_fights():
     class Counting(RandomAgent):
-        tallies = ("luck",)
+        counters = ("luck",)
         games_in_step = 7
 
         def decide(self, game, view, rng):
-            return super().decide(game, view, rng)._replace(why={"luck": 1})
+            return super().decide(game, view, rng)._replace(info={"luck": 1})
 
     agent = Redeployed(Deterministic(), Counting())
-    assert (agent.tallies, agent.games_in_step) == (("luck",), 7)
-    assert agent.decide(FULL, begin(FULL), RNG).why == {"luck": 0}
+    assert (agent.counters, agent.games_in_step) == (("luck",), 7)
+    assert agent.decide(FULL, begin(FULL), RNG).info == {"luck": 0}
     assert evaluate(FULL, agent, RandomAgent(), 2, seed=0).total.games == 2
 
 

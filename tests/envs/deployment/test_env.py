@@ -236,7 +236,7 @@ def test_the_opponent_may_be_the_learner_itself():
     env = DeploymentEnv(small_game(), opponent, REWARD, "second", {})
     with pytest.raises(UserError, match="there is none here"):
         env.reset(seed=0)
-    opponent.become(RandomAgent())
+    opponent.set_agent(RandomAgent())
     assert len(list(episode(env, 0, np.random.default_rng(0)))) > 5
 
 

@@ -36,8 +36,8 @@ def test_what_is_certain_is_revealed_without_asking():
     judge = Judge(lambda _: 1.0)
     seen = View(np.array([[-1, -1, -1], [1, 1, 1], [0, 0, 0]], np.int8), 1, over=False)
     decision = HybridAgent(judge, 3).decide(board(4, 4, 1), seen, np.random.default_rng(0))
-    assert {decision.action, *decision.then} == {0, 2}
-    assert decision.why["guess"] is False
+    assert {decision.action, *decision.plan} == {0, 2}
+    assert decision.info["guess"] is False
     assert judge.seen == []
 
 
@@ -46,7 +46,7 @@ def test_a_guess_is_worth_its_chances_times_what_they_lead_to():
     judge = Judge(lambda _: 0.0)
     decision = HybridAgent(judge, 5).decide(board(9, 9, 20), view, np.random.default_rng(0))
     risk = analyse(view.visible, view.mines).mine_probability.ravel()
-    assert decision.why["win_chance"] == pytest.approx((1 - risk[decision.action]) / 2), "0 is an even chance"
+    assert decision.info["win_chance"] == pytest.approx((1 - risk[decision.action]) / 2), "0 is an even chance"
     [asked] = judge.seen
     changed = {int(cell) for successor in asked for cell in np.flatnonzero(successor.ravel() != view.visible.ravel())}
     assert 1 <= len(changed) <= 5

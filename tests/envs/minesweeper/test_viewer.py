@@ -137,8 +137,8 @@ class Stepper(Agent):
             return Decision(None)
         actions = np.zeros(50)
         actions[12] = 1
-        why = {"guess": True, "action_probability": actions, "mine_probability": np.full((5, 5), 0.08)}
-        return Decision(12, why)
+        info = {"guess": True, "action_probability": actions, "mine_probability": np.full((5, 5), 0.08)}
+        return Decision(12, info)
 
 
 def test_an_agent_moves_on_enter() -> None:

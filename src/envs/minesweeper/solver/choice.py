@@ -22,7 +22,7 @@ class Choice(NamedTuple):
     certain: bool
     mine_probability: float  # exact, or the heuristic's estimate
     reason: str
-    then: tuple[int, ...] = ()  # the other cells that are just as certain
+    plan: tuple[int, ...] = ()  # the other cells that are just as certain
 
 
 def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Choice:
