@@ -56,7 +56,7 @@ SMALL = {  # whatever an algorithm calls its budget and what it learns from at o
     "steps_per_env": 10,
     "batch_size": 20,
     "eval_episodes": 2,
-    "lesson_rows": 20,
+    "chunk_size": 20,
     "mini_batches": 2,
 }
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}

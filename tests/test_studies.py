@@ -19,7 +19,7 @@ SMALL = ("algo.episodes=200", "algo.eval_every=100", "evaluation.episodes=10")
 
 
 def study(rate: float) -> Study:
-    arms = (Arm("slow", (*SMALL, f"algo.learning_rate={rate}")), Arm("fast, greedy", (*SMALL, "algo.epsilon=0.1")))
+    arms = (Arm("slow", (*SMALL, f"algo.lr={rate}")), Arm("fast, greedy", (*SMALL, "algo.epsilon=0.1")))
     return Study("small", arms, seeds=(0,), scores=("random",))
 
 

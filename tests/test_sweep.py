@@ -220,13 +220,13 @@ def test_slurm_is_asked_for_what_the_configuration_says():
 
 def test_a_search_finds_the_best_beside_what_fails_and_goes_on_where_it_was(lab: Lab):
     need("hydra_optuna_sweeper", "sweep")
-    refused = "algo.discount=choice(1.0, 0.9, 9)"  # the last of which is
+    refused = "algo.gamma=choice(1.0, 0.9, 9)"  # the last of which is
     small = ("algo.episodes=200", "evaluation.episodes=40", "logger=csv", SWEEP)
     search = ("hparams_search=tictactoe_qlearning", *small, refused)
     done = lab.run("train", *search, "hydra.sweeper.n_trials=5")
     assert done.returncode == 0, done.stderr
     rows = table(lab)
-    assert {row["status"].split(":")[0] for row in rows if row["algo.discount"] == "9"} == {"failed"}
+    assert {row["status"].split(":")[0] for row in rows if row["algo.gamma"] == "9"} == {"failed"}
     finished = [row for row in rows if row["status"] == "finished"]
     assert len({row["result"] for row in finished}) > 1, "nothing to choose from"
     best = yaml.safe_load((lab.folder / "sweep/optimization_results.yaml").read_text())

@@ -216,7 +216,7 @@ def wait_for(process: subprocess.Popen, condition: Callable[[], bool]) -> None:
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
     overrides = ["logger=csv", "algo.episodes=6000", "algo.eval_every=250", "evaluation.episodes=40", "seed=2"]
     overrides += ["curriculum=random_first", "curriculum.promote_at=0.93"]
-    overrides += ["algo.learning_rate=0.5", "checkpoint_seconds=0.02"]
+    overrides += ["algo.lr=0.5", "checkpoint_seconds=0.02"]
     uninterrupted = lab.train(*overrides)
     stages = [row["train/stage"] for row in rows_without_times(uninterrupted)]
     promoted_after = stages.index("1")

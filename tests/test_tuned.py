@@ -25,7 +25,7 @@ def trained(directory: Path, *overrides: str):
 @pytest.mark.slow
 def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
     small = ("env.game.size=5", "env.game.walls=2", "algo.total_steps=20480", "algo.steps_per_env=32")
-    quick = ("algo.mini_batches=4", "algo.eval_every=3", "algo.eval_episodes=20")
+    quick = ("algo.mini_batches=4", "algo.eval_every=6144", "algo.eval_episodes=20")
     env, agent = trained(tmp_path, "env=quoridor", "algo=ppo", *small, *quick)
     score = evaluate(env.game, agent, env.baselines["random"], 60, seed=1, opening_plies=2).total
     assert score.wins >= 45
@@ -34,7 +34,7 @@ def test_tuned_quoridor_learns_to_beat_random_and_to_finish(tmp_path: Path):
 
 @pytest.mark.slow
 def test_tuned_tictactoe_hardly_ever_loses(tmp_path: Path):
-    env, agent = trained(tmp_path, "env=tictactoe", "algo=ppo", "algo.total_steps=40960", "algo.eval_every=10")
+    env, agent = trained(tmp_path, "env=tictactoe", "algo=ppo", "algo.total_steps=40960", "algo.eval_every=20480")
     score = evaluate(env.game, agent, env.baselines["random"], 200, seed=1).total
     assert score.losses <= 30
     assert score.wins >= 150

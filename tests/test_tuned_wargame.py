@@ -79,7 +79,7 @@ def test_it_beats_random_soon_and_no_game_is_cut_off(tmp_path: Path, monkeypatch
         return result
 
     monkeypatch.setattr(VecDeployment, "step", watched)
-    budget = ("algo.total_steps=65536", "algo.eval_every=100", "algo.eval_episodes=2")
+    budget = ("algo.total_steps=65536", "algo.eval_every=65536", "algo.eval_episodes=2")
     cfg = checked(composed("env=deployment", "algo=ppo", "device=cpu", *budget), schema.Train)
     env, learner, curriculum = build(cfg.env, "env"), build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
     with Run(tmp_path, resolved(cfg), None) as run:

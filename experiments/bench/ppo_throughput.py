@@ -32,7 +32,7 @@ from src.nets.boards import CNN, Residual
 
 NETS: dict[str, CNN | Residual] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}
 STEPS, MINI_BATCHES, EPOCHS = 128, 8, 3
-WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
+WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
 
 
 class SameNetwork(MaskableActorCriticPolicy):

@@ -37,14 +37,14 @@ PPO: Words = (
     "algo.num_envs=8",
     "algo.steps_per_env=8",
     "algo.mini_batches=2",
-    "algo.eval_every=2",
+    "algo.eval_every=128",
 )
-PPO += ("algo.eval_episodes=4", "algo.ppo_epochs=1", "algo.total_steps=512", *SMALL_NET)
+PPO += ("algo.eval_episodes=4", "algo.epochs=1", "algo.total_steps=512", *SMALL_NET)
 MASKABLE: Words = ("algo=maskable_ppo", "tuned=none", "algo.num_envs=4", "algo.steps_per_env=16", "algo.batch_size=32")
 MASKABLE += ("algo.total_steps=384", "algo.eval_every=128", "algo.eval_episodes=4", "algo.epochs=2")
 MASKABLE += ("algo.channels=[4]", "algo.hidden=[16]")
 TEACHER: Words = ("algo=imitation", "tuned=none", "env=minesweeper_8x8", "algo.total_steps=640", "algo.batch_size=32")
-TEACHER += ("algo.lesson_rows=64", "algo.window=2", "algo.eval_every=5", "algo.eval_episodes=4", "algo.warm_up=4")
+TEACHER += ("algo.chunk_size=64", "algo.window=2", "algo.eval_every=160", "algo.eval_episodes=4", "algo.lr_warmup=4")
 QUORIDOR: Words = ("env=quoridor", "env.game.size=5", "env.game.walls=2", "env.game.ply_limit=40")
 QUORIDOR += ("evaluation.opening_plies=2",)
 WARGAME = ("env=deployment", "agent@env.opponent=greedy", "~env.baselines.defensive", "~env.baselines.tactical")
@@ -52,7 +52,7 @@ TABLE = ("algo=qlearning", "algo.episodes=1200", "algo.eval_every=100")
 
 TRAININGS = (
     Training("qlearning, tictactoe", TABLE),
-    Training("qlearning, curriculum", (*TABLE, "curriculum=random_first", "algo.learning_rate=0.5")),
+    Training("qlearning, curriculum", (*TABLE, "curriculum=random_first", "algo.lr=0.5")),
     Training("ppo, tictactoe", (*PPO, "env=tictactoe")),
     Training("ppo, minesweeper_8x8", (*PPO, "env=minesweeper_8x8", "algo.losses.aux_coef=0.1")),
     Training("ppo, quoridor", (*PPO, *QUORIDOR, "algo.eval_opening_plies=2")),

@@ -19,17 +19,17 @@ class Optimizer:
         lr: float,
         weight_decay: float,
         max_grad_norm: float,
-        warm_up: int = 0,
+        lr_warmup: int = 0,
     ) -> None:
-        """The learning rate rises over `warm_up` updates and falls along a cosine with `progress`, to nothing at 1."""
+        """The learning rate rises over `lr_warmup` gradient steps and falls along a cosine to 0 at `progress` 1."""
         self.net, self.lr, self.max_grad_norm = net, lr, max_grad_norm
-        self.warm_up, self.done, self.progress = warm_up, 0, 0.0
+        self.lr_warmup, self.done, self.progress = lr_warmup, 0, 0.0
         self._adamw = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=weight_decay, fused=compute.on_gpu)
         self._scaler = compute.scaler()
 
     @property
     def current_lr(self) -> float:
-        rise = min(1.0, (self.done + 1) / (self.warm_up + 1))
+        rise = min(1.0, (self.done + 1) / (self.lr_warmup + 1))
         return self.lr * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, self.progress)))
 
     def step(self, loss: Tensor) -> Tensor:

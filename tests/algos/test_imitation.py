@@ -32,18 +32,18 @@ def imitation(**changes: Any) -> Imitation:
         "total_steps": 640,
         "seconds": None,
         "batch_size": 32,
-        "lesson_rows": 64,
+        "chunk_size": 64,
         "window": 2,
         "repeats": 2,
         "lr": 3e-3,
-        "warm_up": 5,
+        "lr_warmup": 5,
         "weight_decay": 0.0,
         "max_grad_norm": 1.0,
         "aux_coef": 1.0,
-        "value_weight": 0.1,
-        "mirror": True,
-        "averaging": 0.9,
-        "eval_every": 10,
+        "vf_coef": 0.1,
+        "augment": True,
+        "ema_decay": 0.9,
+        "eval_every": 320,
         "eval_episodes": 20,
     }
     return Imitation(**{**settings, **changes})
@@ -91,13 +91,13 @@ def test_the_stream_is_the_same_wherever_it_is_entered():
 def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:
-        imitation(total_steps=9600, eval_every=300, eval_episodes=300).fit(env, Curriculum({}, None), run)
+        imitation(total_steps=9600, eval_every=9600, eval_episodes=300).fit(env, Curriculum({}, None), run)
     assert read_column(tmp_path / "run", "eval/win_rate")[-1] > 0.5, "random play wins about one game in ten"
 
 
 def test_the_rule_teacher_is_learned_from_too(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
-        algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=5, eval_episodes=1)
+        algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=160, eval_episodes=1)
         algo.fit(minesweeper(), Curriculum({}, None), run)
     losses = read_column(tmp_path / "run", "losses/policy_loss")
     assert losses[-1] < losses[0]
@@ -119,7 +119,7 @@ def test_what_the_teacher_cannot_show_is_refused():
         imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
     with pytest.raises(UserError, match="choose net=cnn or residual"):
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
-    with pytest.raises(UserError, match="more than a lesson"):
+    with pytest.raises(UserError, match="more than algo.chunk_size=64 times algo.repeats=2"):
         imitation(batch_size=200)
     with pytest.raises(UserError, match="one board at a time"):
         imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, InferenceConfig, load_network, selection_metrics, weights_of
+from src.algos.network import Compute, InferenceConfig, build_net, load_network, selection_metrics, weights_of
 from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
@@ -31,8 +31,8 @@ from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
 
 CPU = Compute("cpu", "float32", compile=False)
-WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
-PLAIN_WEIGHTS = LossWeights(clip_eps=0.2, clip_eps_v=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
+WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
+PLAIN_WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
 
 
 def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) -> RolloutBuffer:
@@ -158,7 +158,7 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
 
 def test_learning_with_sure_cells(tmp_path: Path):
     env = minesweeper("torch", first_click="uniform")
-    algo = ppo(multi_action_below=0.6, rollout_fraction=0.5)
+    algo = ppo(train_multi_action_below=0.6, rollout_fraction=0.5)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "whole") as run:
         algo.fit(env, plain_ladder(), run)
@@ -175,11 +175,11 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
     planes = MinesweeperEnv(
         EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
-    ppo(multi_action_below=0.1).check(planes, plain_ladder())
+    ppo(train_multi_action_below=0.1).check(planes, plain_ladder())
     with pytest.raises(UserError, match="this network has no auxiliary head"):
-        ppo(multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
+        ppo(train_multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
     with pytest.raises(UserError, match="after the first click"):
-        ppo(multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
+        ppo(train_multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
 
 
 def test_the_policy_loss_stops_paying_beyond_the_clip():
@@ -226,7 +226,7 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
 
 
 def test_the_learning_rate_rises_and_falls_along_a_cosine():
-    optimizer = Optimizer(torch.nn.Linear(1, 1), CPU, lr=1.0, weight_decay=0.0, max_grad_norm=1.0, warm_up=1)
+    optimizer = Optimizer(torch.nn.Linear(1, 1), CPU, lr=1.0, weight_decay=0.0, max_grad_norm=1.0, lr_warmup=1)
     assert optimizer.current_lr == 0.5
     optimizer.done = 1
     for progress, rate in [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]:
@@ -279,19 +279,19 @@ def ppo(**changes: Any) -> PPO:
         "seconds": None,
         "num_envs": 8,
         "steps_per_env": 8,
-        "multi_action_below": 0.0,
+        "train_multi_action_below": 0.0,
         "rollout_fraction": 1.0,
         "mini_batches": 2,
-        "ppo_epochs": 2,
+        "epochs": 2,
         "gamma": 0.99,
         "gae_lambda": 0.95,
         "lr": 1e-3,
-        "warm_up": 0,
+        "lr_warmup": 0,
         "weight_decay": 0.0,
         "max_grad_norm": 0.5,
         "target_kl": None,
         "restrict_actions_until_updates": 2,
-        "eval_every": 2,
+        "eval_every": 128,
         "eval_episodes": 10,
     }
     return PPO(**{**settings, **changes})
@@ -340,7 +340,7 @@ def test_it_learns_to_name_what_it_is_shown_among_what_may_be_named(tmp_path: Pa
         steps_per_env=8,
         lr=1e-2,
         gamma=0.5,
-        eval_every=50,
+        eval_every=6400,
         eval_episodes=200,
     )
     with run_in(tmp_path / "run") as run:
@@ -355,7 +355,7 @@ def win_rate(env: Any, agent: Agent) -> float:
 
 def untrained(algo: PPO, env: Any) -> dict[str, Any]:
     torch.manual_seed(0)
-    return weights_of(algo._build(env), env)
+    return weights_of(build_net(algo.net, env, None), env)
 
 
 def read_column(folder: Path, name: str) -> list[float]:
@@ -386,7 +386,7 @@ def test_the_last_update_goes_on_too(tmp_path: Path, left: int):
     """Killed after the last rollout, whose steps are all counted, amid its minibatches."""
     algo = ppo()
     steps = 2 * algo.num_envs * algo.steps_per_env
-    saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.ppo_epochs) - left
+    saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.epochs) - left
     with run_in(tmp_path / "whole") as run:
         ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
     with killed_after(saves, tmp_path / "killed") as run:
@@ -427,7 +427,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
     def learn(run: Run) -> None:
         env, first = versus(SelfPlay()), versus(RandomAgent())
         ladder = Curriculum({"random": first}, promote_at=0.01)
-        ppo(total_steps=640, eval_every=3, gamma=1.0, losses=LossWeights(0.2, None, 0.5, 0.01, 0.0)).fit(
+        ppo(total_steps=640, eval_every=192, gamma=1.0, losses=LossWeights(0.2, None, 0.5, 0.01, 0.0)).fit(
             env, ladder, run
         )
 
@@ -455,9 +455,9 @@ def versus(opponent: Agent) -> VersusEnv:
     [
         ({"mini_batches": 40}, "less than two steps each"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
-        ({"multi_action_below": 1.0}, "multi_action_below=1.0 must be a number in"),
+        ({"train_multi_action_below": 1.0}, "multi_action_below=1.0 must be a number in"),
         ({"rollout_fraction": 0.0}, "rollout_fraction=0.0 must be a number in"),
-        ({"multi_action_below": 0.1}, "after the first click"),
+        ({"train_multi_action_below": 0.1}, "after the first click"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
@@ -495,7 +495,7 @@ def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about
 def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
     ladder = Curriculum({"easy": minesweeper(size=4, mines=1)}, promote_at=0.01, keep=0.25)
     with run_in(tmp_path / "run") as run:
-        ppo(total_steps=640, eval_every=1, eval_episodes=20).fit(minesweeper(size=5, mines=3), ladder, run)
+        ppo(total_steps=640, eval_every=64, eval_episodes=20).fit(minesweeper(size=5, mines=3), ladder, run)
     stages = read_column(tmp_path / "run", "train/stage")
     assert stages[0] == 0
     assert stages[-1] == 1
@@ -530,7 +530,7 @@ def started(algo: PPO, env: Any, run: Run) -> PPOTrainer:
 @pytest.mark.parametrize(("target_kl", "steps"), [(None, 12), (1e-6, 1)])
 def test_an_update_ends_before_the_minibatch_that_moved_too_far(tmp_path: Path, target_kl: float | None, steps: int):
     """The first minibatch is played by the policy itself, so its divergence is zero; the second's is not."""
-    algo = ppo(target_kl=target_kl, mini_batches=4, ppo_epochs=3)
+    algo = ppo(target_kl=target_kl, mini_batches=4, epochs=3)
     with run_in(tmp_path / "run") as run:
         learning = started(algo, minesweeper(), run)
         learning._update()
@@ -622,7 +622,7 @@ def test_rows_are_logged_at_every_update_and_average_over_it(tmp_path: Path, mon
 
     monkeypatch.setattr("src.algos.ppo.learning.ppo_update", spy)
     with run_in(tmp_path / "run") as run:
-        ppo(eval_every=4).fit(minesweeper(), plain_ladder(), run)
+        ppo(eval_every=256).fit(minesweeper(), plain_ladder(), run)
     means = [np.mean(losses[first : first + 4]) for first in range(0, len(losses), 4)]
     assert read_column(tmp_path / "run", "losses/loss") == pytest.approx(means), "8 updates of 4 gradient steps"
     assert len(read_column(tmp_path / "run", "train/safe_revealed")) == 8
@@ -696,7 +696,12 @@ def test_a_board_may_have_fewer_actions_than_cells(tmp_path: Path):
         Columns(symmetric=True), RandomAgent(), OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()}
     )
     board = Residual(8, 1, 0)
-    settings = {"net": board, "losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0, "multi_action_below": 0.0}
+    settings = {
+        "net": board,
+        "losses": PLAIN_WEIGHTS,
+        "restrict_actions_until_updates": 0,
+        "train_multi_action_below": 0.0,
+    }
     algo = ppo(**settings, total_steps=64)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "run") as run:

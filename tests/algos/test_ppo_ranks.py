@@ -74,7 +74,14 @@ def test_as_many_ranks_have_to_go_on(told: Path):
 
 
 def test_torchrun_trains_one_run(tmp_path: Path):
-    sizes = ("total_steps=512", "num_envs=8", "steps_per_env=16", "mini_batches=2", "eval_episodes=10", "eval_every=2")
+    sizes = (
+        "total_steps=512",
+        "num_envs=8",
+        "steps_per_env=16",
+        "mini_batches=2",
+        "eval_episodes=10",
+        "eval_every=256",
+    )
     fewer = ("~env.baselines.exact", "~env.baselines.heuristic", "~env.baselines.rules", "evaluation.episodes=11")
     overrides = ("env=minesweeper_8x8", "algo=ppo", "logger=csv", *fewer, *(f"algo.{size}" for size in sizes))
     done = torchrun(tmp_path, "src.train", *overrides)

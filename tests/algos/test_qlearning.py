@@ -23,8 +23,8 @@ RNG = np.random.default_rng(0)
 OPEN_STATES = [state for state in STATES if GAME.outcome(state) is None]
 SETTINGS: dict[str, Any] = {
     "episodes": 6000,
-    "learning_rate": 1.0,
-    "discount": 1.0,
+    "lr": 1.0,
+    "gamma": 1.0,
     "epsilon": 0.3,
     "untried_first": True,
     "shortcuts": True,
@@ -63,7 +63,7 @@ def test_an_untrained_table_does_lose_lines():
 
 def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
     untrained = lost_lines(GAME, RankingStore(GAME.table_format))["eval/lost_lines"]
-    agent = fit(tmp_path, 0, RandomAgent(), episodes=3000, learning_rate=0.2)
+    agent = fit(tmp_path, 0, RandomAgent(), episodes=3000, lr=0.2)
     assert lost_lines(GAME, agent.store)["eval/lost_lines"] < untrained / 2
 
 
@@ -72,9 +72,9 @@ def test_update_q_files_mirror_images_together(state, data):
     move = data.draw(st.sampled_from(GAME.legal_actions(state)))
     store = RankingStore(GAME.table_format)
     canonical = GAME.canonical(state)
-    assert update_q(store, GAME, state, move, target=1.0, learning_rate=0.5) == 1.0
+    assert update_q(store, GAME, state, move, target=1.0, lr=0.5) == 1.0
     assert list(store) == [(canonical.key, canonical.moves[move], 0.5)]
-    assert update_q(store, GAME, canonical.key, canonical.moves[move], target=1.0, learning_rate=0.5) == 0.5
+    assert update_q(store, GAME, canonical.key, canonical.moves[move], target=1.0, lr=0.5) == 0.5
     assert action_values(store, GAME, state)[move] == 0.75
 
 
@@ -190,9 +190,7 @@ def test_a_refused_row_is_not_repeated_whole(tmp_path):
     assert len(str(refusal.value)) < 500
 
 
-@pytest.mark.parametrize(
-    "change", [{"episodes": 0}, {"learning_rate": 0}, {"discount": 2}, {"epsilon": -0.1}, {"eval_every": 0}]
-)
+@pytest.mark.parametrize("change", [{"episodes": 0}, {"lr": 0}, {"gamma": 2}, {"epsilon": -0.1}, {"eval_every": 0}])
 def test_impossible_settings_are_refused_by_name(change):
     with pytest.raises(UserError, match=next(iter(change))):
         QLearning(**(SETTINGS | change))

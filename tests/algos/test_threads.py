@@ -31,7 +31,7 @@ TWO = replace(CPU, threads=2)
 LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches whose sums are split over threads
 LEARNERS: dict[str, Callable[[], Any]] = {
     "ppo": lambda: ppo(compute=TWO, **LARGE),
-    "imitation": lambda: imitation(compute=TWO, batch_size=512, lesson_rows=512, total_steps=2560),
+    "imitation": lambda: imitation(compute=TWO, batch_size=512, chunk_size=512, total_steps=2560),
     "maskable_ppo": lambda: maskable_ppo(threads=2, channels=[16], batch_size=512, **(LARGE | {"total_steps": 2048})),
 }
 
@@ -107,7 +107,7 @@ def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
     need("hydra_joblib_launcher", "sweep")
     sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
     network = ("net_defaults.channels=16", "net_defaults.blocks=1")
-    episodes = ("algo.eval_every=2", "algo.eval_episodes=50", "evaluation.episodes=50")
+    episodes = ("algo.eval_every=2048", "algo.eval_episodes=50", "evaluation.episodes=50")
     command = ("env=minesweeper_8x8", "algo=ppo", "device=cpu", "logger=csv", *sizes, *network, *episodes)
     done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP)
     assert done.returncode == 0, done.stderr

@@ -83,7 +83,7 @@ def fit(folder: Path, saves: int | None = None) -> None:
 def fit_wargame(folder: Path) -> None:
     """Against two opponents, so few games that some rollouts end none."""
     folder.mkdir(exist_ok=True)
-    algo = ppo(net=MLP([8]), num_envs=4, steps_per_env=8, total_steps=320, eval_every=1, eval_episodes=2)
+    algo = ppo(net=MLP([8]), num_envs=4, steps_per_env=8, total_steps=320, eval_every=32, eval_episodes=2)
     others = Mixture({"other": make_env(opponent=bot(0.5))})
     with (WorkerRun if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
         algo.fit(make_env(), others, run)

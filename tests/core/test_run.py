@@ -257,7 +257,9 @@ def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
 
 def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path):
     (tmp_path / "config.yaml").write_text(
-        "algo: {sure_below: 0.1, play: {sure_below: 0.2}, losses: {aux_mine_weight: 3.0}}\n"
+        "algo: {sure_below: 0.1, warm_up: 5, play: {_target_: src.algos.network.Play, sure_below: 0.2}}\n"
+        "curriculum: {warm_up: {easy: {aux_mine_weight: 3.0}}}\n"
     )
-    algo = {"multi_action_below": 0.1, "play": {"multi_action_below": 0.2}, "losses": {"aux_coef": 3.0}}
-    assert read_config(tmp_path) == {"algo": algo}
+    play = {"_target_": "src.algos.network.InferenceConfig", "multi_action_below": 0.2}
+    algo = {"train_multi_action_below": 0.1, "lr_warmup": 5, "play": play}
+    assert read_config(tmp_path) == {"algo": algo, "curriculum": {"warm_up": {"easy": {"aux_coef": 3.0}}}}

@@ -2,6 +2,7 @@
 
 import copy
 import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,7 +28,7 @@ from src.core.errors import require
 from src.core.play.capabilities import SupportsAgentMetrics
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Trait
-from src.core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, checked
+from src.core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, check_fields
 from src.core.runs.algorithm import Environment
 from src.core.runs.run import Run
 from src.nets.boards import Heads
@@ -38,46 +39,43 @@ from src.nets.symmetry import mirrored
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class Imitation:
+    teacher: Teacher
+    net: Architecture
+    compute: Compute
+    play: InferenceConfig
+    init_from: str | None  # a run whose network to start from
+    total_steps: Count
+    seconds: Positive | None
+    batch_size: BatchSize
+    chunk_size: BatchSize
+    window: Interval
+    repeats: Interval
+    lr: Positive
+    lr_warmup: NonNegativeInt
+    weight_decay: NonNegative
+    max_grad_norm: Positive
+    aux_coef: NonNegative
+    vf_coef: NonNegative
+    augment: bool
+    ema_decay: BelowOne
+    eval_every: Interval
+    eval_episodes: Interval
+
     needs: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
 
-    @checked
-    def __init__(
-        self,
-        teacher: Teacher,
-        net: Architecture,
-        compute: Compute,
-        play: InferenceConfig,
-        init_from: str | None,
-        total_steps: Count,
-        seconds: Positive | None,
-        batch_size: BatchSize,
-        lesson_rows: BatchSize,
-        window: Interval,
-        repeats: Interval,
-        lr: Positive,
-        warm_up: NonNegativeInt,
-        weight_decay: NonNegative,
-        max_grad_norm: Positive,
-        aux_coef: NonNegative,
-        value_weight: NonNegative,
-        mirror: bool,
-        averaging: BelowOne,
-        eval_every: Interval,
-        eval_episodes: Interval,
-    ) -> None:
-        require(batch_size <= total_steps, f"algo.batch_size={batch_size} is more than algo.total_steps={total_steps}")
+    def __post_init__(self) -> None:
+        check_fields(self)
         require(
-            batch_size <= lesson_rows * repeats,
-            f"algo.batch_size={batch_size} is more than a lesson of {lesson_rows} rows, {repeats} times over",
+            self.batch_size <= self.total_steps,
+            f"algo.batch_size={self.batch_size} is more than algo.total_steps={self.total_steps}",
         )
-        self.teacher, self.net, self.compute, self.play, self.init_from = teacher, net, compute, play, init_from
-        self.total_steps, self.seconds, self.batch_size = total_steps, seconds, batch_size
-        self.lesson_rows, self.window, self.repeats = lesson_rows, window, repeats
-        self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
-        self.aux_coef, self.value_weight = aux_coef, value_weight
-        self.mirror, self.averaging = mirror, averaging
-        self.eval_every, self.eval_episodes = eval_every, eval_episodes
+        require(
+            self.batch_size <= self.chunk_size * self.repeats,
+            f"algo.batch_size={self.batch_size} is more than algo.chunk_size={self.chunk_size} times "
+            f"algo.repeats={self.repeats}",
+        )
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         require(len(curriculum.all(env)) == 1, "imitation learns one board at a time: leave out curriculum=")
@@ -124,9 +122,10 @@ class Imitation:
                 optimizer.progress = budget_used(done / batches, self.seconds, run)
                 losses = self._losses(compiled, stream.batch(done), image=done)
                 losses["grad_norm"] = optimizer.step(losses["loss"])
-                average_into(average, net, min(self.averaging, (done + 1) / (done + 10)))
+                average_into(average, net, min(self.ema_decay, (done + 1) / (done + 10)))
                 done += 1
-                if done % self.eval_every == 0 or done == batches or optimizer.progress >= 1:
+                due = done * self.batch_size // self.eval_every > (done - 1) * self.batch_size // self.eval_every
+                if due or done == batches or optimizer.progress >= 1:
                     figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
                     require_finite(net, done * self.batch_size)
                     figures |= selection_metrics(env, agent, self.eval_episodes, run.seed)
@@ -151,14 +150,14 @@ class Imitation:
             lr=self.lr,
             weight_decay=self.weight_decay,
             max_grad_norm=self.max_grad_norm,
-            warm_up=self.warm_up,
+            lr_warmup=self.lr_warmup,
         )
 
     def _stream(self, env: Environment, run: Run) -> LessonStream:
         return LessonStream(
-            partial(self.teacher.lesson, env.game, run.seed, rows=self.lesson_rows),
+            partial(self.teacher.lesson, env.game, run.seed, rows=self.chunk_size),
             run.seed,
-            rows=self.lesson_rows,
+            rows=self.chunk_size,
             batch_size=self.batch_size,
             window=self.window,
             repeats=self.repeats,
@@ -167,7 +166,7 @@ class Imitation:
 
     def _losses(self, net: nn.Module, rows: list[Tensor], image: int) -> dict[str, Tensor]:
         observation, good_actions, aux_target, win_probability = rows
-        if self.mirror:
+        if self.augment:
             observation, good_actions, aux_target = mirrored(observation, good_actions, aux_target, image)
         with self.compute.autocast():
             heads: Heads = net(observation.contiguous())
@@ -177,7 +176,7 @@ class Imitation:
             "aux_loss": aux_loss(heads.aux, aux_target.float(), known),
             "value_loss": value_loss(heads.value, win_probability),
         }
-        weights = {"policy_loss": 1.0, "aux_loss": self.aux_coef, "value_loss": self.value_weight}
+        weights = {"policy_loss": 1.0, "aux_loss": self.aux_coef, "value_loss": self.vf_coef}
         return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
 
 

@@ -44,7 +44,7 @@ class MaskablePPO:
     epochs: Interval
     gamma: Fraction
     gae_lambda: Fraction
-    clip: Positive
+    clip_range: Positive
     ent_coef: NonNegative
     vf_coef: NonNegative
     lr: Positive
@@ -138,7 +138,7 @@ class MaskablePPO:
             n_epochs=self.epochs,
             gamma=self.gamma,
             gae_lambda=self.gae_lambda,
-            clip_range=self.clip,
+            clip_range=self.clip_range,
             ent_coef=self.ent_coef,
             vf_coef=self.vf_coef,
             learning_rate=self.lr,

@@ -3,12 +3,12 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from src.algos.network import (
     Architecture,
@@ -53,7 +53,7 @@ from src.core.ranges import (
     NumEnvs,
     Plies,
     Positive,
-    checked,
+    check_fields,
 )
 from src.core.runs.algorithm import Environment
 from src.core.runs.report import win_rate_band
@@ -65,52 +65,42 @@ LONG_GAME = 1000  # steps; where none has ended for so long, something is wrong
 LOGGED_ROWS = 400  # of a whole run, about; more would cost more than a curve shows
 
 
+@dataclass(frozen=True)
 class PPO:
-    needs: ClassVar[frozenset[Trait]] = frozenset()
-    many_ranks = True  # torchrun may start it
+    net: Architecture
+    compute: Compute
+    play: InferenceConfig
+    losses: LossWeights
+    init_from: str | None  # a run whose network to start from
+    total_steps: Count
+    seconds: Positive | None
+    num_envs: NumEnvs
+    steps_per_env: Interval
+    train_multi_action_below: BelowOne
+    rollout_fraction: AboveZero
+    mini_batches: Interval
+    epochs: Interval
+    gamma: Fraction
+    gae_lambda: Fraction
+    lr: Positive
+    lr_warmup: NonNegativeInt
+    weight_decay: NonNegative
+    max_grad_norm: Positive
+    target_kl: Positive | None
+    restrict_actions_until_updates: NonNegativeInt
+    eval_every: Interval
+    eval_episodes: Interval
+    eval_opening_plies: Plies = 0
 
-    @checked
-    def __init__(
-        self,
-        net: Architecture,
-        compute: Compute,
-        play: InferenceConfig,
-        losses: LossWeights,
-        init_from: str | None,
-        total_steps: Count,
-        seconds: Positive | None,
-        num_envs: NumEnvs,
-        steps_per_env: Interval,
-        multi_action_below: BelowOne,
-        rollout_fraction: AboveZero,
-        mini_batches: Interval,
-        ppo_epochs: Interval,
-        gamma: Fraction,
-        gae_lambda: Fraction,
-        lr: Positive,
-        warm_up: NonNegativeInt,
-        weight_decay: NonNegative,
-        max_grad_norm: Positive,
-        target_kl: Positive | None,
-        restrict_actions_until_updates: NonNegativeInt,
-        eval_every: Interval,
-        eval_episodes: Interval,
-        eval_opening_plies: Plies = 0,
-    ) -> None:
-        self.net, self.compute, self.play, self.losses, self.init_from = net, compute, play, losses, init_from
-        self.total_steps, self.seconds = total_steps, seconds
-        self.num_envs, self.steps_per_env = num_envs, steps_per_env
-        self.multi_action_below, self.rollout_fraction = multi_action_below, rollout_fraction
-        self.mini_batches, self.ppo_epochs = mini_batches, ppo_epochs
-        self.gamma, self.gae_lambda = gamma, gae_lambda
-        self.lr, self.warm_up, self.weight_decay, self.max_grad_norm = lr, warm_up, weight_decay, max_grad_norm
-        self.target_kl, self.restrict_actions_until_updates = target_kl, restrict_actions_until_updates
-        self.eval_every, self.eval_episodes = eval_every, eval_episodes
-        self.eval_opening_plies = eval_opening_plies
+    needs: ClassVar[frozenset[Trait]] = frozenset()
+    many_ranks: ClassVar[bool] = True  # torchrun may start it
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
-        agent = NetworkAgent(self._build(env, self.init_from), Compute("cpu", "float32", False), self.play)
+        agent = NetworkAgent(build_net(self.net, env, self.init_from), Compute("cpu", "float32", False), self.play)
         share = max(1, round(self.num_envs // ranks.world_size() * curriculum.smallest_share))
         for stage in curriculum.all(env):
             agent.check(stage.game)
@@ -129,7 +119,10 @@ class PPO:
 
     def _check_capabilities(self, env: Environment, num_envs: int, agent: NetworkAgent) -> None:
         """Refuse settings that need more of the game or the network than they have."""
-        predicting = {"algo.losses.aux_coef": self.losses.aux_coef, "algo.multi_action_below": self.multi_action_below}
+        predicting = {
+            "algo.losses.aux_coef": self.losses.aux_coef,
+            "algo.train_multi_action_below": self.train_multi_action_below,
+        }
         asked = [name for name, value in predicting.items() if value > 0]
         if not asked and self.restrict_actions_until_updates == 0:
             return
@@ -147,9 +140,9 @@ class PPO:
         aux = agent.heads(np.asarray(observations[:1])).aux  # one board: this runs on the CPU before every training
         has_head = aux.shape[1:] == observations.shape[-2:]
         require(has_head, f"this network has no auxiliary head: choose net@algo.net=cnn or residual, or set {advice}")
-        if self.multi_action_below > 0:
+        if self.train_multi_action_below > 0:
             several = isinstance(envs, SupportsMultiAction)
-            require(several, "this game plays one action a step: set algo.multi_action_below=0")
+            require(several, "this game plays one action a step: set algo.train_multi_action_below=0")
             envs.step_many(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
@@ -160,9 +153,6 @@ class PPO:
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
-    def _build(self, env: Environment, init_from: str | None = None) -> nn.Module:
-        return build_net(self.net, env, init_from)
-
 
 class PPOTrainer:
     """One run of PPO: everything that changes while it learns."""
@@ -171,7 +161,7 @@ class PPOTrainer:
         self.algo, self.env, self.curriculum, self.run = algo, env, curriculum, run
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         self.saved = run.restore()
-        self.net = algo.compute.prepare(algo._build(env, algo.init_from if self.saved is None else None))
+        self.net = algo.compute.prepare(build_net(algo.net, env, algo.init_from if self.saved is None else None))
         self.compiled = algo.compute.compiled(self.net)
         self.optimizer = Optimizer(
             self.net,
@@ -179,11 +169,12 @@ class PPOTrainer:
             lr=algo.lr,
             weight_decay=algo.weight_decay,
             max_grad_norm=algo.max_grad_norm,
-            warm_up=algo.warm_up,
+            lr_warmup=algo.lr_warmup,
         )
         self.random = torch.Generator(algo.compute.torch_device)
         self.random.manual_seed(int(run.generator("sampling", *ranks.stream()).integers(2**62)))
         self.steps = self.updates = 0
+        self.next_evaluation = algo.eval_every  # the step from which on it is due
         self.groups: list[Rollouts] = []
         self.opponent: dict[str, Any] | None = None  # the weights of the learner as its own opponent
         self.sums: dict[str, float] = {}  # over the updates since the last row of the log
@@ -205,7 +196,7 @@ class PPOTrainer:
                 self._update()
                 self.optimizer.progress = ranks.broadcast(budget_used(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
-                if self.updates % algo.eval_every == 0 or finished:
+                if finished or self.steps >= self.next_evaluation:
                     self._evaluate(self._take_metrics())
                 elif self.updates % self.log_every == 0:
                     run.log(self.steps, self._take_metrics())
@@ -234,7 +225,7 @@ class PPOTrainer:
                 self.compiled, self.net, algo.gamma, algo.gae_lambda, self.random, self._save_within_update
             )
             self._add(ended)
-            if algo.multi_action_below > 0:
+            if algo.train_multi_action_below > 0:
                 self._add({"chosen": group.buffer.chosen.sum(), "steps": torch.tensor(group.buffer.chosen.numel())})
             self.steps += group.envs.num_envs * group.steps * ranks.world_size()
         self._learn()
@@ -279,7 +270,7 @@ class PPOTrainer:
     def _minibatches(self) -> Iterator[Batch]:
         """Every epoch of every group. Where a run is resumed amid one, its order is drawn again, and so the same."""
         algo, first = self.algo, 0
-        for _ in range(algo.ppo_epochs):
+        for _ in range(algo.epochs):
             for group in self.groups:
                 if first + algo.mini_batches <= self.minibatches:  # all of it was learned from before
                     yield from [None] * algo.mini_batches  # type: ignore[misc]
@@ -344,6 +335,7 @@ class PPOTrainer:
         extra = {**measured, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
+        self.next_evaluation = (self.steps // algo.eval_every + 1) * algo.eval_every
         before = self.curriculum.stage
         self.curriculum.record(rung)
         self._update_self_play(self._weights())
@@ -361,7 +353,9 @@ class PPOTrainer:
             name = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*name).integers(2**31))
             reads_aux = getattr(self.net, "aux_weight", None) is not None
-            groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.multi_action_below, reads_aux))
+            groups.append(
+                Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.train_multi_action_below, reads_aux)
+            )
         return groups
 
     def _update_self_play(self, weights: dict[str, Any]) -> None:
@@ -392,6 +386,7 @@ class PPOTrainer:
             "other_ranks": others,
             "steps": self.steps,
             "updates": self.updates,
+            "next_evaluation": self.next_evaluation,
             "stage": self.curriculum.stage,
             "opponent": self.opponent,
             "stalling": [self.stalling, self.steps_without_end, self.last_logged],
@@ -404,13 +399,13 @@ class PPOTrainer:
         saved = self.saved
         if saved is not None:
             saved = _of_this_rank(saved)
-            current = "minibatches" in saved
+            current = "next_evaluation" in saved
             require(current, "this run was saved by an earlier version, which this one cannot resume: start it anew")
             put_weights(self.net, saved, "the saved weights are of another network than algo.net describes")
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
             self.steps, self.updates, self.curriculum.stage = saved["steps"], saved["updates"], saved["stage"]
-            self.sums = dict(saved["sums"])
+            self.sums, self.next_evaluation = dict(saved["sums"]), saved["next_evaluation"]
             self.stalling, self.steps_without_end, self.last_logged = saved["stalling"]
             self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
         self._update_self_play(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())

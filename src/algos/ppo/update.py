@@ -18,8 +18,8 @@ from src.nets.masked import MaskedCategorical
 
 @dataclass(frozen=True)
 class LossWeights:
-    clip_eps: Positive  # how far a ratio of probabilities may move before it earns nothing more
-    clip_eps_v: Positive | None  # the same for values; None leaves them free
+    clip_range: Positive  # how far a ratio of probabilities may move before it earns nothing more
+    clip_range_vf: Positive | None  # the same for values; None leaves them free
     vf_coef: NonNegative
     ent_coef: NonNegative
     aux_coef: NonNegative  # weight of the auxiliary task of the game
@@ -53,12 +53,12 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
         heads = net(batch.observations, batch.aux_logits) if batch.aux_logits.shape[1] > 0 else net(batch.observations)
     policy = MaskedCategorical(heads.policy, batch.masks)
     log_ratio = policy.log_prob(batch.actions) - batch.log_probs
-    each, clipped = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_eps)
+    each, clipped = clipped_policy_loss(log_ratio, batch.advantages, weights.clip_range)
     mean = partial(mean_over, batch.chosen, count=count_chosen(batch.chosen))
     policy_loss, entropy = mean(each), mean(policy.entropy())
     losses = {
         "policy_loss": policy_loss,
-        "value_loss": value_loss(heads.value.float(), batch.values, batch.returns, weights.clip_eps_v),
+        "value_loss": value_loss(heads.value.float(), batch.values, batch.returns, weights.clip_range_vf),
         "entropy": entropy,
     }
     loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * entropy
@@ -83,17 +83,17 @@ def count_chosen(chosen: Tensor) -> Tensor:
     return ranks.mean(chosen.sum()).clamp_min(1 / ranks.world_size())
 
 
-def clipped_policy_loss(log_ratio: Tensor, advantages: Tensor, clip_eps: float) -> tuple[Tensor, Tensor]:
+def clipped_policy_loss(log_ratio: Tensor, advantages: Tensor, clip_range: float) -> tuple[Tensor, Tensor]:
     """(B,) the loss of each action, and whether its ratio lies outside the clip."""
     ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - clip_eps, 1 + clip_eps)
-    return -torch.minimum(ratio * advantages, clipped * advantages), (ratio - 1).abs() > clip_eps
+    clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
+    return -torch.minimum(ratio * advantages, clipped * advantages), (ratio - 1).abs() > clip_range
 
 
-def value_loss(value: Tensor, old: Tensor, returns: Tensor, clip_eps_v: float | None) -> Tensor:
+def value_loss(value: Tensor, old: Tensor, returns: Tensor, clip_range_vf: float | None) -> Tensor:
     error = (value - returns) ** 2
-    if clip_eps_v is not None:
-        near = old + (value - old).clamp(-clip_eps_v, clip_eps_v)
+    if clip_range_vf is not None:
+        near = old + (value - old).clamp(-clip_range_vf, clip_range_vf)
         error = torch.maximum(error, (near - returns) ** 2)
     return 0.5 * error.mean()
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from src.core.play.agent import Agent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
 from src.core.play.game import TabularGame, Trait, outcome_for_seat
-from src.core.ranges import AboveZero, Count, Fraction, Interval, checked
+from src.core.ranges import AboveZero, Count, Fraction, Interval, check_fields
 from src.core.runs.run import Run
 from src.core.seeding import draw
 
@@ -33,37 +34,32 @@ class Turn(NamedTuple):
     move: int
 
 
-def update_q(
-    store: RankingStore, game: TabularGame, state: Any, move: int, target: float, learning_rate: float
-) -> float:
+def update_q(store: RankingStore, game: TabularGame, state: Any, move: int, target: float, lr: float) -> float:
     """Move the value of `move` in `state` towards `target`; takes both as they lie on the board. Returns the error."""
     canonical = game.canonical(state)
     canonical_move = canonical.moves[move]
     value = store.get(canonical.key, canonical_move) or 0.0
     error = target - value
-    store.set(canonical.key, canonical_move, value + learning_rate * error)
+    store.set(canonical.key, canonical_move, value + lr * error)
     return error
 
 
+@dataclass(frozen=True)
 class QLearning:
     """Plays against itself or the environment's opponent and learns from each finished game, last move first."""
 
+    episodes: Count
+    lr: AboveZero
+    gamma: Fraction
+    epsilon: Fraction
+    untried_first: bool
+    shortcuts: bool
+    eval_every: Interval
+
     needs: ClassVar[frozenset[Trait]] = QTableAgent.needs
 
-    @checked
-    def __init__(
-        self,
-        episodes: Count,
-        learning_rate: AboveZero,
-        discount: Fraction,
-        epsilon: Fraction,
-        untried_first: bool,
-        shortcuts: bool,
-        eval_every: Interval,
-    ) -> None:
-        self.episodes = episodes
-        self.learning_rate, self.discount, self.epsilon = learning_rate, discount, epsilon
-        self.untried_first, self.shortcuts, self.eval_every = untried_first, shortcuts, eval_every
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def check(self, env: TableEnv, curriculum: Curriculum) -> None:
         require(
@@ -148,10 +144,10 @@ class QLearning:
             if number + 1 < len(turns):
                 following = turns[number + 1]
                 reach = max(action_values(store, env.game, following.state).values())
-                target = self.discount * (reach if following.seat == turn.seat else -reach)
+                target = self.gamma * (reach if following.seat == turn.seat else -reach)
             else:
                 target = env.reward(outcome_for_seat(turn.seat, outcome))
-            errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.learning_rate)))
+            errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.lr)))
         return float(np.mean(errors))
 
 

@@ -1,6 +1,5 @@
 """The one reader of config.yaml and of what Hydra leaves beside it; both may come from a stranger."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,25 @@ MOST_LETTERS = 1 << 16  # of a value in quotes
 MOST_PLAIN = 1 << 11  # of one without, which may be a number
 RENAMED = {  # keys of earlier versions by their current names; none of them has another meaning anywhere
     "aux_mine_weight": "aux_coef",
+    "clip_eps": "clip_range",
+    "clip_eps_v": "clip_range_vf",
     "frontier_mask_until_updates": "restrict_actions_until_updates",
     "learned_share": "rollout_fraction",
+    "lesson_rows": "chunk_size",
     "policy_from_mines": "policy_from_aux",
+    "ppo_epochs": "epochs",
     "sharp": "selective",
     "sure_below": "multi_action_below",
+    "value_weight": "vf_coef",
+}
+RENAMED_OF_ALGO = {  # likewise, of those right below algo
+    "averaging": "ema_decay",
+    "clip": "clip_range",
+    "discount": "gamma",
+    "learning_rate": "lr",
+    "mirror": "augment",
+    "multi_action_below": "train_multi_action_below",
+    "warm_up": "lr_warmup",
 }
 MOVED = {  # classes of earlier versions, likewise
     "src.algos.network.Play": "src.algos.network.InferenceConfig",
@@ -49,23 +62,18 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
-    return _renamed(config, RENAMED, MOVED)
+    config = _renamed(config)
+    if isinstance(config.get("algo"), dict):
+        config["algo"] = {RENAMED_OF_ALGO.get(key, key): value for key, value in config["algo"].items()}
+    return config
 
 
-def first_names(config: Any) -> Any:
-    """Translate keys and classes to the names they had first, so that equal settings are equal in every version."""
-    return _renamed(config, *({current: first for first, current in names.items()} for names in (RENAMED, MOVED)))
-
-
-def _renamed(node: Any, keys: Mapping[str, str], classes: Mapping[str, str]) -> Any:
+def _renamed(node: Any) -> Any:
     if isinstance(node, dict):
-        return {
-            keys.get(key, key): classes.get(value, value)
-            if key == "_target_" and isinstance(value, str)
-            else _renamed(value, keys, classes)
-            for key, value in node.items()
-        }
-    return [_renamed(value, keys, classes) for value in node] if isinstance(node, list) else node
+        return {RENAMED.get(key, key): _renamed(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_renamed(value) for value in node]
+    return MOVED.get(node, node) if isinstance(node, str) else node
 
 
 def _is_plain(node: Any) -> bool:

@@ -17,7 +17,7 @@ from src.core import ranks
 from src.core.errors import UserError, require
 from src.core.files import require_own_folder, require_replaceable, write_atomic
 from src.core.runs import checkpoint
-from src.core.runs.config_file import CONFIG, first_names, read_config
+from src.core.runs.config_file import CONFIG, read_config
 from src.core.runs.console import about, progress_bar
 from src.core.runs.curve import PICTURE, draw_counts, draw_run
 from src.core.runs.provenance import DIFF, provenance, uncommitted
@@ -181,7 +181,10 @@ class Run:
             return None
         saved = checkpoint.load(path)
         if saved.get("configuration") != _digest(self._config):
-            raise checkpoint.CheckpointError(f"{path} does not belong to the configuration in {self.directory}")
+            raise checkpoint.CheckpointError(
+                f"{path} does not belong to the configuration in {self.directory}, or is of an earlier version, "
+                "whose runs can be evaluated but not resumed"
+            )
         with checkpoint.read_by("a run", path):
             self._log.require_rows(saved["rows"])
             if saved["best_score"] is not None:
@@ -253,5 +256,5 @@ def is_finished(directory: Path, config: dict[str, Any]) -> bool:
 
 def _digest(config: dict[str, Any]) -> str:
     """Of what makes a run what it is; where it is tracked does not."""
-    essence = first_names({key: value for key, value in config.items() if key not in ("logger", "resume")})
+    essence = {key: value for key, value in config.items() if key not in ("logger", "resume")}
     return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()

@@ -9,7 +9,7 @@ from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
 
 ALGOS = {
-    "ppo": ("algo.mini_batches=2", "algo.ppo_epochs=1", "algo.restrict_actions_until_updates=0", "algo.eval_every=1"),
+    "ppo": ("algo.mini_batches=2", "algo.epochs=1", "algo.restrict_actions_until_updates=0", "algo.eval_every=512"),
     "maskable_ppo": ("algo.batch_size=128", "algo.epochs=1", "algo.eval_every=512"),
 }
 
