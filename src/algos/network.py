@@ -135,7 +135,7 @@ def require_known_device(key: str, device: str) -> None:
 def native_bfloat16(on_gpu: bool) -> bool:
     """Whether the hardware multiplies bfloat16 itself: GPUs from Ampere on, CPUs with AMX or AVX-512 BF16."""
     if on_gpu:
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     try:
         flags = set(Path("/proc/cpuinfo").read_text().split())
     except OSError:

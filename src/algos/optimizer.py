@@ -37,7 +37,7 @@ class Optimizer:
         for group in self._adamw.param_groups:
             group["lr"] = self.current_lr
         self._adamw.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()
+        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self._average_gradients()  # before they are scaled back, so that all ranks see the same overflow
         self._scaler.unscale_(self._adamw)
         norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.max_grad_norm)

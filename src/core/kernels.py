@@ -20,7 +20,7 @@ from numba.core.registry import CPUDispatcher
 from src.core.kernel_cache import KernelCache
 
 
-def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable], Any]:
+def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator for kernels, with the options of `numba.njit`.
 
     With `constants` a kernel has a version for each constant that it is called with: faster, and slower to compile.
@@ -28,7 +28,7 @@ def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable], Any]
     dispatcher = _Cached if options.get("parallel") else Kernel
     options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True} | options
 
-    def decorate(function: Callable) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
         kernel = dispatcher(function, targetoptions=dict(options))
         kernel.enable_caching()
         kernel.constants = constants
@@ -52,7 +52,7 @@ class Kernel(_Cached):
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         super().__init__(py_func, locals, targetoptions)
-        self.entries: dict[tuple, Any] = {}
+        self.entries: dict[tuple[Any, ...], Any] = {}
         self._compiler = _PartCompiler(py_func, self.targetdescr, targetoptions, self.locals, compiler.Compiler)
 
     def compile(self, sig: Any) -> Any:
@@ -71,7 +71,7 @@ class Kernel(_Cached):
                 self._insert([argument._code for argument in args], entry.entry_point, False)
             return self.entries[args].entry_point
 
-    def link(self, args: tuple) -> Any:
+    def link(self, args: tuple[Any, ...]) -> Any:
         """Make the version that kernels call: neither optimised nor translated, as they do that with their own."""
         with global_compiler_lock, self._compiling_counter:
             if args not in self.overloads:

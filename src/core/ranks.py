@@ -56,7 +56,7 @@ def broadcast(value: Value) -> Value:
         return value
     import torch
 
-    box = [_on_host(value)]
+    box: list[Value] = [_on_host(value)]
     torch.distributed.broadcast_object_list(box, src=0)
     return box[0]
 

@@ -119,7 +119,7 @@ def test_what_the_teacher_cannot_show_is_refused():
         imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
     with pytest.raises(UserError, match="choose net=cnn or residual"):
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
-    with pytest.raises(UserError, match="more than algo.chunk_size=64 times algo.repeats=2"):
+    with pytest.raises(UserError, match=r"is more than algo\.chunk_size=64"):
         imitation(batch_size=200)
     with pytest.raises(UserError, match="one board at a time"):
         imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))

@@ -63,7 +63,7 @@ class ConnectFour(TwoPlayerGame[str]):
         return text
 
 
-class Nim(Game[list[int]]):
+class Nim(Game[list[int], list[int]]):
     """Heaps drawn by chance and changed in place; an action takes 1 to 3 from a heap, and who takes the last wins.
 
     A state is the heaps, then the seat to move.

@@ -60,7 +60,7 @@ class MaskedVecEnv(VecEnv):
 
     def action_masks(self) -> np.ndarray:
         """(N, A) bool. Where nothing is allowed sb3-contrib would draw from what is forbidden, so that is refused."""
-        masks = self.batch.action_masks()
+        masks: np.ndarray = self.batch.action_masks()
         refuse_empty(masks)
         return masks
 

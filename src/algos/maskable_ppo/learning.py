@@ -10,10 +10,10 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import require_known_device, selection_metrics, selection_score
+from src.algos.network import first_baseline, require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
 from src.core.errors import UserError, require
-from src.core.play.agent import Agent, SelfPlay
+from src.core.play.agent import SelfPlay
 from src.core.play.arena import require_varied
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Trait
@@ -84,7 +84,7 @@ class MaskablePPO:
             alike = self._network(stage) == network
             require(alike, f"curriculum.warm_up.{name} differs in observations or actions, but one network plays all")
         agent = MaskablePolicyAgent(network.build())
-        require_varied(env.game, agent, _judge(env), self.eval_opening_plies, self.eval_episodes)
+        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> MaskablePolicyAgent:
         with torch_threads(self.threads):
@@ -175,11 +175,3 @@ def _learn(model: Model) -> dict[str, float]:
             f"learning diverged at step {model.num_timesteps}: {error}; lower algo.lr, or look at the rewards of the "
             "environment (what was saved before is intact)"
         ) from error
-
-
-def _judge(env: Any) -> Agent | None:
-    """Whom evaluations are played against; nobody in games for one."""
-    if env.game.players == 1:
-        return None
-    require(bool(env.baselines), "env.baselines is empty: there is nobody to measure against")
-    return next(iter(env.baselines.values()))

@@ -87,7 +87,8 @@ class BoardFeatures(BaseFeaturesExtractor):
         if self.kinds:
             kinds = torch.arange(self.low, self.low + self.kinds, device=observations.device)
             observations = (observations.unsqueeze(1) == kinds.view(1, -1, 1, 1)).float()
-        return self.layers(observations)
+        features: torch.Tensor = self.layers(observations)
+        return features
 
 
 class CellActions(nn.Module):
@@ -100,7 +101,8 @@ class CellActions(nn.Module):
         self.layer = nn.Conv2d(features // cells, actions // cells, kernel_size=1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        return self.layer(features.unflatten(1, self.unflattened)).flatten(1)
+        planes: torch.Tensor = self.layer(features.view(-1, *self.unflattened))
+        return planes.flatten(1)
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
@@ -151,7 +153,7 @@ class MaskablePolicyAgent(Agent):
         seen = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
         shape, actions = self.policy.observation_space.shape, self.policy.action_net.out_features
         require(
-            (seen, game.num_actions) == (shape, actions),
+            seen == shape and game.num_actions == actions,
             f"its network takes observations of {shape} and has {actions} actions, "
             f"but this game has {seen} and {game.num_actions}",
         )
@@ -173,7 +175,7 @@ class MaskablePolicyAgent(Agent):
         ]
 
     def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
-        return probabilities.argmax(axis=1).tolist()
+        return list(map(int, probabilities.argmax(axis=1)))
 
 
 class SampledPolicyAgent(MaskablePolicyAgent):
@@ -184,4 +186,4 @@ class SampledPolicyAgent(MaskablePolicyAgent):
     def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
         cumulative = probabilities.cumsum(axis=1, dtype=np.float64)
         drawn = np.array([1.0 - rng.random() for rng in rngs])  # in (0, 1], where no action without a chance lies
-        return (cumulative >= (drawn * cumulative[:, -1])[:, None]).argmax(axis=1).tolist()
+        return list(map(int, (cumulative >= (drawn * cumulative[:, -1])[:, None]).argmax(axis=1)))

@@ -201,7 +201,8 @@ class Rollouts:
             self.buffer.rewards[step, rows] += self._final_value(last.to(self.device))
 
     def _value_after_cut(self, net: Any, gamma: float, observations: Tensor) -> Tensor:
-        return gamma * self._heads(net, observations).value.float()
+        value: Tensor = self._heads(net, observations).value
+        return gamma * value.float()
 
     def _count(self, rewards: Tensor, dones: Tensor, truncated: Tensor, info: dict[str, Any]) -> None:
         ended = self._ended

@@ -80,7 +80,8 @@ def mean_over(chosen: Tensor, values: Tensor, count: Tensor) -> Tensor:
 
 def count_chosen(chosen: Tensor) -> Tensor:
     """Steps a rank, on average, of which there is at least one in all."""
-    return ranks.mean(chosen.sum()).clamp_min(1 / ranks.world_size())
+    count: Tensor = ranks.mean(chosen.sum())
+    return count.clamp_min(1 / ranks.world_size())
 
 
 def clipped_policy_loss(log_ratio: Tensor, advantages: Tensor, clip_range: float) -> tuple[Tensor, Tensor]:

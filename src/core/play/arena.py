@@ -91,7 +91,7 @@ class _Match:
     rngs: list[np.random.Generator]
     seat: int  # of the agent that is being scored
     outcome: int | None = None  # for seat 0
-    counters: Counter = field(default_factory=Counter)
+    counters: Counter[str] = field(default_factory=Counter)
 
 
 class _Ended(NamedTuple):

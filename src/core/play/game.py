@@ -5,16 +5,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from src.core.errors import UserError
 from src.core.play.capabilities import AuxTask
 from src.core.play.search import Evaluation, Searcher
 from src.core.seeding import draw
 
-State = TypeVar("State")
+State = TypeVar("State", default=Any)
+View = TypeVar("View", default=Any)  # what the player to move may know of a state
 
 
 class Trait(StrEnum):
@@ -27,7 +29,7 @@ class Trait(StrEnum):
     ENUMERABLE = "small enough to visit every position"
 
 
-class Game(ABC, Generic[State]):
+class Game(ABC, Generic[State, View]):
     """Rules as an object. Seats are 0 (moves first) and 1; actions are integers below `num_actions`.
 
     A state may be changed in place by `play`, so a caller goes on with what `play` returns and keeps no older one,
@@ -52,7 +54,7 @@ class Game(ABC, Generic[State]):
         """The seat whose turn it is."""
 
     @abstractmethod
-    def legal_actions(self, view: Any) -> list[int]:
+    def legal_actions(self, view: View) -> list[int]:
         """What the player to move may do, ascending; empty once the game is over."""
 
     @abstractmethod
@@ -64,16 +66,16 @@ class Game(ABC, Generic[State]):
         """+1, 0 or -1 as seat 0 won, drew or lost; None while the game goes on."""
 
     @abstractmethod
-    def observe(self, view: Any) -> np.ndarray:
+    def observe(self, view: View) -> np.ndarray:
         """What a network is shown of a view."""
 
     @abstractmethod
     def render(self, state: State) -> str:
         """The position as text, for people."""
 
-    def view(self, state: State) -> Any:
+    def view(self, state: State) -> View:
         """What the player to move may know; everything, unless the game hides something."""
-        return state
+        return state  # type: ignore[return-value]  # a game that hides something overrides it
 
     def episode_metrics(self, state: State) -> dict[str, float]:
         """What is worth averaging over finished games, beyond who won."""
@@ -83,7 +85,7 @@ class Game(ABC, Generic[State]):
         """The kind of start a game had, where results are to be counted apart by it."""
         return None
 
-    def sensible_mask(self, view: Any) -> np.ndarray:
+    def sensible_mask(self, view: View) -> np.ndarray:
         """(A,) bool: the legal actions, less those that lead nowhere, for players that choose by numbers."""
         mask = np.zeros(self.num_actions, np.bool_)
         mask[self.random_actions(view)] = True
@@ -93,7 +95,7 @@ class Game(ABC, Generic[State]):
         """Whether an action that was decided ahead still has something to do; only for games of one player."""
         return action in self.legal_actions(self.view(state))
 
-    def random_actions(self, view: Any) -> list[int]:
+    def random_actions(self, view: View) -> list[int]:
         """What a random player draws from: the legal actions, less those that lead nowhere."""
         return self.legal_actions(view)
 
@@ -123,7 +125,7 @@ class Canonical(NamedTuple):
     moves: tuple[int, ...]  # moves[action] is that action in the canonical position
 
 
-class TwoPlayerGame(Game[State]):
+class TwoPlayerGame(Game[State, State]):
     """Adds what a line protocol and a search need: states are hashable values, moves and positions have names."""
 
     @abstractmethod

@@ -62,7 +62,7 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
-    config = _renamed(config)
+    config = dict(_renamed(config))
     if isinstance(config.get("algo"), dict):
         config["algo"] = {RENAMED_OF_ALGO.get(key, key): value for key, value in config["algo"].items()}
     return config

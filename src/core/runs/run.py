@@ -165,7 +165,8 @@ class Run:
         self._began = time.monotonic() - self._restored["seconds"]
         _, rates = self._log.column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
-        return ranks.broadcast(self._restored["learner"])
+        learner: dict[str, Any] = self._restored["learner"]
+        return ranks.broadcast(learner)
 
     def _load_last(self) -> dict[str, Any] | None:
         """The last checkpoint, once everything that the run goes on from is known to be there and whole."""

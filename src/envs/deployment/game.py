@@ -18,7 +18,7 @@ from src.envs.deployment.state import UNDECIDED, Games, GameState, new_games
 Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
 
-class DeploymentGame(Game[GameState]):
+class DeploymentGame(Game[GameState, GameState]):
     """Place your units one by one, then fight five rounds over objectives.
 
     There is one game state and it is changed in place, after the action has been found legal: a refused action raises

@@ -37,7 +37,7 @@ class Position:
     paid: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
 
-class Minesweeper(Game[Position]):
+class Minesweeper(Game[Position, View]):
     """Actions 0..HW-1 reveal a cell; HW..2HW-1, where there are flags, toggle one.
 
     An action on a revealed cell is a step that changes nothing: it is counted, and paid by the invalid penalty.
