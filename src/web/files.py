@@ -1,6 +1,5 @@
 """Run directories as they lie on disk: read only, never outside of their folders, and whatever is in them."""
 
-import csv
 import json
 import math
 import struct
@@ -15,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from src.core.errors import UserError, require
 from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
-from src.core.runs.metrics import current_names
+from src.core.runs.runlog import is_whole, parse_rows
 from src.core.runs.wandb_tracker import ADDRESS
 
 MOST_TEXT = 1 << 20  # bytes of a result
@@ -120,15 +119,9 @@ class Metrics:
 
 def read_metrics(run: RunPath) -> Metrics:
     """A row counts once its line has ended: the last one may be half written."""
-    text = (content(run, "metrics.csv", MOST_METRICS) or b"").decode(errors="replace")
-    whole = text[: text.rfind("\n") + 1]
-    try:
-        header, *rows = list(csv.reader(whole.splitlines())) or [[]]
-        header = current_names(header)
-    except csv.Error as error:
-        raise UserError(f"{run.name}/metrics.csv is not readable as CSV: {error}") from error
-    rows = [row for row in rows if len(row) == len(header)]
-    return Metrics({name: [_number(row[place]) for row in rows] for place, name in enumerate(header)})
+    rows = parse_rows(content(run, "metrics.csv", MOST_METRICS) or b"", f"{run.name}/metrics.csv")
+    whole = [row for row in rows if is_whole(row)]
+    return Metrics({name: [_number(row[name]) for row in whole] for name in whole[0]} if whole else {})
 
 
 def _number(text: str) -> float | None:

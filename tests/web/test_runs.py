@@ -105,7 +105,7 @@ def test_a_file_that_is_a_link_out_is_refused(outputs: Path):
     ("text", "columns"),
     [
         ("", {}),
-        ("step,a\n", {"step": [], "a": []}),
+        ("step,a\n", {}),
         ("step,a\n1,2\n2,0.2", {"step": [1], "a": [2]}),  # the last number may go on
         ("step,a\n1,2\n2\n3,4\n", {"step": [1, 3], "a": [2, 4]}),
         ("step,a\n1,\n2,nan\n3,inf\n4,x\n", {"step": [1, 2, 3, 4], "a": [None] * 4}),

@@ -101,16 +101,10 @@ class RunLog:
         """Every row. A kill may have cut the last one short, which then does not count; any other must be whole."""
         if not self.path.exists():
             return []
-        try:
-            text = read_regular(self.path, MOST_METRICS).decode()
-            whole = text[: text.rfind("\n") + 1]
-            reader = csv.DictReader(io.StringIO(whole, newline=""))
-            reader.fieldnames = current_names(reader.fieldnames or [])
-            rows = list(reader)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise UserError(f"{self.path} is not readable as CSV: {error}") from error
-        cut = [line for line, row in enumerate(rows, start=2) if None in row or None in row.values()]
-        cut += [] if last_may_be_cut or whole == text else [len(rows) + 2]
+        data = read_regular(self.path, MOST_METRICS)
+        rows = parse_rows(data, str(self.path))
+        cut = [line for line, row in enumerate(rows, start=2) if not is_whole(row)]
+        cut += [] if last_may_be_cut or data.endswith(b"\n") else [len(rows) + 2]
         require(not cut, f"{self.path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
         return rows
 
@@ -120,3 +114,19 @@ class RunLog:
         writer.writeheader()
         writer.writerows(rows)
         write_atomic(self.path, text.getvalue())
+
+
+def parse_rows(data: bytes, name: str) -> list[dict[str, str]]:
+    """Parse the lines of a metrics.csv that have ended, with its columns by their current names."""
+    try:
+        text = data.decode()
+        reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+        reader.fieldnames = current_names(reader.fieldnames or [])
+        return list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{name} is not readable as CSV: {error}") from error
+
+
+def is_whole(row: Mapping[Any, object]) -> bool:
+    """Whether a row has as many values as there are columns."""
+    return None not in row and None not in row.values()
