@@ -4,19 +4,16 @@ The value of a position at a depth is a pure function of both, so neither the or
 the table has kept can change the result, only how soon it is found.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from src.core.interrupt import stoppable
 from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
-from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
+from src.envs.quoridor.board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.race import plies_to_win
-
-if TYPE_CHECKING:
-    from src.envs.quoridor.rules import Quoridor
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2
@@ -209,17 +206,18 @@ def _keep_line(desk: Desk, height: int, move: int) -> None:
 class CompiledSearch:
     """A `Searcher` over positions of Quoridor."""
 
-    def __init__(self, game: "Quoridor", evaluation: Evaluation) -> None:
-        self.game, self.desk = game, new_desk(evaluation)
+    def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
+        self.size, self.board, self.desk = size, new_board(size, ply_limit), new_desk(evaluation)
         self.seed = np.uint64(mixed(np.uint64(evaluation.seed)))
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> Found | None:
-        settings, board = self.desk.settings, self.game.board_of(state)
+        settings = self.desk.settings
+        place(self.board, state)
         settings[[NODES, STOPPED, JUDGED]] = 0
         settings[NODE_LIMIT] = node_limit
-        settings[FIRST] = NOWHERE if first is None else self.game.turned(state, first)
+        settings[FIRST] = NOWHERE if first is None else turned(self.size, state.ply, first)
         with stoppable(self._interrupt):
-            score = negamax(board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+            score = negamax(self.board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
         if settings[STOPPED]:
@@ -233,4 +231,4 @@ class CompiledSearch:
     def _line(self, state: Position) -> tuple[int, ...]:
         """The best play as actions, each seen by the player who makes it."""
         moves = self.desk.line[0, : self.desk.length[0]].tolist()
-        return tuple(self.game.turned(state._replace(ply=state.ply + i), move) for i, move in enumerate(moves))
+        return tuple(turned(self.size, state.ply + i, move) for i, move in enumerate(moves))
