@@ -3,17 +3,15 @@
 Against a `Bot` the whole step is one compiled call. Any other agent is asked in Python, all its games at once.
 """
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from src.core.errors import require
-from src.core.machine import CORES
 from src.core.play.agent import Agent
+from src.core.threads import run_in_spans
 from src.envs.deployment import rules, stepping
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
@@ -25,13 +23,7 @@ from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.deployment.style import LUCK, NO_ACTION
 from src.envs.splitmix import seed_word
 
-THREADED_FROM = 32  # envs; below, waking the threads costs more than they save
-
-
-@cache
-def pool(process: int) -> ThreadPoolExecutor:
-    """One for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(CORES)
+GAMES_PER_THREAD = 16  # fewer cost more to hand over than they take to play
 
 
 class Batch:
@@ -81,26 +73,18 @@ class Batch:
         else:
             self._open(range(self.count))
             self._show()
-            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
         """Play one legal action (N,) int64 a game; what came of it is in `buffers`."""
         if self._policy is not None:
-            troubles = self._step_with_bot(actions)
+            step = partial(stepping.step_some, *self._compiled, self._policy, actions)
+            troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
         else:
             self._step_with_agent(actions)
-            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
         self._report(troubles)
-
-    def _step_with_bot(self, actions: np.ndarray) -> int:
-        """A share of the games for each thread, which lets go of the interpreter."""
-        step = partial(stepping.step_some, *self._compiled, self._policy, actions)
-        if self.count < THREADED_FROM:
-            return step(0, self.count)
-        edges = np.linspace(0, self.count, CORES + 1).astype(int)
-        list(pool(os.getpid()).map(step, edges[:-1], edges[1:]))
-        return stepping.troubles(self.games, self.buffers, self._setup)
 
     def count_refusals(self) -> None:
         """Add the actions that the engine has refused to the figures of their episodes."""

@@ -67,10 +67,10 @@ def step_some(
     first: int,
     end: int,
 ) -> int:
-    """Step the games from `first` to before `end`; returns how many of all games are in trouble."""
+    """Step the games from `first` to before `end` and return how many of them are in trouble."""
     for i in range(first, end):
         _step(world, fixed, games, buffers, terms, setup, policy, i, actions[i])
-    return troubles(games, buffers, setup)
+    return troubles(games, buffers, setup, first, end)
 
 
 @kernel
@@ -80,14 +80,14 @@ def restart_all(
     for i in range(games.games.size):
         open_game(world, fixed, games, buffers, terms, setup, policy, i)
         show(world, fixed, games, buffers, i)
-    return troubles(games, buffers, setup)
+    return troubles(games, buffers, setup, 0, games.games.size)
 
 
 @kernel
-def troubles(games: Games, buffers: Buffers, setup: Setup) -> int:
-    """Games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
+def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int) -> int:
+    """Count the games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
     count = 0
-    for i in range(games.games.size):
+    for i in range(first, end):
         result = buffers.results[i]
         count += result.stuck or result.hopeless or (games.games[i].deadlocked and not setup.truncate)
     return count

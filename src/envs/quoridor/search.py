@@ -11,9 +11,10 @@ import numpy as np
 from src.core.interrupt import stoppable
 from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, Found
 from src.envs.quoridor.board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
-from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
+from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.race import plies_to_win
+from src.envs.splitmix import hash_word
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2
@@ -75,7 +76,7 @@ def static_score(board: Any, desk: Desk, seed: Any) -> int:
     noise = desk.settings[NOISE]
     if noise > 0:
         span = np.uint64(2 * noise + 1)
-        score += np.int64(mixed(position_key(board) ^ seed) % span) - noise
+        score += np.int64(hash_word(position_key(board) ^ seed) % span) - noise
     return score
 
 
@@ -151,7 +152,7 @@ def negamax(board: Any, desk: Desk, seed: Any, depth: int, alpha: int, beta: int
     if settings[NODES] > settings[NODE_LIMIT]:
         settings[STOPPED] = 1
         return 0
-    key = position_key(board) ^ mixed(np.uint64(board.ply))
+    key = position_key(board) ^ hash_word(np.uint64(board.ply))
     entry = desk.table[np.int64(key & np.uint64(desk.table.size - 1))]
     score = _recall(entry, key, depth, alpha, beta)
     if score != UNDECIDED:
@@ -208,7 +209,7 @@ class CompiledSearch:
 
     def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
         self.size, self.board, self.desk = size, new_board(size, ply_limit), new_desk(evaluation)
-        self.seed = np.uint64(mixed(np.uint64(evaluation.seed)))
+        self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> Found | None:
         settings = self.desk.settings

@@ -1,9 +1,7 @@
 """Quoridor for learners at scale: N games against a compiled opponent, stepped together."""
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from src.core.errors import UserError, require
-from src.core.machine import CORES
 from src.core.play.agent import Agent, RandomAgent
+from src.core.threads import run_in_spans
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.board import BOARD, new_board
 from src.envs.quoridor.notation import Position
@@ -33,12 +31,6 @@ def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
     if type(opponent) is RunnerAgent:
         return opponent.explore, opponent.explore_most
     return (1.0, 1.0) if type(opponent) is RandomAgent else None
-
-
-@cache
-def thread_pool(process: int) -> ThreadPoolExecutor:
-    """One for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(CORES)
 
 
 class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -124,15 +116,8 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._in_threads(show_some, self._buffers, self._setup)
 
     def _in_threads(self, kernel: Any, *arguments: Any) -> None:
-        """Run a kernel over all games, a share of them in each thread."""
-        count = min(CORES, max(1, self.num_envs // GAMES_PER_THREAD))
-        if count == 1:
-            kernel(*arguments, 0, self.num_envs)
-            return
-        edges = np.linspace(0, self.num_envs, count + 1).astype(int).tolist()
-        jobs = [thread_pool(os.getpid()).submit(kernel, *arguments, *span) for span in zip(edges, edges[1:])]  # noqa: B905, RUF007
-        for job in jobs:
-            job.result()
+        """Run a kernel over all games."""
+        run_in_spans(partial(kernel, *arguments), self.num_envs, GAMES_PER_THREAD)
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         require(self._seeded, "there are no episodes to step: call reset() first")
