@@ -21,6 +21,7 @@ from src.envs.deployment.reward import Reward
 from src.envs.deployment.state import UNIT_STATE
 from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.deployment.style import LUCK, NO_ACTION
+from src.envs.masked_vector_env import load_arrays, save_arrays
 from src.envs.splitmix import seed_word
 
 GAMES_PER_THREAD = 16  # fewer cost more to hand over than they take to play
@@ -94,22 +95,19 @@ class Batch:
 
     def saved(self) -> dict[str, Any]:
         """Everything the batch goes on from, as bytes of its records and the generators of its opponents."""
-        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
         return {
-            "arrays": {name: array.view(np.uint8).copy() for name, array in arrays.items()},
+            "arrays": save_arrays(self._arrays()),
             "rngs": [dict(rng.bit_generator.state) for rng in self.rngs],
         }
 
     def load(self, saved: dict[str, Any]) -> None:
-        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
-        for name, array in arrays.items():
-            kept = saved["arrays"][name]
-            fits = kept.size == array.nbytes
-            require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
-            array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)
+        load_arrays(self._arrays(), saved["arrays"])
         for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
             rng.bit_generator.state = kept
         self._show()
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
 
     def _step_with_agent(self, actions: np.ndarray) -> None:
         world, everyone = self.game.world, range(self.count)

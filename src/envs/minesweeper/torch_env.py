@@ -1,15 +1,14 @@
 """Minesweeper for learners on a GPU: N games in tensors that never leave their device."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
 import torch
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
 from src.core.errors import UserError
+from src.envs.masked_vector_env import MaskedVectorEnv, Step
 from src.envs.minesweeper import viewer
 from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
@@ -28,7 +27,7 @@ from src.envs.minesweeper.torch_rules import (
 from src.envs.minesweeper.variant import FLAGGED, MINE
 
 
-class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
+class TorchMinesweeper(MaskedVectorEnv[Tensor]):
     """Plays by the rules of `VecMinesweeper`, on boards of its own: one generator on the device draws them all.
 
     What a step returns are tensors on the device, which later steps leave alone. Final observations come as one tensor
@@ -44,31 +43,27 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
 
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
         """`pool` is how many games per env are drawn ahead."""
-        if num_envs < 1:
-            raise UserError(f"num_envs={num_envs}: a batch holds at least one env")
+        self.variant, self.encoding = config.variant(), config.encoding()
+        super().__init__(num_envs, self.encoding.space(config.H, config.W), self.variant.num_actions)
         if pool < 2:
             raise UserError(f"pool={pool}: at least two games per env are drawn ahead, one to deal and one to refill")
-        self.num_envs, self.config, self.device = num_envs, config, torch.device(device)
+        self.config, self.device, self._terms = config, torch.device(device), config.reward.terms()
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise UserError(f"device={device}: torch finds no CUDA device here")
-        self.variant, self.encoding, self._terms = config.variant(), config.encoding(), config.reward.terms()
         self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
-        self.single_observation_space = self.encoding.space(config.H, config.W)
-        self.single_action_space = spaces.Discrete(self.variant.num_actions)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
         self._shown = torch.tensor([FLAGGED, *range(9)], dtype=torch.int8, device=self.device).view(-1, 1, 1)
         self._games = blank_games(self.variant, num_envs, self.device)
         self._stock = Stock(self.variant, num_envs, pool, self.device)
         self._dealt = torch.zeros((), dtype=torch.int64, device=self.device)  # games ever taken from the stock
-        self._seeded = False
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Tensor, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Tensor, dict[str, Any]]:
         """New games for all; without a seed the generator goes on."""
         if seed is not None:
             if not isinstance(seed, SupportsIndex):
                 raise UserError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
-            super().reset(seed=int(seed))
+            VectorEnv.reset(self, seed=int(seed))
             self._stock.generator.manual_seed(int(seed))
             self._dealt, self._stock.drawn, self._stock.sure_for = torch.zeros_like(self._dealt), 0, 0
         elif not self._seeded:
@@ -76,9 +71,9 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._seeded = True
         self._stock.refill(self._dealt)
         self._games, self._dealt = self._stock.deal(self._games, self._dealt, torch.ones_like(self._games.laid))
-        return self._observe(self._games), {"action_mask": self.action_masks()}
+        return self._encode(self._games), {"action_mask": self.action_masks()}
 
-    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step(self, actions: Tensor) -> Step[Tensor]:
         """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
         self._check(actions)
         self._stock.refill(self._dealt)
@@ -87,10 +82,9 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._games, self._dealt, *result = self.play(self._games, self._dealt, actions)
         return tuple(result)
 
-    def step_many(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step_many(self, cells: Tensor) -> Step[Tensor]:
         """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
-        if not self._seeded:
-            raise UserError("there are no episodes to step: call reset() first")
+        self._require_started()
         self.config.require_multi_action()
         self._stock.refill(self._dealt)
         self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
@@ -117,7 +111,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         info = {
             "action_mask": self._mask(following),
             "rewards": rewards,
-            "final_obs": self._observe(after),
+            "final_obs": self._encode(after),
             "_final_obs": ended,
             "final_info": {
                 "steps": after.steps * ended,
@@ -129,7 +123,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             "_final_info": ended,
         }
         reward = sum(rewards[name] for name in COMPONENTS)
-        return following, dealt, self._observe(following), reward, terminated, truncated, info
+        return following, dealt, self._encode(following), reward, terminated, truncated, info
 
     def _rewards(self, deed: Deed, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
         """What `payment.pay` pays, (N,) float64 each."""
@@ -159,7 +153,6 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             self._games = self._games._replace(code=code, laid=self._games.laid | begins)
 
     def action_masks(self) -> Tensor:
-        """(N, A) bool: the legal actions of every env."""
         return self._mask(self._games)
 
     def restrict_actions(self, on: bool) -> None:
@@ -227,8 +220,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         self._seeded = True
 
     def _check(self, actions: Tensor) -> None:
-        if not self._seeded:
-            raise UserError("there are no episodes to step: call reset() first")
+        self._require_started()
         if actions.dtype != torch.int64 or actions.shape != (self.num_envs,) or actions.device.type != self.device.type:
             raise UserError(
                 f"actions are {actions.dtype} of shape {tuple(actions.shape)} on {actions.device}: expected "
@@ -248,7 +240,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         kinds = [reveals, hidden] if self.config.flag_actions else [reveals]
         return torch.cat([kind.flatten(1) for kind in kinds], 1)
 
-    def _observe(self, games: Games) -> Tensor:
+    def _encode(self, games: Games) -> Tensor:
         if self.encoding.compact:
             return games.visible
         visible = games.visible[:, None]

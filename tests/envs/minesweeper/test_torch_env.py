@@ -102,7 +102,7 @@ def assert_same_step(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np
     for i in np.flatnonzero(ended):
         assert_same(info["final_obs"][i], our_info["final_obs"][i])
     give_boards(theirs, ours, ended)
-    assert_same(results[0], ours._observe(ours._games))
+    assert_same(results[0], ours._encode(ours._games))
     np.testing.assert_array_equal(tensors[0].numpy()[~ended], results[0][~ended])
     assert_same(info["action_mask"], ours.action_masks())
     assert_same(theirs.mine_mask(), ours.mine_mask())
@@ -364,7 +364,7 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
         wanted = cells.flatten(1)[:, cell] & (games.visible.flatten(1)[:, cell] < 0)
         games = replaced(games, wanted, act(games, torch.full((64,), cell), torch.ones(64, dtype=torch.bool))[0])
     final, ended = together.step_many(cells)[-1]["final_obs"], games.safe_left == 0
-    assert_equal_trees(final, single._observe(games))
+    assert_equal_trees(final, single._encode(games))
     assert not ended.all(), "some games go on"
     hidden = together._games.visible < 0
     _, rewards, terminated, _, info = together.step_many(hidden)
@@ -418,7 +418,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(UserError, match="pool=1"):
         TorchMinesweeper(2, config, "cpu", pool=1)
     with pytest.raises(UserError, match="one whole number"):
-        TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])  # type: ignore[arg-type]
+        TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])
     with pytest.raises(UserError, match="do not fit"):
         TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
     with pytest.raises(UserError, match="backend=jax must be one of auto, numpy, torch"):
