@@ -34,7 +34,7 @@ class Batch:
         self,
         game: DeploymentGame,
         opponent: Agent,
-        pays: Reward,
+        reward: Reward,
         seats: Sequence[int],
         count: int,
         *,
@@ -54,8 +54,8 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # of opponents asked in Python
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
-        self._terms = pays.terms()
-        self._compiled = (game.world, game.lasting, self.games, self.buffers, self._terms, self._setup)
+        self._terms = reward.terms()
+        self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Agent) -> None:
@@ -88,7 +88,7 @@ class Batch:
         self._report(troubles)
 
     def count_refusals(self) -> None:
-        """Add the actions that the engine has refused to the figures of their episodes."""
+        """Add the actions that the engine has refused to the metrics of their episodes."""
         for state, result in zip(self.states, self.buffers.results, strict=True):
             result["invalid"] += state.invalid_attempts
             state.invalid_attempts = 0
@@ -116,9 +116,9 @@ class Batch:
         self._let_opponent_move(everyone)
         ended = []
         for i in everyone:
-            stepping.settle(world, self.game.lasting, self.games, self.buffers, self._terms, i)
+            stepping.settle(world, self.game.static_features, self.games, self.buffers, self._terms, i)
             if stepping.is_to_restart(self.games, self._setup, i):
-                stepping.keep_final(world, self.game.lasting, self.games, self.buffers, i)
+                stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
                 ended.append(i)
         self._open(ended)
         self._show()
@@ -136,7 +136,7 @@ class Batch:
 
     def _show(self) -> None:
         for i in range(self.count):
-            stepping.show(self.game.world, self.game.lasting, self.games, self.buffers, i)
+            stepping.show(self.game.world, self.game.static_features, self.games, self.buffers, i)
 
     def _let_opponent_move(self, which: Sequence[int]) -> None:
         while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:

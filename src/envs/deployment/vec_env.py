@@ -12,7 +12,7 @@ from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import DeploymentStats, episode_figures
+from src.envs.deployment.metrics import DeploymentStats, episode_metrics
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.masked_vector_env import MaskedVectorEnv, Step
 
@@ -104,9 +104,9 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
         self.episode_stats.add(results[ended], games[ended], units[ended], outcomes[ended])
         log_deadlocks(games[ended])
-        figures = {"outcome": outcomes, "won": outcomes == 1, "seat": results["seat"], "steps": results["steps"]}
-        figures |= episode_figures(results, games, outcomes)
-        return figures | {name: units[name] for name in ("start", "hp", "dealt")}
+        metrics = {"outcome": outcomes, "won": outcomes == 1, "seat": results["seat"], "steps": results["steps"]}
+        metrics |= episode_metrics(results, games, outcomes)
+        return metrics | {name: units[name] for name in ("start", "hp", "dealt")}
 
 
 def legal_masks(masks: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.core.threads import run_in_spans
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
 from src.envs.minesweeper.solver.choice import choose
 from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.exact import exact_moves
@@ -47,7 +47,7 @@ def play_game(
     """One game on the first of `boards`: won, guesses, steps, cells revealed."""
     mines, size = mine_cells.size, boards.visible.shape[1]
     known, probability, cells = np.zeros(size, np.int8), np.zeros(size), np.zeros(size, np.int32)
-    deal(boards, 0, mines, mines)
+    start_game(boards, 0, mines, mines)
     set_mines(boards, 0, mine_cells)
     revealed, steps, guesses = reveal(boards, 0, first), 1, 0
     while boards.games[0]["status"] == PLAYING:
