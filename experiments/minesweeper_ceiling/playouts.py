@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.core.errors import require
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, deal_started, new_boards, reveal, set_mines
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game, start_revealed
 from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.exact import exact_moves, prove
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
@@ -83,7 +83,7 @@ class Player:
 
 @kernel
 def begin(boards: Boards, mines: int) -> None:
-    deal_started(boards, 0, mines, mines)
+    start_revealed(boards, 0, mines, mines)
 
 
 @kernel
@@ -134,7 +134,7 @@ def wins(
     risk: np.ndarray,
     moves: np.ndarray,
 ) -> bool:
-    deal(boards, 0, mines, mines)
+    start_game(boards, 0, mines, mines)
     set_mines(boards, 0, np.flatnonzero(mined))
     for cell in range(position.size):
         boards.visible[0, cell] = position[cell]

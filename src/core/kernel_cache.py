@@ -135,7 +135,12 @@ def _read(path: Path) -> Any:
     except OSError:
         return None
     digest, payload = content[:32], content[32:]
-    return pickle.loads(payload) if hashlib.sha256(payload).digest() == digest else None  # noqa: S301 (as Numba does)
+    if hashlib.sha256(payload).digest() != digest:
+        return None
+    try:
+        return pickle.loads(payload)  # noqa: S301 (as Numba does)
+    except (AttributeError, ImportError):  # the types of its arguments were renamed since
+        return None
 
 
 def _write(path: Path, data: Any) -> None:

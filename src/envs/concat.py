@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium.vector import VectorEnv
-from gymnasium.vector.utils import batch_space
 
 from src.core.errors import UserError, require
 from src.core.play.agent import Agent, opponents_in
 from src.core.play.capabilities import SupportsEpisodeStats, add_up
+from src.envs.masked_vector_env import MaskedVectorEnv, Step
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
 
@@ -32,22 +32,16 @@ def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int
     return ConcatVectorEnv([make(member, share + (k < more)) for k, member in enumerate(members)])
 
 
-class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
     """Several batches of one game as one: the envs of the first part, then those of the second, and so on.
 
     An int seeds env i with `seed + i`, as in the parts. Statistics are those of all parts together.
     """
 
     def __init__(self, parts: Sequence[Any]) -> None:
-        first = parts[0]
-        self.parts, self.num_envs = list(parts), sum(part.num_envs for part in parts)
-        self.metadata, self.render_mode = first.metadata, first.render_mode
-        self.single_observation_space, self.single_action_space = (
-            first.single_observation_space,
-            first.single_action_space,
-        )
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        first, count = parts[0], sum(part.num_envs for part in parts)
+        super().__init__(count, first.single_observation_space, int(first.single_action_space.n))
+        self.parts, self.metadata, self.render_mode = list(parts), first.metadata, first.render_mode
         edges = np.cumsum([0, *(part.num_envs for part in parts)]).tolist()
         self._slices = [slice(*pair) for pair in pairwise(edges)]
         if all(isinstance(part, SupportsEpisodeStats) for part in parts):
@@ -56,18 +50,12 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin new games in all parts; None lets their generators go on."""
-        if isinstance(seed, int | np.integer):
-            seed = range(int(seed), int(seed) + self.num_envs)
-        require(
-            seed is None or len(seed) == self.num_envs,
-            f"{0 if seed is None else len(seed)} seeds for {self.num_envs} envs: one each, or a number",
-        )
-        seeds = [None if seed is None else seed[rows] for rows in self._slices]
+        """Start new games in all parts; None continues their generators."""
+        seeds = [None if seed is None else self._seeds(seed)[rows] for rows in self._slices]
         results = [part.reset(seed=one) for part, one in zip(self.parts, seeds, strict=True)]
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one legal action (N,) an env; where one is illegal, none is played."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
@@ -80,7 +68,6 @@ class ConcatVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return observations, rewards, terminated, truncated, self._joined([result[4] for result in results])
 
     def action_masks(self) -> np.ndarray:
-        """(N, A) bool: the legal actions of every env."""
         return np.concatenate([part.action_masks() for part in self.parts])
 
     def render(self) -> tuple[Any, ...]:

@@ -35,6 +35,12 @@ def mix(word: Any) -> Any:
 
 
 @_inlined
+def hash_word(word: Any) -> Any:
+    """Return the first word of the generator with this state: `src.core.play.search.mixed`, compiled."""
+    return mix(word + STRIDE)
+
+
+@_inlined
 def next_word(source: Any) -> Any:
     source.random += STRIDE
     return mix(source.random)

@@ -7,13 +7,13 @@ import torch
 
 from src.algos.imitation import Imitation
 from src.algos.imitation.learning import cross_entropy, value_loss
-from src.algos.imitation.stream import LessonStream
+from src.algos.imitation.stream import LabeledBatchStream
 from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.minesweeper.lessons import ExactTeacher, RulesTeacher
+from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
 from src.nets.boards import Residual
 from src.nets.flat import MLP
 from src.nets.losses import aux_loss
@@ -76,15 +76,15 @@ def test_the_stream_is_the_same_wherever_it_is_entered():
         return [np.full(4, number), np.arange(4) + 10 * number]
 
     settings: dict[str, Any] = {"rows": 4, "batch_size": 2, "window": 3, "repeats": 1, "device": "cpu"}
-    with LessonStream(make, 0, **settings) as stream:
+    with LabeledBatchStream(make, 0, **settings) as stream:
         whole = [stream.batch(number) for number in range(8)]
-    with LessonStream(make, 0, **settings) as stream:
+    with LabeledBatchStream(make, 0, **settings) as stream:
         late = stream.batch(5)
     assert all(torch.equal(a, b) for a, b in zip(whole[5], late, strict=True))
-    for number, (lesson, row) in enumerate(whole):
-        assert torch.equal(row // 10, lesson), "fields stay together"
-        assert lesson.min() >= number // 2
-        assert lesson.max() < number // 2 + 3
+    for number, (batch, row) in enumerate(whole):
+        assert torch.equal(row // 10, batch), "fields stay together"
+        assert batch.min() >= number // 2
+        assert batch.max() < number // 2 + 3
     assert len({tuple(row.tolist()) for _, row in whole}) > 4, "batches differ"
 
 

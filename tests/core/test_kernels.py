@@ -105,6 +105,16 @@ def test_a_damaged_file_is_compiled_anew(project: Path, monkeypatch: pytest.Monk
     assert compiled(load(project, monkeypatch).total) == 0
 
 
+def test_a_file_that_names_a_class_of_before_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    former = type("Former", (), {"__module__": __name__})
+    monkeypatch.setitem(globals(), "Former", former)
+    files = kernel_cache.KernelFiles(tmp_path, "kernel", "source")
+    files.save(former, 1)
+    assert files.load(former) == 1
+    monkeypatch.delitem(globals(), "Former")
+    assert files.load("another") is None
+
+
 def test_an_import_is_followed_through_other_files(project: Path):
     write(project, "numbers", "from src.deeper import (\n    FACTOR,\n)\n")
     write(project, "deeper", "FACTOR = 2.0\n")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from src.algos.imitation.stream import LessonStream, Teacher
+from src.algos.imitation.stream import LabeledBatchStream, Teacher
 from src.algos.network import (
     Architecture,
     Compute,
@@ -98,7 +98,7 @@ class Imitation:
     def _fit(self, env: Environment, run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         log.info("preparing the teacher, which the first time takes a minute or two")
-        self.teacher.lesson(env.game, run.seed, 0, 1)  # compiles, before the clock starts
+        self.teacher.labeled_batch(env.game, run.seed, 0, 1)  # compiles, before the clock starts
         saved = run.restore()
         net = self.compute.prepare(build_net(self.net, env, self.init_from if saved is None else None))
         average = copy.deepcopy(net).eval()
@@ -153,9 +153,9 @@ class Imitation:
             lr_warmup=self.lr_warmup,
         )
 
-    def _stream(self, env: Environment, run: Run) -> LessonStream:
-        return LessonStream(
-            partial(self.teacher.lesson, env.game, run.seed, rows=self.chunk_size),
+    def _stream(self, env: Environment, run: Run) -> LabeledBatchStream:
+        return LabeledBatchStream(
+            partial(self.teacher.labeled_batch, env.game, run.seed, rows=self.chunk_size),
             run.seed,
             rows=self.chunk_size,
             batch_size=self.batch_size,

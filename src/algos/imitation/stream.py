@@ -1,4 +1,4 @@
-"""Lessons by the stream: made by threads ahead of time, kept in a window on the device, drawn from at random."""
+"""A stream of labeled batches: made by threads ahead of time, kept in a window on the device, drawn from at random."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +17,7 @@ class Teacher(Protocol):
     def check(self, game: Game) -> None:
         """Raise `UserError` where the teacher does not know the game."""
 
-    def lesson(self, game: Game, seed: int, number: int, rows: int) -> Any:
+    def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> Any:
         """Lesson `number`, a named tuple of arrays with `rows` rows each:
 
         observation (rows, ...), good_actions (rows, A) bool, aux_target (rows, H, W): probability that the auxiliary
@@ -26,10 +26,11 @@ class Teacher(Protocol):
         """
 
 
-class LessonStream:
-    """Batch b is drawn from `window` lessons in a row; after every lesson's worth of rows, `repeats` times over, the
-    oldest makes room for a new one. It is the same for the same seed, however many threads there are and wherever the
-    stream is entered.
+class LabeledBatchStream:
+    """Draw training batch b from `window` labeled batches in a row.
+
+    After as many rows as one has, `repeats` times over, a new one replaces the oldest. Batch b is the same for the same
+    seed, however many threads there are and wherever the stream is entered.
     """
 
     def __init__(
@@ -43,17 +44,17 @@ class LessonStream:
         repeats: int,
         device: str,
     ) -> None:
-        """`make(n)` is lesson n."""
+        """`make(n)` returns labeled batch n."""
         self._make, self._seed = make, seed
         self._rows, self._batch_size, self._window, self._device = rows, batch_size, window, device
-        self._batches_per_lesson = rows * repeats // batch_size
+        self._draws_per_batch = rows * repeats // batch_size
         self._threads = ThreadPoolExecutor(CORES)
         self._coming: dict[int, Future[Any]] = {}
-        self._held: list[Tensor] = []  # one tensor a field, `window` lessons long; lesson n is in slot n % window
+        self._held: list[Tensor] = []  # one tensor a field, `window` batches long; batch n is in slot n % window
         self._newest = -1
         self._random = torch.Generator(device)
 
-    def __enter__(self) -> "LessonStream":
+    def __enter__(self) -> "LabeledBatchStream":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,7 +62,7 @@ class LessonStream:
 
     def batch(self, number: int) -> list[Tensor]:
         """The rows of batch `number`; going backwards is not possible."""
-        last = number // self._batches_per_lesson + self._window - 1
+        last = number // self._draws_per_batch + self._window - 1
         while self._newest < last:
             self._take(max(self._newest + 1, last - self._window + 1))
         self._random.manual_seed(int(generator(self._seed, "batch", number).integers(2**62)))
@@ -73,14 +74,14 @@ class LessonStream:
         for ahead in range(number, number + self._window + 2 * CORES):
             if ahead not in self._coming:
                 self._coming[ahead] = self._threads.submit(self._make, ahead)
-        lesson = [torch.from_numpy(array) for array in self._coming.pop(number).result()]
+        labeled = [torch.from_numpy(array) for array in self._coming.pop(number).result()]
         if not self._held:
-            shapes = [(self._window * self._rows, *field.shape[1:]) for field in lesson]
+            shapes = [(self._window * self._rows, *field.shape[1:]) for field in labeled]
             self._held = [
                 torch.zeros(shape, dtype=field.dtype, device=self._device)
-                for shape, field in zip(shapes, lesson, strict=True)
+                for shape, field in zip(shapes, labeled, strict=True)
             ]
         first = number % self._window * self._rows
-        for held, field in zip(self._held, lesson, strict=True):
+        for held, field in zip(self._held, labeled, strict=True):
             held[first : first + self._rows] = field.to(self._device, non_blocking=True)
         self._newest = number

@@ -45,6 +45,8 @@ MOVED = {  # classes of earlier versions, likewise
     "src.core.curriculum.Mixture": "src.core.play.curriculum.Mixture",
     "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.tensorboard_tracker.TensorboardTracker",
     "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
+    "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
+    "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
 

@@ -1,4 +1,4 @@
-"""What an action came to, as people tell it: who did what, with which dice, and what changed.
+"""What an action came to, in words: who did what, with which dice, and what changed.
 
 Dice are not recorded while they roll. They follow from the state of the generator before the action, so they are rolled
 once more here, and the compiled rules pay nothing for it.
@@ -50,7 +50,7 @@ def perform(game: DeploymentGame, state: GameState, step: Step) -> GameState:
     return getattr(game, step.method)(state, *step.arguments)
 
 
-def tell(game: DeploymentGame, state: GameState, step: Step) -> Account:
+def apply_and_describe(game: DeploymentGame, state: GameState, step: Step) -> Account:
     """Perform a step, which raises and changes nothing where it is illegal, and give an account of it."""
     if step.method == "play":
         game.require_legal(state, step.arguments[0])

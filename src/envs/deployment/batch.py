@@ -3,17 +3,15 @@
 Against a `Bot` the whole step is one compiled call. Any other agent is asked in Python, all its games at once.
 """
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from src.core.errors import require
-from src.core.machine import CORES
 from src.core.play.agent import Agent
+from src.core.threads import run_in_spans
 from src.envs.deployment import rules, stepping
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
@@ -23,15 +21,10 @@ from src.envs.deployment.reward import Reward
 from src.envs.deployment.state import UNIT_STATE
 from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.deployment.style import LUCK, NO_ACTION
+from src.envs.masked_vector_env import load_arrays, save_arrays
 from src.envs.splitmix import seed_word
 
-THREADED_FROM = 32  # envs; below, waking the threads costs more than they save
-
-
-@cache
-def pool(process: int) -> ThreadPoolExecutor:
-    """One for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(CORES)
+GAMES_PER_THREAD = 16  # fewer cost more to hand over than they take to play
 
 
 class Batch:
@@ -41,7 +34,7 @@ class Batch:
         self,
         game: DeploymentGame,
         opponent: Agent,
-        pays: Reward,
+        reward: Reward,
         seats: Sequence[int],
         count: int,
         *,
@@ -61,8 +54,8 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # of opponents asked in Python
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
-        self._terms = pays.terms()
-        self._compiled = (game.world, game.lasting, self.games, self.buffers, self._terms, self._setup)
+        self._terms = reward.terms()
+        self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Agent) -> None:
@@ -81,51 +74,40 @@ class Batch:
         else:
             self._open(range(self.count))
             self._show()
-            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
         """Play one legal action (N,) int64 a game; what came of it is in `buffers`."""
         if self._policy is not None:
-            troubles = self._step_with_bot(actions)
+            step = partial(stepping.step_some, *self._compiled, self._policy, actions)
+            troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
         else:
             self._step_with_agent(actions)
-            troubles = stepping.troubles(self.games, self.buffers, self._setup)
+            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
         self._report(troubles)
 
-    def _step_with_bot(self, actions: np.ndarray) -> int:
-        """A share of the games for each thread, which lets go of the interpreter."""
-        step = partial(stepping.step_some, *self._compiled, self._policy, actions)
-        if self.count < THREADED_FROM:
-            return step(0, self.count)
-        edges = np.linspace(0, self.count, CORES + 1).astype(int)
-        list(pool(os.getpid()).map(step, edges[:-1], edges[1:]))
-        return stepping.troubles(self.games, self.buffers, self._setup)
-
     def count_refusals(self) -> None:
-        """Add the actions that the engine has refused to the figures of their episodes."""
+        """Add the actions that the engine has refused to the metrics of their episodes."""
         for state, result in zip(self.states, self.buffers.results, strict=True):
             result["invalid"] += state.invalid_attempts
             state.invalid_attempts = 0
 
     def saved(self) -> dict[str, Any]:
         """Everything the batch goes on from, as bytes of its records and the generators of its opponents."""
-        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
         return {
-            "arrays": {name: array.view(np.uint8).copy() for name, array in arrays.items()},
+            "arrays": save_arrays(self._arrays()),
             "rngs": [dict(rng.bit_generator.state) for rng in self.rngs],
         }
 
     def load(self, saved: dict[str, Any]) -> None:
-        arrays = {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
-        for name, array in arrays.items():
-            kept = saved["arrays"][name]
-            fits = kept.size == array.nbytes
-            require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
-            array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)
+        load_arrays(self._arrays(), saved["arrays"])
         for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
             rng.bit_generator.state = kept
         self._show()
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
 
     def _step_with_agent(self, actions: np.ndarray) -> None:
         world, everyone = self.game.world, range(self.count)
@@ -134,9 +116,9 @@ class Batch:
         self._let_opponent_move(everyone)
         ended = []
         for i in everyone:
-            stepping.settle(world, self.game.lasting, self.games, self.buffers, self._terms, i)
+            stepping.settle(world, self.game.static_features, self.games, self.buffers, self._terms, i)
             if stepping.is_to_restart(self.games, self._setup, i):
-                stepping.keep_final(world, self.game.lasting, self.games, self.buffers, i)
+                stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
                 ended.append(i)
         self._open(ended)
         self._show()
@@ -154,7 +136,7 @@ class Batch:
 
     def _show(self) -> None:
         for i in range(self.count):
-            stepping.show(self.game.world, self.game.lasting, self.games, self.buffers, i)
+            stepping.show(self.game.world, self.game.static_features, self.games, self.buffers, i)
 
     def _let_opponent_move(self, which: Sequence[int]) -> None:
         while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:

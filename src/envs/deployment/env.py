@@ -15,7 +15,7 @@ from src.core.seeding import draw
 from src.envs.concat import vectorize_against
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import DeploymentStats, episode_figures
+from src.envs.deployment.metrics import DeploymentStats, episode_metrics
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
 from src.envs.versus import SEATS, Seat
@@ -25,7 +25,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     """One action a step, for one unit. The opponent answers inside, so the learner is always to move, or it is over.
 
     `info` holds the mask of legal actions while the game goes on, the seat, and the components whose sum is the reward;
-    at the end also the outcome and the deployment figures of the episode. An illegal action raises and changes nothing.
+    at the end also the outcome and the deployment metrics of the episode. An illegal action raises and changes nothing.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}
@@ -107,7 +107,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
         self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
         log_deadlocks(batch.games.games)
-        figures = {
-            name: value[0].item() for name, value in episode_figures(results, batch.games.games, outcomes).items()
+        metrics = {
+            name: value[0].item() for name, value in episode_metrics(results, batch.games.games, outcomes).items()
         }
-        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), **figures}
+        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), **metrics}

@@ -67,7 +67,7 @@ class DeploymentGame(Game[GameState, GameState]):
         )
         self.actions = Actions(self.world)
         self.num_actions = self.actions.count
-        self.lasting = observation.lasting(self.world)
+        self.static_features = observation.static_features(self.world)
         self.observation_size = observation.size(self.world)
 
     def games(self, count: int) -> Games:
@@ -139,7 +139,7 @@ class DeploymentGame(Game[GameState, GameState]):
 
     def observe(self, view: GameState) -> np.ndarray:
         out = np.zeros(self.observation_size, np.float32)
-        observation.observe(self.world, self.lasting, view.games, view.i, self.to_move(view), out)
+        observation.observe(self.world, self.static_features, view.games, view.i, self.to_move(view), out)
         return out
 
     def render(self, state: GameState) -> str:

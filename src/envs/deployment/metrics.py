@@ -13,7 +13,7 @@ PLAYERS = ("first", "second")  # by seat
 COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "passes")
 
 
-def episode_figures(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
+def episode_metrics(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
     """Of each finished episode (N,): means over episodes are what a run logs, counts are sums."""
     tried = np.maximum(results["placements"] + results["invalid"], 1)
     return {
@@ -36,7 +36,7 @@ class DeploymentStats:
     def clear(self) -> None:
         slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
         self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
-        self.told = dict.fromkeys(COUNTS, 0)  # what these were when the figures were last asked for
+        self.reported = dict.fromkeys(COUNTS, 0)  # what these were when metrics were last reported
         self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: the n-th placement was of which unit slot
         self.placed = np.zeros((2, slots, cells), np.int64)  # by seat and unit slot: placements on each cell
         self.survived = np.zeros((2, slots, cells), np.int64)  # of these, how many lived
@@ -72,13 +72,14 @@ class DeploymentStats:
         return {name: copy(value) for name, value in vars(self).items() if name != "game"}
 
     def load(self, saved: dict[str, Any]) -> None:
-        vars(self).update({name: copy(value) for name, value in saved.items()})
+        former = {"told": "reported"}  # names in checkpoints of earlier versions
+        vars(self).update({former.get(name, name): copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
-        """What was counted since this was last asked for; counts of several batches may be added up."""
+        """Return what was counted since the last call; counts of several batches may be added up."""
         totals = {name: getattr(self, name) for name in COUNTS}
-        recent = {name: totals[name] - self.told[name] for name in COUNTS}
-        self.told = totals
+        recent = {name: totals[name] - self.reported[name] for name in COUNTS}
+        self.reported = totals
         return recent
 
     def episode_metrics(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
@@ -131,18 +132,18 @@ class DeploymentStats:
         return {name: getattr(self, name) for name in ("unit_order", "placed", "survived", "damage")}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """By the names of metrics, how placements go with what came of them; and what was chosen how often."""
-        figures: dict[str, float] = {}
+        """Return correlations of placements with results by the names of metrics, and how often what was chosen."""
+        correlations: dict[str, float] = {}
         counts: dict[str, np.ndarray] = {}
         for seat, player in enumerate(PLAYERS):
             if self.placed[seat].any():
                 found = {f"deployment_correlation/{player}/{name}": r for name, r in self.correlations(seat).items()}
-                figures |= {name: r for name, r in found.items() if not np.isnan(r)}
+                correlations |= {name: r for name, r in found.items() if not np.isnan(r)}
                 counts[f"unit slot placed n-th, {player} player"] = self.unit_order[seat]
                 counts[f"hex slots, {player} player"] = self.hex_slots(seat)
                 counts[f"units placed on each hex, {player} player"] = self.heat_map(seat)
                 counts[f"unit slots, {player} player"] = self.unit_slots(seat)
-        return figures, counts
+        return correlations, counts
 
 
 def _correlation(x: np.ndarray, total: np.ndarray, weights: np.ndarray) -> float:

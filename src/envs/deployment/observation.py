@@ -52,7 +52,7 @@ _CHANGING = len(CHANGING)
 _FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
 
 
-class Lasting(NamedTuple):
+class StaticFeatures(NamedTuple):
     """What of the observation is the same in every step."""
 
     units: np.ndarray  # (2S, 18) float32: the profile of each unit
@@ -74,7 +74,7 @@ def parts(world: World, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray
     )
 
 
-def lasting(world: World) -> Lasting:
+def static_features(world: World) -> StaticFeatures:
     move, toughness, save, invulnerable, hp, control, points = (world.units[name] for name in PROFILE)
     columns = [move / 12, toughness / 10, (7 - save) / 6, (7 - invulnerable) / 6, hp / 10, control / 5, points / 128]
     for kind, weapon in enumerate(world.weapon):
@@ -83,7 +83,7 @@ def lasting(world: World) -> Lasting:
         columns += [attacks / 6, (7 - hit) / 6 * (attacks > 0), strength / 10, ap / 6, damage / 3]
     units = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
     by_seat = world.units["exists"].reshape(2, -1)
-    return Lasting(
+    return StaticFeatures(
         units=units,
         points=(points.reshape(2, -1) * by_seat).sum(axis=1).astype(np.float32),
         roster_sizes=by_seat.sum(axis=1).astype(np.float32),
@@ -91,19 +91,19 @@ def lasting(world: World) -> Lasting:
 
 
 @kernel
-def observe(world: World, fixed: Lasting, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     """Write what the player in `seat` sees of game i to `out`."""
     out[:] = 0
-    _facts(world, fixed, games, i, seat, out)
+    _facts(world, static, games, i, seat, out)
     slots = world.units.size // 2
     for row in range(world.units.size):
         u = row if seat == 0 else (row + slots) % world.units.size
-        _unit(world, fixed, games, i, u, seat, out[_FACTS + row * _UNIT : _FACTS + (row + 1) * _UNIT])
+        _unit(world, static, games, i, u, seat, out[_FACTS + row * _UNIT : _FACTS + (row + 1) * _UNIT])
     _planes(world, games, i, seat, out[_FACTS + world.units.size * _UNIT :])
 
 
 @kernel
-def _facts(world: World, fixed: Lasting, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     game, place, over = games.games[i], len(PHASES), rules.is_over(games, i)
     out[game.phase] = 1
     out[place] = game.round / ROUNDS
@@ -113,15 +113,15 @@ def _facts(world: World, fixed: Lasting, games: Games, i: int, seat: int, out: n
         player = seat if k == 0 else 1 - seat
         placed = deployment.units_placed(world, games, i, player)
         out[place + 3 + k] = min(games.sides[i, player].victory_points / MOST_VICTORY_POINTS, 1.0)
-        out[place + 5 + k] = surviving_points(world, games, i, player) / max(fixed.points[player], 1)
-        out[place + 7 + k] = placed / fixed.roster_sizes[player]
+        out[place + 5 + k] = surviving_points(world, games, i, player) / max(static.points[player], 1)
+        out[place + 7 + k] = placed / static.roster_sizes[player]
     deploying = game.phase == DEPLOYMENT and not over
     out[place + 9] = deploying and not games.mask[i, rules.pass_action(world)]
     out[place + 10] = deploying and game.current_deployer == seat
 
 
 @kernel
-def _unit(world: World, fixed: Lasting, games: Games, i: int, u: int, seat: int, out: np.ndarray) -> None:
+def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, seat: int, out: np.ndarray) -> None:
     if not world.units[u].exists:
         return
     active, slots, cell = games.games[i].active, world.units.size // 2, games.units[i, u].cell
@@ -131,8 +131,8 @@ def _unit(world: World, fixed: Lasting, games: Games, i: int, u: int, seat: int,
     out[6] = games.units[i, u].fled
     out[7] = games.units[i, u].charged
     out[10] = games.units[i, u].hp / world.units[u].hp
-    for k in range(fixed.units.shape[1]):
-        out[_CHANGING + k] = fixed.units[u, k]
+    for k in range(static.units.shape[1]):
+        out[_CHANGING + k] = static.units[u, k]
     if cell == OFF_BOARD:
         return
     seen, rows = world.seen[seat, cell].turned, world.cells.size // world.columns

@@ -27,7 +27,7 @@ class Terms(NamedTuple):
 @dataclass(frozen=True)
 class Reward:
     """Outcome at the end; performance and placement as changes of a potential, so that they add up to how things
-    stand and cannot be collected twice. A game cut off by a deadlock pays no outcome.
+    stand and cannot be collected twice. A game cut off by a deadlock has no outcome reward.
     """
 
     win: float

@@ -7,7 +7,7 @@ import numpy as np
 from src.core.kernels import jit
 from src.envs.deployment import observation, reward, rules
 from src.envs.deployment.dice import kernel
-from src.envs.deployment.observation import Lasting
+from src.envs.deployment.observation import StaticFeatures
 from src.envs.deployment.reward import Terms
 from src.envs.deployment.state import UNDECIDED, Games
 from src.envs.deployment.style import NO_ACTION, Policy, choose
@@ -57,7 +57,7 @@ class Setup(NamedTuple):
 @jit(nogil=True, _nrt=False)
 def step_some(
     world: World,
-    fixed: Lasting,
+    static: StaticFeatures,
     games: Games,
     buffers: Buffers,
     terms: Terms,
@@ -67,27 +67,27 @@ def step_some(
     first: int,
     end: int,
 ) -> int:
-    """Step the games from `first` to before `end`; returns how many of all games are in trouble."""
+    """Step the games from `first` to before `end` and return how many of them are in trouble."""
     for i in range(first, end):
-        _step(world, fixed, games, buffers, terms, setup, policy, i, actions[i])
-    return troubles(games, buffers, setup)
+        _step(world, static, games, buffers, terms, setup, policy, i, actions[i])
+    return troubles(games, buffers, setup, first, end)
 
 
 @kernel
 def restart_all(
-    world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, setup: Setup, policy: Policy
+    world: World, static: StaticFeatures, games: Games, buffers: Buffers, terms: Terms, setup: Setup, policy: Policy
 ) -> int:
     for i in range(games.games.size):
-        open_game(world, fixed, games, buffers, terms, setup, policy, i)
-        show(world, fixed, games, buffers, i)
-    return troubles(games, buffers, setup)
+        open_game(world, static, games, buffers, terms, setup, policy, i)
+        show(world, static, games, buffers, i)
+    return troubles(games, buffers, setup, 0, games.games.size)
 
 
 @kernel
-def troubles(games: Games, buffers: Buffers, setup: Setup) -> int:
-    """Games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
+def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int) -> int:
+    """Count the games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
     count = 0
-    for i in range(games.games.size):
+    for i in range(first, end):
         result = buffers.results[i]
         count += result.stuck or result.hopeless or (games.games[i].deadlocked and not setup.truncate)
     return count
@@ -96,7 +96,7 @@ def troubles(games: Games, buffers: Buffers, setup: Setup) -> int:
 @kernel
 def _step(
     world: World,
-    fixed: Lasting,
+    static: StaticFeatures,
     games: Games,
     buffers: Buffers,
     terms: Terms,
@@ -107,11 +107,11 @@ def _step(
 ) -> None:
     act(world, games, buffers, i, action)
     answer(world, games, buffers, policy, i)
-    settle(world, fixed, games, buffers, terms, i)
+    settle(world, static, games, buffers, terms, i)
     if is_to_restart(games, setup, i):
-        keep_final(world, fixed, games, buffers, i)
-        open_game(world, fixed, games, buffers, terms, setup, policy, i)
-    show(world, fixed, games, buffers, i)
+        keep_final(world, static, games, buffers, i)
+        open_game(world, static, games, buffers, terms, setup, policy, i)
+    show(world, static, games, buffers, i)
 
 
 @kernel
@@ -129,7 +129,7 @@ def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
 
 @kernel
 def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int) -> None:
-    """The opponent acts until the learner is to move or the game is over."""
+    """Let the opponent act until the learner is to move or the game is over."""
     while awaits_opponent(games, buffers, i):
         action = choose(world, games, i, policy, buffers.luck[i])
         if action == NO_ACTION:
@@ -139,10 +139,10 @@ def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int)
 
 
 @kernel
-def settle(world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, i: int) -> None:
-    """Pay for the step."""
+def settle(world: World, static: StaticFeatures, games: Games, buffers: Buffers, terms: Terms, i: int) -> None:
+    """Compute the reward of the step and whether the game is over."""
     game, result = games.games[i], buffers.results[i]
-    now = reward.performance(world, fixed.points, games, i, result.seat, terms)
+    now = reward.performance(world, static.points, games, i, result.seat, terms)
     placed = reward.placement(world, games, i, result.seat, terms)
     result.terminated = game.outcome != UNDECIDED
     result.truncated = game.deadlocked
@@ -163,8 +163,8 @@ def is_to_restart(games: Games, setup: Setup, i: int) -> bool:
 
 
 @kernel
-def keep_final(world: World, fixed: Lasting, games: Games, buffers: Buffers, i: int) -> None:
-    observation.observe(world, fixed, games, i, buffers.results[i].seat, buffers.final_observations[i])
+def keep_final(world: World, static: StaticFeatures, games: Games, buffers: Buffers, i: int) -> None:
+    observation.observe(world, static, games, i, buffers.results[i].seat, buffers.final_observations[i])
     buffers.final_results[i] = buffers.results[i]
     buffers.final_games[i] = games.games[i]
     for u in range(world.units.size):
@@ -174,7 +174,7 @@ def keep_final(world: World, fixed: Lasting, games: Games, buffers: Buffers, i: 
 @kernel
 def open_game(
     world: World,
-    fixed: Lasting,
+    static: StaticFeatures,
     games: Games,
     buffers: Buffers,
     terms: Terms,
@@ -182,9 +182,9 @@ def open_game(
     policy: Policy,
     i: int,
 ) -> None:
-    """A new game in which the learner is to move; one that is decided before is nobody's episode and begun again."""
+    """Start a game in which the learner is to move; one that is decided before that is replaced by another."""
     for _ in range(MOST_STARTS):
-        begin(world, fixed, games, buffers, terms, setup, i)
+        begin(world, static, games, buffers, terms, setup, i)
         answer(world, games, buffers, policy, i)
         if not is_decided(games, i):
             return
@@ -193,13 +193,15 @@ def open_game(
 
 @kernel
 def is_decided(games: Games, i: int) -> bool:
-    """Won, lost or drawn. A deadlock is not: the next game would run into it as well."""
+    """Tell whether a game is won, lost or drawn. A deadlock is not: the next game would run into it as well."""
     return games.games[i].outcome != UNDECIDED
 
 
 @kernel
-def begin(world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: Terms, setup: Setup, i: int) -> None:
-    """A new game in which nobody has moved. What the latest step paid and how it ended is left to be read."""
+def begin(
+    world: World, static: StaticFeatures, games: Games, buffers: Buffers, terms: Terms, setup: Setup, i: int
+) -> None:
+    """Start a game in which nobody has moved; the reward of the latest step and how it ended are kept."""
     result = buffers.results[i]
     result.seat = setup.first_seat if setup.seats == 1 else below(buffers.luck[i], 2)
     games.games[i].random = next_word(buffers.luck[i])
@@ -209,10 +211,10 @@ def begin(world: World, fixed: Lasting, games: Games, buffers: Buffers, terms: T
     result.invalid = 0
     result.stuck = False
     result.hopeless = False
-    result.performance_before = reward.performance(world, fixed.points, games, i, result.seat, terms)
+    result.performance_before = reward.performance(world, static.points, games, i, result.seat, terms)
     result.placement_before = reward.placement(world, games, i, result.seat, terms)
 
 
 @kernel
-def show(world: World, fixed: Lasting, games: Games, buffers: Buffers, i: int) -> None:
-    observation.observe(world, fixed, games, i, buffers.results[i].seat, buffers.observations[i])
+def show(world: World, static: StaticFeatures, games: Games, buffers: Buffers, i: int) -> None:
+    observation.observe(world, static, games, i, buffers.results[i].seat, buffers.observations[i])

@@ -1,42 +1,16 @@
 """The solvers as agents, by the same interface as any other player."""
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from src.core.errors import require
-from src.core.machine import CORES
 from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game, Trait
+from src.core.threads import map_in_threads
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
-
-
-@cache
-def pool(process: int) -> ThreadPoolExecutor:
-    """Kept, as each thread keeps its buffers; one for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(CORES)
-
-
-def in_threads(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-    """The results in order; a share of the jobs for each thread, and none below a handful, where they cost more."""
-    if len(jobs) < 8:
-        return [work(job) for job in jobs]
-
-    def share(first: int) -> list[Result]:
-        return [work(job) for job in jobs[first::CORES]]
-
-    results: list[Any] = [None] * len(jobs)
-    for first, done in enumerate(pool(os.getpid()).map(share, range(CORES))):
-        results[first::CORES] = done
-    return results
 
 
 def first_reveal(rows: int, cols: int) -> int:
@@ -67,7 +41,7 @@ class SolverAgent(Agent):
         return Decision(choice.action, info, choice.plan)
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        return in_threads(lambda job: self.decide(game, *job), list(zip(views, rngs, strict=True)))
+        return map_in_threads(lambda job: self.decide(game, *job), list(zip(views, rngs, strict=True)))
 
 
 class RulesAgent(SolverAgent):

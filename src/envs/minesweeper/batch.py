@@ -14,9 +14,9 @@ from src.core.kernels import jit
 from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import FLAGS, Layout
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.payment import RESULT, flags_worth, pay
 from src.envs.minesweeper.planes import show_cell, show_options, spread_frontier
 from src.envs.minesweeper.reward import Reward, Terms
+from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
 from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
 
 PARALLEL_FROM = 128  # envs; below, waking the threads costs more than they save
@@ -206,7 +206,7 @@ def _end_step(
     result.terminated = game.status != PLAYING
     result.truncated = not result.terminated and result.steps >= setup.max_steps
     result.terminated = result.terminated or result.truncated  # a game that is cut off is lost
-    pay(game, result, valid, opened, flags_before, terms)
+    write_reward(game, result, valid, opened, flags_before, terms)
     if setup.restart and result.terminated:
         _keep_final(i, boards, buffers)
         _restart(i, boards, buffers, setup, layout)
@@ -260,9 +260,9 @@ def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Lay
     if setup.uniform_first:
         game.status = WON
         while game.status != PLAYING:  # a first reveal that opens all leaves no episode to play
-            opened = rules.deal_started(boards, i, setup.fewest, setup.most)
+            opened = rules.start_revealed(boards, i, setup.fewest, setup.most)
     else:
-        rules.deal(boards, i, setup.fewest, setup.most)
+        rules.start_game(boards, i, setup.fewest, setup.most)
     result.steps = 0
     result.invalid_steps = 0
     _show_nothing(i, buffers)

@@ -34,8 +34,8 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     """Actions 0..HW-1 reveal a cell, HW..2HW-1 toggle a flag.
 
     An action on a revealed cell is invalid: it costs a step and a penalty and changes nothing. The step that ends a
-    game pays both its outcome and the cells it opened. `info` holds the mask of legal actions, the components whose
-    sum is the reward, and how the episode stands.
+    game is rewarded for both its outcome and the cells it opened. `info` holds the mask of legal actions, the
+    components whose sum is the reward, and how the episode stands.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}

@@ -13,9 +13,9 @@ from src.core.play.game import Game, Trait
 from src.envs.minesweeper import planes, rules, viewer
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.fixed_boards import read_boards
-from src.envs.minesweeper.payment import RESULT, flags_worth, pay
 from src.envs.minesweeper.planes import frontier_or_hidden
 from src.envs.minesweeper.reward import COMPONENTS, Reward
+from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
 from src.envs.minesweeper.variant import FirstClick, Variant
 
 
@@ -34,13 +34,13 @@ class Position:
     steps: int = 0
     invalid_steps: int = 0
     result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # of the latest step
-    paid: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
+    reward_totals: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
 
 class Minesweeper(Game[Position, View]):
     """Actions 0..HW-1 reveal a cell; HW..2HW-1, where there are flags, toggle one.
 
-    An action on a revealed cell is a step that changes nothing: it is counted, and paid by the invalid penalty.
+    An action on a revealed cell is a step that changes nothing: it is counted, and its reward is the invalid penalty.
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
@@ -90,7 +90,7 @@ class Minesweeper(Game[Position, View]):
     def initial(self, rng: np.random.Generator) -> Position:
         boards = self._empty_board()
         boards.games[0]["random"] = rng.integers(2**64, dtype=np.uint64)
-        begin = rules.deal_started if self.first_click == "uniform" else rules.deal
+        begin = rules.start_revealed if self.first_click == "uniform" else rules.start_game
         begin(boards, 0, *self.mine_range)
         return Position(boards)
 
@@ -117,9 +117,9 @@ class Minesweeper(Game[Position, View]):
         state.invalid_steps += not valid
         playing = int(game["status"]) == rules.PLAYING
         state.result[0]["truncated"] = playing and self.max_steps is not None and state.steps >= self.max_steps
-        pay(game, state.result[0], valid, opened, flags_before, self._terms)
+        write_reward(game, state.result[0], valid, opened, flags_before, self._terms)
         for name in COMPONENTS:
-            state.paid[name] += float(state.result[0][name])
+            state.reward_totals[name] += float(state.result[0][name])
         return state
 
     def move_name(self, state: Position, action: int) -> str:
@@ -162,7 +162,7 @@ class Minesweeper(Game[Position, View]):
             "safe_revealed": 1 - int(state.boards.games[0]["safe_left"]) / safe,
             "steps": float(state.steps),
             "invalid_rate": state.invalid_steps / max(state.steps, 1),
-            **{f"reward_{name}": amount for name, amount in state.paid.items()},
+            **{f"reward_{name}": amount for name, amount in state.reward_totals.items()},
         }
 
     def group(self, state: Position) -> str | None:
@@ -181,7 +181,7 @@ class Minesweeper(Game[Position, View]):
     def start(self, first: int, mines: Sequence[int]) -> Position:
         """A game on given mines, whose first reveal is done."""
         boards = self._empty_board()
-        rules.deal(boards, 0, len(mines), len(mines))
+        rules.start_game(boards, 0, len(mines), len(mines))
         rules.set_mines(boards, 0, np.array(mines, np.int64))
         rules.reveal(boards, 0, first)
         return Position(boards)

@@ -13,7 +13,8 @@ from src.core.errors import UserError, require
 from src.core.play.agent import Decision
 from src.core.play.game import Game
 from src.core.ranges import Size, checked
-from src.envs.minesweeper.agents import SolverAgent, first_reveal, in_threads
+from src.core.threads import map_in_threads
+from src.envs.minesweeper.agents import SolverAgent, first_reveal
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import choice
 from src.envs.minesweeper.solver.constraints import kernel, propagate_from
@@ -72,7 +73,7 @@ class HybridAgent(SolverAgent):
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """The positions after all guesses in all games are judged in one go."""
-        prospects = in_threads(self._prospect, views)
+        prospects = map_in_threads(self._prospect, views)
         boards = np.concatenate([prospect.boards for prospect in prospects])
         shape = (len(boards), *views[0].visible.shape)
         wins = (self.judge.values(boards.reshape(shape)) + 1) / 2 if len(boards) else np.zeros(0)

@@ -22,15 +22,15 @@ def play_local(
     *,
     heatmap: Path | None = None,
     ask: Callable[[str], str] = input,
-    tell: Callable[[str], None] = print,
+    output: Callable[[str], None] = print,
 ) -> int | None:
     """Play one game and return its outcome, None if it was left; an agent plays where Enter alone is pressed.
 
     Mine probabilities are drawn to `heatmap` too, each time they are asked for.
     """
     state = game.initial(rng)
-    tell(HELP + ("; Enter lets the agent move" if agent else ""))
-    tell(game.render(state))
+    output(HELP + ("; Enter lets the agent move" if agent else ""))
+    output(game.render(state))
     while (outcome := game.outcome(state)) is None:
         try:
             line = ask("> ").strip().lower()
@@ -40,37 +40,37 @@ def play_local(
             return None
         try:
             if line == "m":
-                show_probabilities(game.view(state), heatmap, tell)
+                show_probabilities(game.view(state), heatmap, output)
                 continue
             if line or agent is None:
                 action: int | None = parse(game, game.view(state), line)
             else:
-                action = consult(game, state, agent, rng, tell)
+                action = consult(game, state, agent, rng, output)
             if action is None:
-                tell("The agent stops here.")
+                output("The agent stops here.")
                 return None
             state = game.play(state, action)
         except UserError as error:
-            tell(f"{error}. {HELP}")
+            output(f"{error}. {HELP}")
         else:
             if game.outcome(state) is None:
-                tell(game.render(state))
+                output(game.render(state))
     solution = (state.boards.number[0] == rules.MINE).reshape(game.rows, game.cols)
     view = game.view(state)
-    tell(viewer.text_board(view.visible, view.mines, solution=solution))
-    tell(ENDINGS[outcome])
+    output(viewer.text_board(view.visible, view.mines, solution=solution))
+    output(ENDINGS[outcome])
     return outcome
 
 
-def show_probabilities(view: View, heatmap: Path | None, tell: Callable[[str], None]) -> None:
+def show_probabilities(view: View, heatmap: Path | None, output: Callable[[str], None]) -> None:
     if (view.visible < 0).all():
-        tell("The mines are laid by the first reveal, which is safe.")
+        output("The mines are laid by the first reveal, which is safe.")
         return
     probability = mine_probabilities(view.visible, view.mines)
-    tell(viewer.text_board(view.visible, view.mines, mine_probability=probability))
+    output(viewer.text_board(view.visible, view.mines, mine_probability=probability))
     if heatmap is not None:
         viewer.save_heatmap(heatmap, view.visible, probability)
-        tell(f"drawn to {heatmap}")
+        output(f"drawn to {heatmap}")
 
 
 def parse(game: Minesweeper, view: View, line: str) -> int:
@@ -93,18 +93,18 @@ def parse(game: Minesweeper, view: View, line: str) -> int:
 
 
 def consult(
-    game: Minesweeper, state: Position, agent: Agent, rng: np.random.Generator, tell: Callable[[str], None]
+    game: Minesweeper, state: Position, agent: Agent, rng: np.random.Generator, output: Callable[[str], None]
 ) -> int | None:
-    """The agent's choice, told with what it knows about the position."""
+    """Return the action an agent chooses, and show what it knows about the position."""
     view = game.view(state)
     action, info, _ = agent.decide(game, view, rng)
     boards = {name: info[name] for name in ("action_probability", "mine_probability") if name in info}
     if boards:
-        tell(viewer.text_board(view.visible, view.mines, **boards))
-    told = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in info.items()}
-    facts = ", ".join(f"{name}: {value}" for name, value in told.items() if name not in boards)
+        output(viewer.text_board(view.visible, view.mines, **boards))
+    shown = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in info.items()}
+    facts = ", ".join(f"{name}: {value}" for name, value in shown.items() if name not in boards)
     if action is not None:
         kind, cell = divmod(action, game.cells)
         move = f"{('reveal', 'flag')[kind]} row {cell // game.cols}, column {cell % game.cols}"
-        tell(f"{move} ({facts})" if facts else move)
+        output(f"{move} ({facts})" if facts else move)
     return action

@@ -24,9 +24,9 @@ class Terms(NamedTuple):
 class Reward:
     """Penalties are given as positive numbers and subtracted.
 
-    Flag shaping pays the change in `flag_correct_reward` a right flag plus `flag_incorrect_reward` a wrong one, so a
+    Flag shaping adds the change in `flag_correct_reward` a right flag plus `flag_incorrect_reward` a wrong one, so a
     flag that is taken away gives back what it brought and toggling earns nothing. Flags set before the mines are laid
-    are settled by the first reveal. The step that ends a game pays its outcome and its progress only.
+    are settled by the first reveal. The step that ends a game is rewarded for its outcome and its progress only.
     """
 
     progress_reward: float = 0.01

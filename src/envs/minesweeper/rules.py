@@ -50,7 +50,7 @@ class Boards(NamedTuple):
 
 
 def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boards:
-    """Room for `count` boards; `deal` makes a game of each."""
+    """Room for `count` boards; `start_game` makes a game of each."""
     near, degree = neighbors(rows, cols)
     return Boards(
         near=near,
@@ -79,7 +79,7 @@ def neighbors(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def deal(boards: Boards, i: int, fewest: int, most: int) -> None:
+def start_game(boards: Boards, i: int, fewest: int, most: int) -> None:
     """Start a new game with a mine count drawn from fewest..most."""
     game = boards.games[i]
     game.mines = fewest if fewest == most else fewest + below(game, most - fewest + 1)
@@ -93,9 +93,9 @@ def deal(boards: Boards, i: int, fewest: int, most: int) -> None:
 
 
 @kernel
-def deal_started(boards: Boards, i: int, fewest: int, most: int) -> int:
+def start_revealed(boards: Boards, i: int, fewest: int, most: int) -> int:
     """Start a new game and play its first reveal on a uniformly drawn cell; returns how many cells that opened."""
-    deal(boards, i, fewest, most)
+    start_game(boards, i, fewest, most)
     return reveal(boards, i, below(boards.games[i], boards.visible.shape[1]))
 
 

@@ -1,22 +1,21 @@
 """Minesweeper for learners on a GPU: N games in tensors that never leave their device."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
 import torch
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
 from src.core.errors import UserError
+from src.envs.masked_vector_env import MaskedVectorEnv, Step
 from src.envs.minesweeper import viewer
 from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.torch_rules import (
-    Deed,
+    BoardPool,
     Games,
-    Stock,
+    StepResult,
     act,
     blank_games,
     frontier,
@@ -28,13 +27,13 @@ from src.envs.minesweeper.torch_rules import (
 from src.envs.minesweeper.variant import FLAGGED, MINE
 
 
-class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
+class TorchMinesweeper(MaskedVectorEnv[Tensor]):
     """Plays by the rules of `VecMinesweeper`, on boards of its own: one generator on the device draws them all.
 
     What a step returns are tensors on the device, which later steps leave alone. Final observations come as one tensor
-    and, like the other final figures, with every step; they mean something only where `info["_final_obs"]` is set.
+    and, like the rest of `final_info`, with every step; they mean something only where `info["_final_obs"]` is set.
 
-    Games are dealt from a stock that is refilled between steps; only for that does the host look at the device, once
+    Games are taken from a pool that is refilled between steps; only for that does the host look at the device, once
     in `pool - 1` steps. With `first_click="agent"` the mines depend on the click, so it looks in every step.
     """
 
@@ -44,80 +43,75 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
 
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
         """`pool` is how many games per env are drawn ahead."""
-        if num_envs < 1:
-            raise UserError(f"num_envs={num_envs}: a batch holds at least one env")
+        self.variant, self.encoding = config.variant(), config.encoding()
+        super().__init__(num_envs, self.encoding.space(config.H, config.W), self.variant.num_actions)
         if pool < 2:
-            raise UserError(f"pool={pool}: at least two games per env are drawn ahead, one to deal and one to refill")
-        self.num_envs, self.config, self.device = num_envs, config, torch.device(device)
+            raise UserError(f"pool={pool}: at least two games per env are drawn ahead, one to take and one to refill")
+        self.config, self.device, self._terms = config, torch.device(device), config.reward.terms()
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise UserError(f"device={device}: torch finds no CUDA device here")
-        self.variant, self.encoding, self._terms = config.variant(), config.encoding(), config.reward.terms()
         self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
-        self.single_observation_space = self.encoding.space(config.H, config.W)
-        self.single_action_space = spaces.Discrete(self.variant.num_actions)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
         self._shown = torch.tensor([FLAGGED, *range(9)], dtype=torch.int8, device=self.device).view(-1, 1, 1)
         self._games = blank_games(self.variant, num_envs, self.device)
-        self._stock = Stock(self.variant, num_envs, pool, self.device)
-        self._dealt = torch.zeros((), dtype=torch.int64, device=self.device)  # games ever taken from the stock
-        self._seeded = False
+        self._pool = BoardPool(self.variant, num_envs, pool, self.device)
+        self._taken = torch.zeros((), dtype=torch.int64, device=self.device)  # games ever taken from the pool
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Tensor, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Tensor, dict[str, Any]]:
         """New games for all; without a seed the generator goes on."""
         if seed is not None:
             if not isinstance(seed, SupportsIndex):
                 raise UserError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
-            super().reset(seed=int(seed))
-            self._stock.generator.manual_seed(int(seed))
-            self._dealt, self._stock.drawn, self._stock.sure_for = torch.zeros_like(self._dealt), 0, 0
+            VectorEnv.reset(self, seed=int(seed))
+            self._pool.generator.manual_seed(int(seed))
+            self._taken, self._pool.drawn, self._pool.enough_for = torch.zeros_like(self._taken), 0, 0
         elif not self._seeded:
-            self._stock.generator.seed()
+            self._pool.generator.seed()
         self._seeded = True
-        self._stock.refill(self._dealt)
-        self._games, self._dealt = self._stock.deal(self._games, self._dealt, torch.ones_like(self._games.laid))
-        return self._observe(self._games), {"action_mask": self.action_masks()}
+        self._pool.refill(self._taken)
+        self._games, self._taken = self._pool.take(self._games, self._taken, torch.ones_like(self._games.laid))
+        return self._encode(self._games), {"action_mask": self.action_masks()}
 
-    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step(self, actions: Tensor) -> Step[Tensor]:
         """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
         self._check(actions)
-        self._stock.refill(self._dealt)
+        self._pool.refill(self._taken)
         if self.variant.first_click == "agent":
             self._lay_where_games_begin(actions)
-        self._games, self._dealt, *result = self.play(self._games, self._dealt, actions)
+        self._games, self._taken, *result = self.play(self._games, self._taken, actions)
         return tuple(result)
 
-    def step_many(self, cells: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step_many(self, cells: Tensor) -> Step[Tensor]:
         """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
-        if not self._seeded:
-            raise UserError("there are no episodes to step: call reset() first")
+        self._require_started()
         self.config.require_multi_action()
-        self._stock.refill(self._dealt)
-        self._games, self._dealt, *result = self._settle(self._games, self._dealt, *reveal_all(self._games, cells))
+        self._pool.refill(self._taken)
+        self._games, self._taken, *result = self._settle(self._games, self._taken, *reveal_all(self._games, cells))
         return tuple(result)
 
-    def play(self, games: Games, dealt: Tensor, actions: Tensor) -> tuple[Any, ...]:
-        """A step as a function: the games and the count of those dealt after it, then what `step` returns.
+    def play(self, games: Games, taken: Tensor, actions: Tensor) -> tuple[Any, ...]:
+        """Step as a function: return the games and the count of those taken after it, then what `step` returns.
 
         Its course depends on no data, so it can be compiled or captured in a CUDA graph.
         """
         cells = self.variant.cells
         exists = (actions >= 0) & (actions < self.variant.num_actions)
         cell = torch.where(exists, actions % cells, cells)  # beyond the board, a GPU stops by itself
-        return self._settle(games, dealt, *act(games, cell, actions < cells))
+        return self._settle(games, taken, *act(games, cell, actions < cells))
 
-    def _settle(self, games: Games, dealt: Tensor, after: Games, deed: Deed) -> tuple[Any, ...]:
-        """Pay for a deed, and deal new games where one ended."""
+    def _settle(self, games: Games, taken: Tensor, after: Games, result: StepResult) -> tuple[Any, ...]:
+        """Compute the rewards, and take new games where one ended."""
         after = after._replace(flags_worth=self._flags_worth(after))
         won = after.safe_left == 0
-        truncated = ~(won | deed.lost) & (after.steps >= self.config.max_steps)
-        terminated = ended = won | deed.lost | truncated  # a game that is cut off is lost
-        rewards = self._rewards(deed, won, truncated, after.flags_worth - games.flags_worth)
-        following, dealt = self._stock.deal(after, dealt, ended)
+        truncated = ~(won | result.lost) & (after.steps >= self.config.max_steps)
+        terminated = ended = won | result.lost | truncated  # a game that is cut off is lost
+        rewards = self._rewards(result, won, truncated, after.flags_worth - games.flags_worth)
+        following, taken = self._pool.take(after, taken, ended)
         info = {
             "action_mask": self._mask(following),
             "rewards": rewards,
-            "final_obs": self._observe(after),
+            "final_obs": self._encode(after),
             "_final_obs": ended,
             "final_info": {
                 "steps": after.steps * ended,
@@ -129,16 +123,16 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
             "_final_info": ended,
         }
         reward = sum(rewards[name] for name in COMPONENTS)
-        return following, dealt, self._observe(following), reward, terminated, truncated, info
+        return following, taken, self._encode(following), reward, terminated, truncated, info
 
-    def _rewards(self, deed: Deed, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
-        """What `payment.pay` pays, (N,) float64 each."""
-        terms, goes_on = self._terms, (~(won | deed.lost)).double()
+    def _rewards(self, result: StepResult, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
+        """Return what `reward_kernel.write_reward` computes, (N,) float64 each."""
+        terms, goes_on = self._terms, (~(won | result.lost)).double()
         return {
-            "progress": deed.opened.double() * terms.progress,
-            "outcome": won.double() * terms.win + (deed.lost | truncated).double() * terms.loss,
+            "progress": result.opened.double() * terms.progress,
+            "outcome": won.double() * terms.win + (result.lost | truncated).double() * terms.loss,
             "step": goes_on * terms.step,
-            "invalid": (~deed.valid).double() * terms.invalid,
+            "invalid": (~result.valid).double() * terms.invalid,
             "flag": goes_on * flags_gain,
         }
 
@@ -154,12 +148,11 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         begins = ~self._games.laid & (actions < self.variant.cells)
         which = begins.nonzero().squeeze(1)
         if len(which):
-            mines = self._stock.draw_mines(actions[which], self._games.mines[which])
+            mines = self._pool.draw_mines(actions[which], self._games.mines[which])
             code = self._games.code.index_copy(0, which, lay(mines, self._games.code.dtype))
             self._games = self._games._replace(code=code, laid=self._games.laid | begins)
 
     def action_masks(self) -> Tensor:
-        """(N, A) bool: the legal actions of every env."""
         return self._mask(self._games)
 
     def restrict_actions(self, on: bool) -> None:
@@ -195,22 +188,22 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         return tuple(viewer.text_board(visible, mines) for visible, mines in pairs)
 
     def state(self) -> dict[str, Any]:
-        """All that follows depends on, for `load_state`; of the stock, the generator states that it is drawn from."""
+        """Return what later steps depend on; of the pool, the generator states that it is drawn from."""
         if not self._seeded:
             raise UserError("there are no episodes to save: call reset() first")
         return {
             **self._games._asdict(),
-            "dealt": self._dealt,
-            "drawn": self._stock.drawn,
-            "sure_for": self._stock.sure_for,
-            "drawn_from": torch.stack(self._stock.drawn_from),
-            "generator": self._stock.generator.get_state(),
+            "dealt": self._taken,
+            "drawn": self._pool.drawn,
+            "sure_for": self._pool.enough_for,
+            "drawn_from": torch.stack(self._pool.drawn_from),
+            "generator": self._pool.generator.get_state(),
             "frontier_mask": self._frontier_mask,
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Go on exactly as the environment that was saved."""
-        here = {**self._games._asdict(), "drawn_from": torch.stack(self._stock.drawn_from)}
+        here = {**self._games._asdict(), "drawn_from": torch.stack(self._pool.drawn_from)}
         for name, tensor in here.items():
             if saved[name].shape != tensor.shape:
                 raise UserError(
@@ -218,17 +211,16 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
                     "it with the board, num_envs, pool and kind of device that it was saved with"
                 )
         self._games = Games(*(saved[name].to(self.device) for name in Games._fields))
-        self._dealt, self._frontier_mask = saved["dealt"].to(self.device), saved["frontier_mask"]
+        self._taken, self._frontier_mask = saved["dealt"].to(self.device), saved["frontier_mask"]
         for block, state in enumerate(saved["drawn_from"].cpu()):
-            self._stock.generator.set_state(state.clone())  # which reads a row of a tensor as the tensor's first
-            self._stock.fill(block)
-        self._stock.generator.set_state(saved["generator"].cpu())
-        self._stock.drawn, self._stock.sure_for = saved["drawn"], saved["sure_for"]
+            self._pool.generator.set_state(state.clone())  # which reads a row of a tensor as the tensor's first
+            self._pool.fill(block)
+        self._pool.generator.set_state(saved["generator"].cpu())
+        self._pool.drawn, self._pool.enough_for = saved["drawn"], saved["sure_for"]
         self._seeded = True
 
     def _check(self, actions: Tensor) -> None:
-        if not self._seeded:
-            raise UserError("there are no episodes to step: call reset() first")
+        self._require_started()
         if actions.dtype != torch.int64 or actions.shape != (self.num_envs,) or actions.device.type != self.device.type:
             raise UserError(
                 f"actions are {actions.dtype} of shape {tuple(actions.shape)} on {actions.device}: expected "
@@ -248,7 +240,7 @@ class TorchMinesweeper(VectorEnv[Tensor, Tensor, Tensor]):
         kinds = [reveals, hidden] if self.config.flag_actions else [reveals]
         return torch.cat([kind.flatten(1) for kind in kinds], 1)
 
-    def _observe(self, games: Games) -> Tensor:
+    def _encode(self, games: Games) -> Tensor:
         if self.encoding.compact:
             return games.visible
         visible = games.visible[:, None]

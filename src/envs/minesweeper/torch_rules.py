@@ -1,4 +1,4 @@
-"""Minesweeper's rules over tensors: N games side by side on any device, and a stock of games to come.
+"""Minesweeper's rules over tensors: N games side by side on any device, and a pool of games to come.
 
 The mines of a board are laid once, and each region of connected zeros gets its label then. A reveal is thus one
 comparison with the label of its cell and one widening by a cell, however far its cascade goes:
@@ -22,7 +22,7 @@ ZERO = MINE + 1  # in `code`, the least label of a region
 
 
 class Games(NamedTuple):
-    """N games, in play or in stock: to deal one is to copy its row."""
+    """N games, in play or in the pool, one a row."""
 
     code: Tensor  # (N, H, W) int16, int32 if huge: 1..8, MINE, or the label of a zero's region; 0 until mines are laid
     visible: Tensor  # (N, H, W) int8: what the player sees
@@ -31,10 +31,10 @@ class Games(NamedTuple):
     laid: Tensor  # (N,) bool: the mines are on the board
     steps: Tensor  # (N,) int32
     invalid_steps: Tensor  # (N,) int32
-    flags_worth: Tensor  # (N,) float64: what the flags on the board have been paid so far
+    flags_worth: Tensor  # (N,) float64: rewards of the flags on the board so far
 
 
-class Deed(NamedTuple):
+class StepResult(NamedTuple):
     """What an action did."""
 
     valid: Tensor  # (N,) bool
@@ -44,21 +44,21 @@ class Deed(NamedTuple):
 
 def blank_games(variant: Variant, count: int, device: torch.device) -> Games:
     """Games without mines in which nothing is revealed."""
-    shape, figure = (count, variant.rows, variant.cols), torch.zeros(count, dtype=torch.int32, device=device)
+    shape, zeros = (count, variant.rows, variant.cols), torch.zeros(count, dtype=torch.int32, device=device)
     small = ZERO + variant.cells <= torch.iinfo(torch.int16).max
     return Games(
         code=torch.zeros(shape, dtype=torch.int16 if small else torch.int32, device=device),
         visible=torch.full(shape, HIDDEN, dtype=torch.int8, device=device),
-        mines=figure,
-        safe_left=figure.clone(),
-        laid=figure.bool(),
-        steps=figure.clone(),
-        invalid_steps=figure.clone(),
-        flags_worth=figure.double(),
+        mines=zeros,
+        safe_left=zeros.clone(),
+        laid=zeros.bool(),
+        steps=zeros.clone(),
+        invalid_steps=zeros.clone(),
+        flags_worth=zeros.double(),
     )
 
 
-def act(games: Games, cell: Tensor, reveals: Tensor) -> tuple[Games, Deed]:
+def act(games: Games, cell: Tensor, reveals: Tensor) -> tuple[Games, StepResult]:
     """Reveal a cell (N,) where `reveals` (N,) bool says so, elsewhere toggle its flag."""
     before = pick(games.visible, cell)
     valid = before < 0
@@ -75,10 +75,10 @@ def act(games: Games, cell: Tensor, reveals: Tensor) -> tuple[Games, Deed]:
         steps=games.steps + 1,
         invalid_steps=games.invalid_steps + ~valid,
     )
-    return after, Deed(valid, count, lost)
+    return after, StepResult(valid, count, lost)
 
 
-def reveal_all(games: Games, cells: Tensor) -> tuple[Games, Deed]:
+def reveal_all(games: Games, cells: Tensor) -> tuple[Games, StepResult]:
     """Reveal all of these cells (N, H, W) bool at once; with a mine among them the game is lost and none is opened."""
     cells = cells & (games.visible < 0)
     lost = (cells & (games.code == MINE)).flatten(1).any(1)
@@ -93,7 +93,7 @@ def reveal_all(games: Games, cells: Tensor) -> tuple[Games, Deed]:
         safe_left=games.safe_left - count,
         steps=games.steps + 1,
     )
-    return after, Deed(torch.ones_like(lost), count, lost)
+    return after, StepResult(torch.ones_like(lost), count, lost)
 
 
 def started(games: Games, mines: Tensor, first: Tensor | None) -> Games:
@@ -138,7 +138,7 @@ def spread(board: Tensor, fold: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
 
 
 def fold_blocks(board: Tensor, fold: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """Each block of 3x3 cells folded into one: (N, H + 2, W + 2) becomes (N, H, W)."""
+    """Each block of 3x3 cells folded into one: (N, H + 2, W + 2) to (N, H, W)."""
     flat = fold(fold(board[:, :-2], board[:, 2:]), board[:, 1:-1])
     return fold(fold(flat[:, :, :-2], flat[:, :, 2:]), flat[:, :, 1:-1])
 
@@ -164,8 +164,8 @@ def replaced(games: Games, which: Tensor, others: Games) -> Games:
     return Games(*(torch.where(which.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
 
 
-class Stock:
-    """Games drawn ahead of play in blocks of `num_envs` and dealt in that order, each once."""
+class BoardPool:
+    """Games drawn ahead of play in blocks of `num_envs` and taken in that order, each once."""
 
     def __init__(self, variant: Variant, num_envs: int, blocks: int, device: torch.device) -> None:
         self.variant, self.num_envs, self.blocks, self.device = variant, num_envs, blocks, device
@@ -173,23 +173,23 @@ class Stock:
         self.games = blank_games(variant, blocks * num_envs, device)
         self.drawn_from = [self.generator.get_state()] * blocks  # the generator as it was before it drew each block
         self.drawn = 0  # games ever put here
-        self.sure_for = 0  # calls of `deal` for which there certainly are enough
+        self.enough_for = 0  # calls of `take` for which there certainly are enough
 
-    def deal(self, games: Games, dealt: Tensor, ended: Tensor) -> tuple[Games, Tensor]:
-        """The next games in place of those that ended (N,), and how many have been dealt with these."""
-        count = dealt + ended.cumsum(0)
+    def take(self, games: Games, taken: Tensor, ended: Tensor) -> tuple[Games, Tensor]:
+        """Return the next games in place of those that ended (N,), and how many have been taken with these."""
+        count = taken + ended.cumsum(0)
         places = (count - 1) % len(self.games.mines)
         return replaced(games, ended, Games(*(field[places] for field in self.games))), count[-1]
 
-    def refill(self, dealt: Tensor) -> None:
-        """Make sure of one more call of `deal`, even if all games end in it; most often there is nothing to do."""
-        if self.sure_for == 0:
-            room = len(self.games.mines) - self.drawn + int(dealt)
+    def refill(self, taken: Tensor) -> None:
+        """Make sure of one more call of `take`, even if all games end in it; most often there is nothing to do."""
+        if self.enough_for == 0:
+            room = len(self.games.mines) - self.drawn + int(taken)
             for _ in range(room // self.num_envs):
                 self.fill(self.drawn // self.num_envs % self.blocks)
                 self.drawn += self.num_envs
-            self.sure_for = self.blocks - 1
-        self.sure_for -= 1
+            self.enough_for = self.blocks - 1
+        self.enough_for -= 1
 
     def fill(self, block: int) -> None:
         self.drawn_from[block] = self.generator.get_state()

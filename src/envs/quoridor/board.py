@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from src.core.kernels import jit
+from src.envs.quoridor.notation import Position
 
 # Kernels allocate nothing, so they do without numba's reference counts. What is small is inlined into its callers.
 kernel = jit(constants=True, nogil=True, _nrt=False)
@@ -63,6 +64,23 @@ def new_board(size: int, ply_limit: int) -> Any:
     board["east_walls"] = _word(wall for wall in walls if wall % (size - 1) == size - 2)
     board["size"], board["ply_limit"] = size, ply_limit
     return board[0]
+
+
+def place(board: Any, state: Position) -> None:
+    """Put a position on the board."""
+    walls = np.uint64(state.horizontal), np.uint64(state.vertical)
+    set_up(board, *walls, state.pawns, state.left, state.ply)
+
+
+def turned(size: int, ply: int, action: int) -> int:
+    """Convert an action of the player to move to a move on the board, and the other way round."""
+    cells, walls = size * size, (size - 1) ** 2
+    if ply % 2 == 0:
+        return action
+    if action < cells:
+        return cells - 1 - action
+    kind, wall = divmod(action - cells, walls)
+    return cells + (kind + 1) * walls - 1 - wall
 
 
 def _word(numbers: Iterable[int]) -> np.uint64:

@@ -7,6 +7,7 @@ import numpy as np
 from src.envs.quoridor.board import ZERO, bit, flip_wall, highest, inlined, kernel
 from src.envs.quoridor.moves import doubtful_walls, free_walls, keeps_paths, list_up, pawn_targets
 from src.envs.quoridor.paths import NO_PATH, distance, is_open, walls_across_path
+from src.envs.splitmix import hash_word
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
 GAIN = 2  # steps that a wall is worth in a selective search
@@ -196,18 +197,9 @@ def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
     return theirs <= LAST or (theirs_then - theirs) - (mine_then - mine) >= enough
 
 
-@inlined
-def mixed(word: Any) -> Any:
-    """`src.core.play.search.mixed`, compiled."""
-    word += np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
 @kernel
 def position_key(board: Any) -> Any:
     """64 bits for pawns, walls, walls in hand and whose turn it is; not for the number of plies played."""
     rest = ((board.pawn[0] * 128 + board.pawn[1]) * 128 + board.left[0]) * 128 + board.left[1]
     rest = rest * 2 + (board.ply & 1)
-    return mixed(board.horizontal ^ mixed(board.vertical ^ mixed(np.uint64(rest))))
+    return hash_word(board.horizontal ^ hash_word(board.vertical ^ hash_word(np.uint64(rest))))

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from src.envs.quoridor.board import inlined, kernel, make, on_goal
-from src.envs.quoridor.evaluation import closest, is_sound, list_plausible, mixed, steps_left
+from src.envs.quoridor.evaluation import closest, is_sound, list_plausible, steps_left
 from src.envs.quoridor.moves import is_over
+from src.envs.splitmix import hash_word
 
 NOTHING = -1
 WALL_PERCENT = 20  # of the moves, while there are walls in hand
@@ -18,7 +19,7 @@ def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
     step = np.uint64(0)
     while not is_over(board):
         step += np.uint64(1)
-        random = np.int64(mixed(seed ^ mixed(step)) >> np.uint64(1))
+        random = np.int64(hash_word(seed ^ hash_word(step)) >> np.uint64(1))
         count = list_plausible(board, moves)
         pawn_moves = 0
         while pawn_moves < count and moves[pawn_moves] < board.size * board.size:

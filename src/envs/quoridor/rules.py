@@ -10,7 +10,7 @@ from src.core.play.game import Trait, TwoPlayerGame
 from src.core.play.search import Evaluation
 from src.core.ranges import Bounds, checked
 from src.envs.quoridor import moves, notation
-from src.envs.quoridor.board import MAX_SIZE, new_board, set_up
+from src.envs.quoridor.board import MAX_SIZE, new_board, place, turned
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.observation import distance_planes, observe
@@ -59,13 +59,8 @@ class Quoridor(TwoPlayerGame[Position]):
         return 0 if state.ply >= self.ply_limit else None
 
     def turned(self, state: Position, action: int) -> int:
-        """An action of the player to move as a move on the board, and the other way round."""
-        if state.ply % 2 == 0:
-            return action
-        if action < self.cells:
-            return self.cells - 1 - action
-        kind, wall = divmod(action - self.cells, self.blocks)
-        return self.cells + (kind + 1) * self.blocks - 1 - wall
+        """Convert an action of the player to move to a move on the board, and the other way round."""
+        return turned(self.size, state.ply, action)
 
     def legal_actions(self, view: Position) -> list[int]:
         return sorted(self._listed(moves.list_legal, view))
@@ -155,7 +150,7 @@ class Quoridor(TwoPlayerGame[Position]):
         return int(position_key(self.board_of(state)))
 
     def searcher(self, evaluation: Evaluation) -> CompiledSearch:
-        return CompiledSearch(self, evaluation)
+        return CompiledSearch(self.size, self.ply_limit, evaluation)
 
     def playout(self, state: Position, rng: np.random.Generator) -> int:
         board = self.board_of(state)
@@ -181,8 +176,7 @@ class Quoridor(TwoPlayerGame[Position]):
         """This thread's board, with the position on it."""
         if not hasattr(self._own, "board"):
             self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MOST_MOVES, np.int64)
-        walls = np.uint64(state.horizontal), np.uint64(state.vertical)
-        set_up(self._own.board, *walls, state.pawns, state.left, state.ply)
+        place(self._own.board, state)
         return self._own.board
 
     def _listed(self, kernel: Any, state: Position, *arguments: Any) -> list[int]:

@@ -4,19 +4,17 @@ The value of a position at a depth is a pure function of both, so neither the or
 the table has kept can change the result, only how soon it is found.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from src.core.interrupt import stoppable
 from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
-from src.envs.quoridor.board import inlined, kernel, make, on_goal, unmake
-from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, mixed, position_key
+from src.envs.quoridor.board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
+from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.race import plies_to_win
-
-if TYPE_CHECKING:
-    from src.envs.quoridor.rules import Quoridor
+from src.envs.splitmix import hash_word
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2
@@ -33,7 +31,7 @@ ENTRY = np.dtype(
 )
 
 
-class Desk(NamedTuple):
+class SearchBuffers(NamedTuple):
     """The buffers of one search; rows are for the plies below the root."""
 
     moves: np.ndarray  # (ROWS, MOST_MOVES) int64
@@ -47,13 +45,13 @@ class Desk(NamedTuple):
     settings: np.ndarray  # (7,) int64, see below
 
 
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SHARP, JUDGED = range(7)  # places in Desk.settings
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED = range(7)  # places in SearchBuffers.settings
 
 
-def new_desk(evaluation: Evaluation) -> Desk:
+def new_buffers(evaluation: Evaluation) -> SearchBuffers:
     settings = np.zeros(7, np.int64)
-    settings[NOISE], settings[SHARP] = evaluation.noise, evaluation.selective
-    return Desk(
+    settings[NOISE], settings[SELECTIVE] = evaluation.noise, evaluation.selective
+    return SearchBuffers(
         moves=np.zeros((ROWS, MOST_MOVES), np.int64),
         urgency=np.zeros((ROWS, MOST_MOVES), np.int64),
         line=np.zeros((ROWS, ROWS), np.int64),
@@ -67,18 +65,18 @@ def new_desk(evaluation: Evaluation) -> Desk:
 
 
 @inlined
-def static_score(board: Any, desk: Desk, seed: Any) -> int:
+def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
     """The weighted factors for the player to move, and the error that belongs to the position."""
-    blocked = measure(board, desk.factors)
+    blocked = measure(board, buffers.factors)
     if blocked != 0:
         return blocked * (WIN - 1)
     score = 0
-    for i in range(desk.weights.size):
-        score += desk.weights[i] * desk.factors[i]
-    noise = desk.settings[NOISE]
+    for i in range(buffers.weights.size):
+        score += buffers.weights[i] * buffers.factors[i]
+    noise = buffers.settings[NOISE]
     if noise > 0:
         span = np.uint64(2 * noise + 1)
-        score += np.int64(mixed(position_key(board) ^ seed) % span) - noise
+        score += np.int64(hash_word(position_key(board) ^ seed) % span) - noise
     return score
 
 
@@ -122,63 +120,63 @@ def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
 
 
 @inlined
-def _list_moves(board: Any, desk: Desk, depth: int, height: int, first: int) -> int:
+def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, first: int) -> int:
     """Write down the moves of a position with how urgent each is: `first`, then by what refuted other positions."""
-    moves, urgency, me = desk.moves[height], desk.urgency[height], board.ply & 1
-    selective = desk.settings[SHARP] != 0
+    moves, urgency, me = buffers.moves[height], buffers.urgency[height], board.ply & 1
+    selective = buffers.settings[SELECTIVE] != 0
     count = list_candidates(board, selective, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):
         urgency[i] = -i  # the order at the root, where of equal moves the first is played
         if height > 0:
-            urgency[i] += desk.history[me, moves[i]] * MOST_MOVES
+            urgency[i] += buffers.history[me, moves[i]] * MOST_MOVES
         if moves[i] == first:
             urgency[i] = np.int64(1) << 60
     return count
 
 
 @kernel
-def negamax(board: Any, desk: Desk, seed: Any, depth: int, alpha: int, beta: int, height: int) -> int:
+def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: int, beta: int, height: int) -> int:
     """The value of the position for the player to move if it lies between alpha and beta, else a bound beyond them."""
-    settings = desk.settings
+    settings = buffers.settings
     settings[NODES] += 1
-    desk.length[height] = 0
-    score = _verdict(board, settings[SHARP] != 0 and height > 0)
+    buffers.length[height] = 0
+    score = _verdict(board, settings[SELECTIVE] != 0 and height > 0)
     if score != UNDECIDED:
         return score
     best, best_move = -INFINITY, NOWHERE
     if depth <= 0:
         settings[JUDGED] = 1
-        best = static_score(board, desk, seed)  # nobody has to carry out a threat
-        if best >= beta or depth == -QUIET_PLIES * settings[SHARP]:
+        best = static_score(board, buffers, seed)  # nobody has to carry out a threat
+        if best >= beta or depth == -QUIET_PLIES * settings[SELECTIVE]:
             return best
     if settings[NODES] > settings[NODE_LIMIT]:
         settings[STOPPED] = 1
         return 0
-    key = position_key(board) ^ mixed(np.uint64(board.ply))
-    entry = desk.table[np.int64(key & np.uint64(desk.table.size - 1))]
+    key = position_key(board) ^ hash_word(np.uint64(board.ply))
+    entry = buffers.table[np.int64(key & np.uint64(buffers.table.size - 1))]
     score = _recall(entry, key, depth, alpha, beta)
     if score != UNDECIDED:
         return score
     first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NOWHERE)
-    moves = desk.moves[height]
-    count = _list_moves(board, desk, depth, height, first)
+    moves = buffers.moves[height]
+    count = _list_moves(board, buffers, depth, height, first)
     for i in range(count):
-        _bring_forward(moves, desk.urgency[height], i, count)
+        _bring_forward(moves, buffers.urgency[height], i, count)
         move, low = moves[i], _one_ply_back(max(alpha, best))
         origin = make(board, move)
         high = _one_ply_back(beta) if i == 0 else low - 1  # after the first it is enough to show that none is better
-        score = _one_ply_on(negamax(board, desk, seed, depth - 1, high, low, height + 1))
+        score = _one_ply_on(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
         if i > 0 and max(alpha, best) < score < beta:
-            score = _one_ply_on(negamax(board, desk, seed, depth - 1, _one_ply_back(beta), low, height + 1))
+            score = _one_ply_on(negamax(board, buffers, seed, depth - 1, _one_ply_back(beta), low, height + 1))
         unmake(board, move, origin)
         if settings[STOPPED] != 0:
             return 0
         if score > best:
             best, best_move = score, move
             if score > alpha:
-                _keep_line(desk, height, move)
+                _keep_line(buffers, height, move)
             if score >= beta:
-                desk.history[board.ply & 1, move] += max(depth, 1) ** 2
+                buffers.history[board.ply & 1, move] += max(depth, 1) ** 2
                 break
     entry.key, entry.score, entry.move, entry.depth = key, best, best_move, depth
     entry.bound = LOWER if best >= beta else (UPPER if best <= alpha else EXACT)
@@ -197,29 +195,30 @@ def _bring_forward(moves: np.ndarray, urgency: np.ndarray, i: int, count: int) -
 
 
 @inlined
-def _keep_line(desk: Desk, height: int, move: int) -> None:
+def _keep_line(buffers: SearchBuffers, height: int, move: int) -> None:
     """The best play from here: the move, and then what was found best below."""
-    desk.line[height, 0] = move
-    below = desk.length[height + 1]
+    buffers.line[height, 0] = move
+    below = buffers.length[height + 1]
     for i in range(below):
-        desk.line[height, i + 1] = desk.line[height + 1, i]
-    desk.length[height] = below + 1
+        buffers.line[height, i + 1] = buffers.line[height + 1, i]
+    buffers.length[height] = below + 1
 
 
 class CompiledSearch:
     """A `Searcher` over positions of Quoridor."""
 
-    def __init__(self, game: "Quoridor", evaluation: Evaluation) -> None:
-        self.game, self.desk = game, new_desk(evaluation)
-        self.seed = np.uint64(mixed(np.uint64(evaluation.seed)))
+    def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
+        self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
+        self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
-        settings, board = self.desk.settings, self.game.board_of(state)
+        settings = self.buffers.settings
+        place(self.board, state)
         settings[[NODES, STOPPED, JUDGED]] = 0
         settings[NODE_LIMIT] = node_limit
-        settings[FIRST] = NOWHERE if first is None else self.game.turned(state, first)
+        settings[FIRST] = NOWHERE if first is None else turned(self.size, state.ply, first)
         with stoppable(self._interrupt):
-            score = negamax(board, self.desk, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+            score = negamax(self.board, self.buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
         if settings[STOPPED]:
@@ -228,9 +227,9 @@ class CompiledSearch:
 
     def _interrupt(self) -> None:
         """Leave no nodes to the search that is running: it returns at the next one."""
-        self.desk.settings[NODE_LIMIT] = INTERRUPTED
+        self.buffers.settings[NODE_LIMIT] = INTERRUPTED
 
     def _line(self, state: Position) -> tuple[int, ...]:
         """The best play as actions, each seen by the player who makes it."""
-        moves = self.desk.line[0, : self.desk.length[0]].tolist()
-        return tuple(self.game.turned(state._replace(ply=state.ply + i), move) for i, move in enumerate(moves))
+        moves = self.buffers.line[0, : self.buffers.length[0]].tolist()
+        return tuple(turned(self.size, state.ply + i, move) for i, move in enumerate(moves))

@@ -126,8 +126,8 @@ def _settle(board: Any, game: Any, setup: Setup) -> None:
         game.outcome = 1
     elif on_goal(board, 1 - game.seat):
         game.outcome = -1
-    paid = setup.win if game.outcome == 1 else (setup.loss if game.outcome == -1 else setup.draw)
-    game.reward = paid - before
+    outcome_reward = setup.win if game.outcome == 1 else (setup.loss if game.outcome == -1 else setup.draw)
+    game.reward = outcome_reward - before
 
 
 @inlined

@@ -1,19 +1,15 @@
 """Quoridor for learners at scale: N games against a compiled opponent, stepped together."""
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
-from src.core.errors import UserError, require
-from src.core.machine import CORES
 from src.core.play.agent import Agent, RandomAgent
+from src.core.threads import run_in_spans
+from src.envs.masked_vector_env import MaskedVectorEnv, Step, load_arrays, save_arrays
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.board import BOARD, new_board
 from src.envs.quoridor.notation import Position
@@ -21,7 +17,6 @@ from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.rules import Quoridor
 from src.envs.quoridor.search import MOST_MOVES
 from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
-from src.envs.seeds import seeds_of_envs
 from src.envs.splitmix import seed_word
 from src.envs.versus import GameReward
 
@@ -35,33 +30,20 @@ def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
     return (1.0, 1.0) if type(opponent) is RandomAgent else None
 
 
-@cache
-def thread_pool(process: int) -> ThreadPoolExecutor:
-    """One for each process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(CORES)
-
-
-class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VecQuoridor(MaskedVectorEnv[np.ndarray]):
     """What `SyncVersus` does against a runner or a random player, with random numbers of its own.
 
-    A game that ends is followed by the next in the same step: the observation is already the new game's, the last one
-    of the old is `info["final_obs"][i]`, and `info["final_info"]` holds whether it was won and its outcome, zeros where
-    no game ended. Observations and masks are buffers that the next step overwrites.
+    `info["final_info"]` holds whether a game was won and its outcome. Observations and masks are buffers that the next
+    step overwrites.
     """
-
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
         self, num_envs: int, game: Quoridor, explore: tuple[float, float], reward: GameReward, seats: Sequence[int]
     ) -> None:
         """`explore`: between which shares of random moves that of the opponent, a runner, is drawn for each game."""
-        require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
-        self.num_envs, self.game = num_envs, game
         shape = (8 if game.distance_maps else 6, game.size, game.size)
-        self.single_observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
-        self.single_action_space = spaces.Discrete(game.num_actions)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        super().__init__(num_envs, spaces.Box(0.0, 1.0, shape, np.float32), game.num_actions)
+        self.game = game
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
         self._setup = Setup(game.walls, seats[0], len(seats), *explore, *outcomes, path)
@@ -75,29 +57,23 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             steps=np.zeros((num_envs, game.cells), np.int64),
         )
         self._buffers.boards[:] = new_board(game.size, game.ply_limit)
-        self._seeded = False
 
-    def reset(
-        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        """New games for all; an int seeds env i with `seed + i`, None lets the generators go on."""
-        for record, one in zip(self._buffers.games, seeds_of_envs(self, seed, seeded=self._seeded), strict=False):
-            record["random"] = seed_word(one)
-        self._seeded = True
+    def _start(self, seeds: Sequence[int]) -> None:
+        for record, seed in zip(self._buffers.games, seeds, strict=False):
+            record["random"] = seed_word(seed)
         self._in_threads(restart_some, self._buffers, self._setup)
-        return self._buffers.observations, {"action_mask": self._buffers.masks}
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one legal action (N,) an env; where one is illegal, none is played."""
-        self._in_threads(step_some, self._buffers, self._setup, self._checked(actions))
+        self._in_threads(step_some, self._buffers, self._setup, self._checked(actions, self._buffers.masks))
         games = self._buffers.games
         ended, info = games["ended"].copy(), {"action_mask": self._buffers.masks}
         if ended.any():
-            info |= self._final(ended)
+            outcomes = games["outcome"].copy()
+            info |= self._final(ended, {"won": outcomes == 1, "outcome": outcomes})
         return self._buffers.observations, games["reward"].copy(), ended, np.zeros(self.num_envs, bool), info
 
     def action_masks(self) -> np.ndarray:
-        """(N, A) bool: the legal actions of every env."""
         return self._buffers.masks.copy()
 
     def positions(self) -> list[Position]:
@@ -111,50 +87,20 @@ class VecQuoridor(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._buffers.games["answer"].copy(), self._buffers.games["opening"].copy()
 
     def state(self) -> dict[str, Any]:
-        """Everything the batch goes on from, as bytes of its records."""
-        return {name: getattr(self._buffers, name).view(np.uint8).copy() for name in ("boards", "games")}
+        """Return everything that later steps depend on, as bytes of records."""
+        return save_arrays({"boards": self._buffers.boards, "games": self._buffers.games})
 
     def load_state(self, saved: dict[str, Any]) -> None:
-        for name in ("boards", "games"):
-            array, kept = getattr(self._buffers, name), np.asarray(saved[name])
-            fits = kept.size == array.nbytes
-            require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
-            array[:] = kept.reshape(-1).view(array.dtype)
+        load_arrays({"boards": self._buffers.boards, "games": self._buffers.games}, saved)
         self._seeded = True
         self._in_threads(show_some, self._buffers, self._setup)
 
     def _in_threads(self, kernel: Any, *arguments: Any) -> None:
-        """Run a kernel over all games, a share of them in each thread."""
-        count = min(CORES, max(1, self.num_envs // GAMES_PER_THREAD))
-        if count == 1:
-            kernel(*arguments, 0, self.num_envs)
-            return
-        edges = np.linspace(0, self.num_envs, count + 1).astype(int).tolist()
-        jobs = [thread_pool(os.getpid()).submit(kernel, *arguments, *span) for span in zip(edges, edges[1:])]  # noqa: B905, RUF007
-        for job in jobs:
-            job.result()
+        """Run a kernel over all games."""
+        run_in_spans(partial(kernel, *arguments), self.num_envs, GAMES_PER_THREAD)
 
-    def _checked(self, actions: np.ndarray) -> np.ndarray:
-        require(self._seeded, "there are no episodes to step: call reset() first")
-        actions = np.asarray(actions)
-        require(np.issubdtype(actions.dtype, np.integer), f"actions are whole numbers, not {actions.dtype}")
-        require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
-        inside = (actions >= 0) & (actions < self.game.num_actions)
-        legal = inside & self._buffers.masks[np.arange(self.num_envs), np.where(inside, actions, 0)]
-        if not legal.all():
-            number = int(np.flatnonzero(~legal)[0])
-            allowed = np.flatnonzero(self._buffers.masks[number]).tolist()
-            raise UserError(f"action {actions[number]} of env {number} is illegal: legal are {allowed}")
-        return actions.astype(np.int64)
+    def _observe(self) -> np.ndarray:
+        return self._buffers.observations
 
-    def _final(self, ended: np.ndarray) -> dict[str, Any]:
-        observations = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(ended):
-            observations[i] = self._buffers.final_observations[i].copy()
-        outcomes = self._buffers.games["outcome"].copy()
-        return {
-            "final_obs": observations,
-            "_final_obs": ended.copy(),
-            "final_info": {"won": outcomes == 1, "outcome": outcomes},
-            "_final_info": ended.copy(),
-        }
+    def _final_observation(self, i: int) -> np.ndarray:
+        return self._buffers.final_observations[i].copy()

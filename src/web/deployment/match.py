@@ -7,7 +7,7 @@ import numpy as np
 from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.core.seeding import generator
-from src.envs.deployment.account import Account, Step, perform, tell
+from src.envs.deployment.account import Account, Step, apply_and_describe, perform
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import FrontLine
@@ -39,7 +39,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
 
     def play(self, move: Step, note: Account | None = None) -> None:
         """Perform a step. A refused one raises and leaves no trace."""
-        account = tell(self.game, self.state, move)
+        account = apply_and_describe(self.game, self.state, move)
         self.moves.append(move)
         self.notes.append(account)
 

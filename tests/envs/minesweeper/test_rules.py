@@ -17,7 +17,7 @@ from src.envs.splitmix import seed_word
 def one_board(rows: int, cols: int, mines: int, seed: int = 0, safe_neighborhood: bool = False) -> Boards:
     boards = rules.new_boards(1, rows, cols, safe_neighborhood)
     boards.games["random"] = seed_word(seed)
-    rules.deal(boards, 0, mines, mines)
+    rules.start_game(boards, 0, mines, mines)
     return boards
 
 
@@ -83,7 +83,7 @@ def test_mines_are_uniform_over_the_allowed_sets() -> None:
     draws = 42_000
     seen: Counter[tuple[int, ...]] = Counter()
     for _ in range(draws):
-        rules.deal(boards, 0, 2, 2)
+        rules.start_game(boards, 0, 2, 2)
         rules.lay_mines(boards, 0, 5)
         seen[tuple(np.flatnonzero(boards.number[0] == MINE).tolist())] += 1
     allowed = list(combinations([cell for cell in range(8) if cell != 5], 2))
@@ -97,7 +97,7 @@ def test_a_drawn_first_reveal_is_uniform() -> None:
     boards = one_board(4, 4, 15)
     counts = np.zeros(16)
     for _ in range(16_000):
-        assert rules.deal_started(boards, 0, 15, 15) == 1
+        assert rules.start_revealed(boards, 0, 15, 15) == 1
         counts[boards.opened[0, 0]] += 1
     assert ((counts - 1000) ** 2 / 1000).sum() < 37.7, "15 degrees of freedom, one in a thousand"
 
@@ -167,7 +167,7 @@ def test_mine_count_is_drawn_from_the_whole_band() -> None:
     boards = one_board(5, 5, 3)
     drawn = set()
     for _ in range(300):
-        rules.deal(boards, 0, 3, 6)
+        rules.start_game(boards, 0, 3, 6)
         drawn.add(int(boards.games[0]["mines"]))
     assert drawn == {3, 4, 5, 6}
 
@@ -177,6 +177,6 @@ def test_a_seed_gives_the_same_board_in_every_place_of_a_batch(seed: int) -> Non
     boards = rules.new_boards(5, 6, 6, True)
     boards.games["random"] = seed_word(seed)
     for i in range(5):
-        rules.deal_started(boards, i, 8, 8)
+        rules.start_revealed(boards, i, 8, 8)
         np.testing.assert_array_equal(boards.number[i], boards.number[0])
         np.testing.assert_array_equal(boards.visible[i], boards.visible[0])

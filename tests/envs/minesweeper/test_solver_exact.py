@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from src.core.errors import UserError
-from src.envs.minesweeper.rules import HIDDEN, MINE, PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
+from src.envs.minesweeper.rules import HIDDEN, MINE, PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
 from src.envs.minesweeper.solver import (
     SOLVERS,
     choose,
@@ -99,7 +99,7 @@ def test_a_safer_cell_is_left_for_one_that_wins():
 
 def started(mined: np.ndarray, first: int, shape: tuple[int, int]) -> Boards:
     boards = new_boards(1, *shape, True)
-    deal(boards, 0, int(mined.sum()), int(mined.sum()))
+    start_game(boards, 0, int(mined.sum()), int(mined.sum()))
     set_mines(boards, 0, np.flatnonzero(mined))
     reveal(boards, 0, first)
     return boards

@@ -55,7 +55,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def give_boards(theirs: VecMinesweeper, ours: TorchMinesweeper, which: np.ndarray) -> None:
-    """Hand newly dealt games of the one environment to the other."""
+    """Hand newly taken games of the one environment to the other."""
     mines, chosen = torch.from_numpy(theirs.mine_mask()), torch.from_numpy(which)
     counts = torch.from_numpy(theirs._batch.boards.games["mines"].copy())
     if theirs.game.first_click == "uniform":
@@ -102,7 +102,7 @@ def assert_same_step(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np
     for i in np.flatnonzero(ended):
         assert_same(info["final_obs"][i], our_info["final_obs"][i])
     give_boards(theirs, ours, ended)
-    assert_same(results[0], ours._observe(ours._games))
+    assert_same(results[0], ours._encode(ours._games))
     np.testing.assert_array_equal(tensors[0].numpy()[~ended], results[0][~ended])
     assert_same(info["action_mask"], ours.action_masks())
     assert_same(theirs.mine_mask(), ours.mine_mask())
@@ -216,20 +216,20 @@ def test_one_seed_one_course_of_games(variant: str) -> None:
 
 
 def test_no_board_is_dealt_twice() -> None:
-    """Even if every game ends at once, and over many rounds of the stock."""
+    """Even if every game ends at once, and over many rounds of the pool."""
     config = EnvConfig(H=16, W=16, mine_count=40, first_click="uniform", max_steps=1, compact=True)
-    env, seen, dealt = TorchMinesweeper(7, config, "cpu", pool=3), set(), 0
+    env, seen, taken = TorchMinesweeper(7, config, "cpu", pool=3), set(), 0
     env.reset(seed=0)
     for _ in range(40):
         seen |= {board.numpy().tobytes() for board in env.mine_mask()}
-        dealt += 7
+        taken += 7
         *_, info = env.step(torch.full((7,), 256, dtype=torch.int64))
         assert info["_final_obs"].all()
-    assert len(seen) == dealt
+    assert len(seen) == taken
 
 
 def test_games_are_dealt_in_the_order_they_were_drawn_whoever_takes_them() -> None:
-    """Which boards come does not depend on when the stock is refilled."""
+    """Which boards come does not depend on when the pool is refilled."""
     config = EnvConfig(H=9, W=9, mine_count=12, first_click="uniform", max_steps=40)
     boards = []
     for pool in (2, 5):
@@ -245,16 +245,16 @@ def excess(counts: np.ndarray, expected: np.ndarray | float) -> float:
 
 
 def test_every_set_of_allowed_cells_is_as_likely() -> None:
-    stock = TorchMinesweeper(1, make_config(rows=3, cols=4, mines=2), "cpu")._stock
-    stock.generator.manual_seed(0)
-    mines = stock.draw_mines(torch.full((30_000,), 4), torch.full((30_000,), 2)).flatten(1)
+    pool = TorchMinesweeper(1, make_config(rows=3, cols=4, mines=2), "cpu")._pool
+    pool.generator.manual_seed(0)
+    mines = pool.draw_mines(torch.full((30_000,), 4), torch.full((30_000,), 2)).flatten(1)
     assert not mines[:, [0, 1, 4, 5, 8, 9]].any(), "the first reveal and its neighbours are free"
     pairs = mines.double().T @ mines.double()
     assert mines.sum() == 60_000
     allowed = pairs[[2, 3, 6, 7, 10, 11]][:, [2, 3, 6, 7, 10, 11]].numpy()
     assert excess(allowed[np.triu_indices(6, 1)], 30_000 / 15) < 2
     amounts = torch.arange(30_000) % 3
-    assert torch.equal(stock.draw_mines(torch.zeros(30_000, dtype=torch.int64), amounts).sum((1, 2)), amounts)
+    assert torch.equal(pool.draw_mines(torch.zeros(30_000, dtype=torch.int64), amounts).sum((1, 2)), amounts)
 
 
 @pytest.mark.parametrize("safe_neighborhood", [True, False])
@@ -364,7 +364,7 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
         wanted = cells.flatten(1)[:, cell] & (games.visible.flatten(1)[:, cell] < 0)
         games = replaced(games, wanted, act(games, torch.full((64,), cell), torch.ones(64, dtype=torch.bool))[0])
     final, ended = together.step_many(cells)[-1]["final_obs"], games.safe_left == 0
-    assert_equal_trees(final, single._observe(games))
+    assert_equal_trees(final, single._encode(games))
     assert not ended.all(), "some games go on"
     hidden = together._games.visible < 0
     _, rewards, terminated, _, info = together.step_many(hidden)
@@ -391,7 +391,7 @@ def test_a_step_can_be_compiled_whole(variant: str) -> None:
     env.reset(seed=0)
     actions = torch.zeros(4, dtype=torch.int64)
     compiled = torch.compile(env.play, fullgraph=True, backend="eager")
-    assert_equal_trees(compiled(env._games, env._dealt, actions), env.play(env._games, env._dealt, actions))
+    assert_equal_trees(compiled(env._games, env._taken, actions), env.play(env._games, env._taken, actions))
 
 
 def test_actions_that_do_not_exist_are_refused() -> None:
@@ -406,7 +406,7 @@ def test_actions_that_do_not_exist_are_refused() -> None:
     with pytest.raises(UserError, match=r"torch\.float32"):
         env.step(torch.tensor([0.0, 1.0]))
     with pytest.raises(RuntimeError, match="out of bounds"):
-        env.play(env._games, env._dealt, torch.tensor([0, 50]))
+        env.play(env._games, env._taken, torch.tensor([0, 50]))
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
@@ -418,7 +418,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(UserError, match="pool=1"):
         TorchMinesweeper(2, config, "cpu", pool=1)
     with pytest.raises(UserError, match="one whole number"):
-        TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])  # type: ignore[arg-type]
+        TorchMinesweeper(2, config, "cpu").reset(seed=[1, 2])
     with pytest.raises(UserError, match="do not fit"):
         TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
     with pytest.raises(UserError, match="backend=jax must be one of auto, numpy, torch"):

@@ -78,10 +78,10 @@ def answers(*lines: str) -> Callable[[str], str]:
 
 
 def play(*lines: str, agent: Agent | None = None, **settings: Any) -> tuple[int | None, str]:
-    told: list[str] = []
+    shown: list[str] = []
     game = Minesweeper(5, 5, 6, **settings)
-    outcome = local.play_local(game, np.random.default_rng(0), agent, ask=answers(*lines), tell=told.append)
-    return outcome, "\n".join(told)
+    outcome = local.play_local(game, np.random.default_rng(0), agent, ask=answers(*lines), output=shown.append)
+    return outcome, "\n".join(shown)
 
 
 def test_quitting_and_the_end_of_input_leave_the_game() -> None:
@@ -106,9 +106,9 @@ def test_quitting_and_the_end_of_input_leave_the_game() -> None:
 )
 def test_bad_input_gets_a_sentence_and_changes_nothing(line: str, sentence: str) -> None:
     quiet = play("r 0 0", "f 4 4")[1]
-    told = play("r 0 0", line, "f 4 4")[1]
-    assert sentence in told
-    assert [text for text in told.split("\n") if sentence not in text] == quiet.split("\n")
+    shown = play("r 0 0", line, "f 4 4")[1]
+    assert sentence in shown
+    assert [text for text in shown.split("\n") if sentence not in text] == quiet.split("\n")
 
 
 def test_a_person_can_win_and_lose() -> None:
@@ -116,13 +116,13 @@ def test_a_person_can_win_and_lose() -> None:
     state = game.play(game.initial(np.random.default_rng(0)), 0)
     mines = np.flatnonzero(state.boards.number[0] == 9)
     moves = [f"r {cell // 5} {cell % 5}" for cell in range(25) if cell not in mines]
-    outcome, told = play(*moves)
+    outcome, shown = play(*moves)
     assert outcome == 1
-    assert told.endswith("You won.")
-    outcome, told = play("r 0 0", f"r {mines[0] // 5} {mines[0] % 5}")
+    assert shown.endswith("You won.")
+    outcome, shown = play("r 0 0", f"r {mines[0] // 5} {mines[0] % 5}")
     assert outcome == -1
-    assert told.endswith("That was a mine.")
-    assert told.count("*") == 6, "the mines are shown at the end and not before"
+    assert shown.endswith("That was a mine.")
+    assert shown.count("*") == 6, "the mines are shown at the end and not before"
 
 
 def test_flags_are_refused_where_the_game_has_none() -> None:
@@ -142,22 +142,22 @@ class Stepper(Agent):
 
 
 def test_an_agent_moves_on_enter() -> None:
-    outcome, told = play("", "", agent=Stepper())
+    outcome, shown = play("", "", agent=Stepper())
     assert outcome is None
-    assert "reveal row 2, column 2 (guess: True)" in told
-    assert "1. reveal row 2, column 2: 100.0%" in told
-    assert "mine probability, %" in told
-    assert told.endswith("The agent stops here.")
+    assert "reveal row 2, column 2 (guess: True)" in shown
+    assert "1. reveal row 2, column 2: 100.0%" in shown
+    assert "mine probability, %" in shown
+    assert shown.endswith("The agent stops here.")
 
 
 def test_probabilities_are_shown_and_drawn(tmp_path: Path) -> None:
-    told: list[str] = []
+    shown: list[str] = []
     lines = iter(["r 0 0", "m", "q"])
     picture = tmp_path / "heat.png"
     local.play_local(
-        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=picture, ask=lambda _: next(lines), tell=told.append
+        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=picture, ask=lambda _: next(lines), output=shown.append
     )
-    assert "mine probability, %" in "\n".join(told)
+    assert "mine probability, %" in "\n".join(shown)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -166,13 +166,13 @@ def test_before_the_first_reveal_there_is_nothing_to_tell() -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_does_not_end_the_game(tmp_path: Path) -> None:
-    told: list[str] = []
+    shown: list[str] = []
     ask = answers("r 0 0", "m", "r 0 0", "q")
     local.play_local(
-        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=tmp_path / "no" / "h.png", ask=ask, tell=told.append
+        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=tmp_path / "no" / "h.png", ask=ask, output=shown.append
     )
-    assert "there is no folder" in "\n".join(told)
-    assert "is revealed already" in told[-1]
+    assert "there is no folder" in "\n".join(shown)
+    assert "is revealed already" in shown[-1]
 
 
 @pytest.mark.parametrize("agent", ["random", "rules", "heuristic", "exact"])

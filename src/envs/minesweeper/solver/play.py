@@ -1,19 +1,19 @@
 """Whole games by the thousand: kernels do the work, threads share it."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, deal, new_boards, reveal, set_mines
+from src.core.threads import run_in_spans
+from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
 from src.envs.minesweeper.solver.choice import choose
 from src.envs.minesweeper.solver.constraints import kernel
 from src.envs.minesweeper.solver.exact import exact_moves
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
 
-CHUNK = 32  # games a thread takes at a time
+GAMES_PER_THREAD = 32  # fewer cost more to hand over than they take to play
 PLAY_STATES = 1 << 16
 
 SOLVERS: dict[str, Callable] = {"rules": rules_moves, "heuristic": heuristic_moves, "exact": exact_moves}
@@ -30,15 +30,14 @@ def play_boards(shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, mo
     """Play each board, mined (games, cells) bool, from its first click (games,) to the end with a solver's `moves`."""
     games = Games(np.zeros(first.size, np.bool_), *(np.zeros(first.size, np.int32) for _ in range(3)))
 
-    def work(begin: int) -> None:
+    def play_span(begin: int, end: int) -> None:
         boards, engine = new_boards(1, *shape, True), make_engine(shape, PLAY_STATES)
-        for index in range(begin, min(begin + CHUNK, first.size)):
+        for index in range(begin, end):
             result = play_game(shape, boards, engine, np.flatnonzero(mined[index]), int(first[index]), moves)
             for array, value in zip(games, result, strict=True):
                 array[index] = value
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(0, first.size, CHUNK)))
+    run_in_spans(play_span, first.size, GAMES_PER_THREAD, threads)
     return games
 
 
@@ -48,7 +47,7 @@ def play_game(
     """One game on the first of `boards`: won, guesses, steps, cells revealed."""
     mines, size = mine_cells.size, boards.visible.shape[1]
     known, probability, cells = np.zeros(size, np.int8), np.zeros(size), np.zeros(size, np.int32)
-    deal(boards, 0, mines, mines)
+    start_game(boards, 0, mines, mines)
     set_mines(boards, 0, mine_cells)
     revealed, steps, guesses = reveal(boards, 0, first), 1, 0
     while boards.games[0]["status"] == PLAYING:

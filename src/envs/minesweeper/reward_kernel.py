@@ -30,14 +30,14 @@ RESULT = np.dtype(
 
 @kernel
 def flags_worth(game: Any, terms: Terms) -> float:
-    """What the flags on the board of `game`, a record of `Boards.games`, are worth as they stand."""
+    """Return the reward for the flags that are on the board of `game`, a record of `Boards.games`."""
     if not game.laid:
         return 0.0
     return game.right_flags * terms.right_flag + (game.flags - game.right_flags) * terms.wrong_flag
 
 
 @kernel
-def pay(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
+def write_reward(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
     """Write the reward of a step to `result`, a record of `RESULT` that says whether it was cut off.
 
     A game that is cut off is rewarded like a lost one, or toggling flags up to the limit would cost less than a risk.

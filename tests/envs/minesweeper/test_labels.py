@@ -4,7 +4,7 @@ import pytest
 from src.core.errors import UserError
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.lessons import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
+from src.envs.minesweeper.labels import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.solver import analyse, choose, forced_moves
 from src.envs.tictactoe.rules import TicTacToe
 
@@ -15,17 +15,17 @@ def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweep
 
 
 @pytest.mark.parametrize("teacher", [ExactTeacher(), RulesTeacher()], ids=lambda teacher: type(teacher).__name__)
-def test_a_lesson_depends_on_its_seed_and_number_alone(teacher: Teacher):
-    first, again = teacher.lesson(board(), 3, 4, 100), teacher.lesson(board(), 3, 4, 100)
+def test_a_batch_depends_on_its_seed_and_number_alone(teacher: Teacher):
+    first, again = teacher.labeled_batch(board(), 3, 4, 100), teacher.labeled_batch(board(), 3, 4, 100)
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-    for other in (teacher.lesson(board(), 3, 5, 100), teacher.lesson(board(), 4, 4, 100)):
+    for other in (teacher.labeled_batch(board(), 3, 5, 100), teacher.labeled_batch(board(), 4, 4, 100)):
         assert not np.array_equal(first.observation, other.observation)
 
 
 def test_the_exact_teacher_says_what_the_exact_solver_says():
-    lesson = ExactTeacher().lesson(board(), 0, 0, 300)
+    batch = ExactTeacher().labeled_batch(board(), 0, 0, 300)
     guesses = 0
-    for visible, right, mine in zip(lesson.observation, lesson.good_actions, lesson.aux_target, strict=True):
+    for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
         exact = analyse(visible, 6).mine_probability
         assert mine == pytest.approx(np.where(visible < 0, exact, -1), abs=1e-3)
         safe = (visible.ravel() < 0) & (exact.ravel() == 0)
@@ -38,20 +38,20 @@ def test_the_exact_teacher_says_what_the_exact_solver_says():
 
 
 def test_chances_are_those_of_the_games():
-    lesson = ExactTeacher().lesson(board(8, 8, 10), 1, 0, 4000)
-    told = lesson.win_probability[lesson.win_probability != UNKNOWN_VALUE]
-    assert ((told >= 0) & (told <= 1)).all()
-    assert len(told) > 0.95 * len(lesson.win_probability)
-    first_rows = [0, *(1 + np.flatnonzero(np.diff((lesson.observation >= 0).sum((1, 2))) < 0))]
-    starts = lesson.win_probability[first_rows]
+    batch = ExactTeacher().labeled_batch(board(8, 8, 10), 1, 0, 4000)
+    known = batch.win_probability[batch.win_probability != UNKNOWN_VALUE]
+    assert ((known >= 0) & (known <= 1)).all()
+    assert len(known) > 0.95 * len(batch.win_probability)
+    first_rows = [0, *(1 + np.flatnonzero(np.diff((batch.observation >= 0).sum((1, 2))) < 0))]
+    starts = batch.win_probability[first_rows]
     assert np.mean(starts[starts >= 0]) == pytest.approx(0.89, abs=0.04), "as often as the solver wins"
 
 
 @pytest.mark.parametrize("flags", [False, True])
 def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
-    lesson = RulesTeacher().lesson(board(flag_actions=flags), 0, 0, 300)
+    batch = RulesTeacher().labeled_batch(board(flag_actions=flags), 0, 0, 300)
     kinds = set()
-    for visible, right, mine in zip(lesson.observation, lesson.good_actions, lesson.aux_target, strict=True):
+    for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
         [action] = np.flatnonzero(right)
         kind, cell = divmod(int(action), 35)
         forced = forced_moves(View(visible, 6, over=False))
@@ -64,16 +64,16 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
 
 
 def test_where_the_player_begins_the_first_row_lets_it_begin_anywhere():
-    lesson = ExactTeacher().lesson(board(first_click="agent"), 0, 0, 50)
-    assert (lesson.observation[0] == -1).all()
-    assert lesson.good_actions[0].all()
-    assert lesson.aux_target[0] == pytest.approx(np.full((5, 7), 6 / 35), abs=1e-3)
+    batch = ExactTeacher().labeled_batch(board(first_click="agent"), 0, 0, 50)
+    assert (batch.observation[0] == -1).all()
+    assert batch.good_actions[0].all()
+    assert batch.aux_target[0] == pytest.approx(np.full((5, 7), 6 / 35), abs=1e-3)
 
 
 def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():
-    lesson = ExactTeacher().lesson(board(8, 8, 10), 0, 0, 3000)
+    batch = ExactTeacher().labeled_batch(board(8, 8, 10), 0, 0, 3000)
     lone = 0
-    for visible in lesson.observation:
+    for visible in batch.observation:
         for row, col in np.argwhere(visible == 0):
             lone += (visible[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2] < 0).any()
     assert lone > 0

@@ -1,7 +1,7 @@
 """Positions with what a solver would do in them, for networks to learn from.
 
-A lesson is a fixed number of rows from games that the teacher plays. Lesson n of a seed is the same wherever and in
-whatever order it is made, so a stream of them can be made by many threads, broken off, and taken up again.
+A labeled batch is a fixed number of rows from games that the teacher plays. Batch n of a seed does not depend on where
+or in which order it is made, so a stream of them can be made by many threads, interrupted, and resumed.
 """
 
 import threading
@@ -32,19 +32,21 @@ PROMISING = 8  # guesses that are drawn among
 _kept = threading.local()
 
 
-class Lesson(NamedTuple):
+class LabeledBatch(NamedTuple):
     observation: np.ndarray  # (rows, H, W) int8: the board as it is seen
-    good_actions: np.ndarray  # (rows, A) bool: the actions the teacher approves of
+    good_actions: np.ndarray  # (rows, A) bool: what the teacher would play
     aux_target: np.ndarray  # (rows, H, W) float16: probability of a mine, -1 on revealed cells
     win_probability: np.ndarray  # (rows,) float32: chance to win from here, or UNKNOWN_VALUE
 
 
 @kernel
-def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
-    """All safe cells are right where there are any, else the best guess, with exact probabilities for every cell.
+def _play_exactly(
+    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
+) -> int:
+    """Label all safe cells as good actions, or else the best guess, with exact probabilities for every cell.
 
-    In half of the games one of the first guesses is to be drawn among the promising ones, if the game has that many: so
-    the lessons also tell what other guesses lead to.
+    In half of the games one of the first guesses is drawn among the promising ones, if the game has that many, so that
+    the rows also show what other guesses lead to.
     """
     game, visible = boards.games[0], boards.visible[0]
     known, probability, moves = (
@@ -52,45 +54,45 @@ def _play_exactly(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: 
         np.zeros(visible.size),
         np.zeros(visible.size, np.int32),
     )
-    used = _begin(boards, lesson, used, fewest, most, uniform)
-    first = used  # the earliest row whose chance is yet to be told
+    used = _begin(boards, batch, used, fewest, most, uniform)
+    first = used  # the earliest row whose win probability is not known yet
     wander = below(game, 2 * EARLY)  # the guess, counted from 0, that is drawn among the promising ones
     guess = 0
-    while game.status == PLAYING and used < lesson.win_probability.size:
+    while game.status == PLAYING and used < batch.win_probability.size:
         status, log_completions = examine(visible, known, game.mines, e, probability)
         if status != CONSISTENT:  # too entangled for the engine at hand, which is rare: the game is left here
             break
-        used = _write(lesson, used, visible, probability)
+        used = _write(batch, used, visible, probability)
         count = 0
-        for cell in np.flatnonzero(lesson.good_actions[used - 1]):
+        for cell in np.flatnonzero(batch.good_actions[used - 1]):
             moves[count] = cell
             count += 1
         if count > 0:
             _reveal_some(boards, moves, count)
             continue
         choice, chance = _choose(visible, known, game.mines, e, probability, log_completions)
-        lesson.good_actions[used - 1, choice] = True
+        batch.good_actions[used - 1, choice] = True
         if chance >= 0.0:
-            lesson.win_probability[first:used] = chance
+            batch.win_probability[first:used] = chance
             first = used
         if guess == wander:
             choice = _other_guess(game, visible, e, probability)
             first = used
         guess += 1
-        used = _reveal_guess(boards, e, lesson, used, choice, known, probability)
+        used = _reveal_guess(boards, e, batch, used, choice, known, probability)
     if game.status != PLAYING:
-        lesson.win_probability[first:used] = game.status == WON
+        batch.win_probability[first:used] = game.status == WON
     return used
 
 
 @kernel
-def _begin(boards: Boards, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
-    """Start a game with a uniformly drawn reveal; where the player makes it, any is right, and that is a row."""
+def _begin(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool) -> int:
+    """Start a game with a uniformly drawn reveal; where the player makes it, all are good, and that is a row."""
     game, cells = boards.games[0], boards.visible.shape[1]
-    rules.deal(boards, 0, fewest, most)
+    rules.start_game(boards, 0, fewest, most)
     if not uniform:
-        lesson.observation[used], lesson.aux_target[used] = boards.visible[0], game.mines / cells
-        lesson.good_actions[used, :cells] = True
+        batch.observation[used], batch.aux_target[used] = boards.visible[0], game.mines / cells
+        batch.good_actions[used, :cells] = True
         used += 1
     rules.reveal(boards, 0, below(game, cells))
     return used
@@ -98,7 +100,7 @@ def _begin(boards: Boards, lesson: Lesson, used: int, fewest: int, most: int, un
 
 @kernel
 def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
-    """Reveal all of the safe cells, or as often any number of them, so that lessons show every stage between."""
+    """Reveal all of the safe cells, or as often any number of them, so that rows show every stage between."""
     game = boards.games[0]
     if below(game, 2) == 0:
         wanted = 1 + below(game, count)
@@ -115,7 +117,7 @@ def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
 def _choose(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> tuple[int, float]:
-    """The best guess, and its chance to win if the rest of the game could be searched, else UNKNOWN_VALUE."""
+    """Return the best guess, and its chance to win if the rest of the game could be searched, else UNKNOWN_VALUE."""
     cell, chance = search_ending(visible, known, mines, e, log_completions)
     if cell >= 0:
         return cell, chance
@@ -130,39 +132,41 @@ def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndar
 
 @kernel
 def _reveal_guess(
-    boards: Boards, e: Engine, lesson: Lesson, used: int, choice: int, known: np.ndarray, probability: np.ndarray
+    boards: Boards, e: Engine, batch: LabeledBatch, used: int, choice: int, known: np.ndarray, probability: np.ndarray
 ) -> int:
-    """A guess that shows a zero gives a row before the cascade too: who looks ahead sees no further than the zero."""
+    """Reveal a guess; one that shows a zero gives a row before the cascade: a search looks no further than the zero."""
     game, visible = boards.games[0], boards.visible[0]
-    if boards.number[0, choice] == 0 and used < lesson.win_probability.size:
+    if boards.number[0, choice] == 0 and used < batch.win_probability.size:
         visible[choice] = 0
         status, _ = examine(visible, known, game.mines, e, probability)
         if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
-            used = _write(lesson, used, visible, probability)
+            used = _write(batch, used, visible, probability)
         visible[choice] = rules.HIDDEN
     rules.reveal(boards, 0, choice)
     return used
 
 
 @kernel
-def _write(lesson: Lesson, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
-    """A row in which all cells that are certainly safe are right."""
-    lesson.observation[used], lesson.aux_target[used] = visible, probability
+def _write(batch: LabeledBatch, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
+    """Write a row in which all cells that are certainly safe are good actions."""
+    batch.observation[used], batch.aux_target[used] = visible, probability
     for cell in range(visible.size):
-        lesson.good_actions[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
+        batch.good_actions[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
     return used + 1
 
 
 @kernel
-def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest: int, most: int, uniform: bool) -> int:
-    """One forced move, drawn at random, is right; positions without one are guessed through and give no row."""
+def _play_by_rules(
+    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
+) -> int:
+    """Label one forced move, drawn at random; positions without one are guessed through and give no row."""
     game, visible, number = boards.games[0], boards.visible[0], boards.number[0]
     known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
     moves = np.zeros(2 * visible.size, np.int32)
-    flags = lesson.good_actions.shape[1] > visible.size
+    flags = batch.good_actions.shape[1] > visible.size
     first = used
-    used = _begin(boards, lesson, used, fewest, most, uniform)
-    while game.status == PLAYING and used < lesson.win_probability.size:
+    used = _begin(boards, batch, used, fewest, most, uniform)
+    while game.status == PLAYING and used < batch.win_probability.size:
         if not deduce(visible, known, game.mines, e):
             break
         count = 0
@@ -177,16 +181,16 @@ def _play_by_rules(boards: Boards, e: Engine, lesson: Lesson, used: int, fewest:
             rules.reveal(boards, 0, _safest(visible, known, game.mines, e, probability))
             continue
         move = moves[below(game, count)]
-        lesson.observation[used], lesson.aux_target[used] = visible, number == rules.MINE
-        lesson.good_actions[used] = False
-        lesson.good_actions[used, move] = True
+        batch.observation[used], batch.aux_target[used] = visible, number == rules.MINE
+        batch.good_actions[used] = False
+        batch.good_actions[used, move] = True
         used += 1
         if move < visible.size:
             rules.reveal(boards, 0, move)
         else:
             rules.toggle_flag(boards, 0, move - visible.size)
     if game.status != PLAYING:
-        lesson.win_probability[first:used] = game.status == WON
+        batch.win_probability[first:used] = game.status == WON
     return used
 
 
@@ -201,7 +205,7 @@ def _safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, proba
 
 
 class Teacher:
-    """Plays game after game and writes down what it would do."""
+    """Plays game after game and labels the positions with what it would do."""
 
     play: ClassVar[Callable]  # one game, to its end or until the rows are full; returns the rows used so far
 
@@ -210,15 +214,17 @@ class Teacher:
         assert isinstance(game, Minesweeper)
         extra = game.encoding.planes - BASE_PLANES
         require(
-            extra <= 0, "lessons show the bare board: leave out the planes frontier, remaining_mines_ratio, progress"
+            extra <= 0,
+            "labeled batches show the bare board: leave out the planes frontier, remaining_mines_ratio, progress",
         )
 
-    def lesson(self, game: Game, seed: int, number: int, rows: int) -> Lesson:
+    def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> LabeledBatch:
+        """Return batch `number` of a seed."""
         assert isinstance(game, Minesweeper)
-        boards, engine = _room(game)
+        boards, engine = _buffers(game)
         boards.games[0]["random"] = generator(seed, "lesson", number).integers(2**64, dtype=np.uint64)
         board, flat = (rows, game.rows, game.cols), (rows, game.cells)
-        lesson = Lesson(
+        batch = LabeledBatch(
             np.zeros(flat, np.int8),
             np.zeros((rows, game.num_actions), np.bool_),
             np.zeros(flat, np.float32),
@@ -226,15 +232,15 @@ class Teacher:
         )
         used = 0
         while used < rows:
-            used = type(self).play(boards, engine, lesson, used, *game.mine_range, game.first_click == "uniform")
-        hidden = lesson.observation < 0
-        target = np.where(hidden, lesson.aux_target, -1).astype(np.float16)
-        observation, target = lesson.observation.reshape(board), target.reshape(board)
-        return Lesson(observation, lesson.good_actions, target, lesson.win_probability)
+            used = type(self).play(boards, engine, batch, used, *game.mine_range, game.first_click == "uniform")
+        hidden = batch.observation < 0
+        target = np.where(hidden, batch.aux_target, -1).astype(np.float16)
+        observation, target = batch.observation.reshape(board), target.reshape(board)
+        return LabeledBatch(observation, batch.good_actions, target, batch.win_probability)
 
 
-def _room(game: Minesweeper) -> tuple[Boards, Engine]:
-    """This thread's own board and engine, kept as they take long to make."""
+def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:
+    """Return the board and engine of this thread, kept as they take long to make."""
     key = (game.rows, game.cols, game.safe_neighborhood)
     if getattr(_kept, "key", None) != key:
         _kept.boards = rules.new_boards(1, *key)
@@ -243,12 +249,12 @@ def _room(game: Minesweeper) -> tuple[Boards, Engine]:
 
 
 class ExactTeacher(Teacher):
-    """Knows every probability, guesses well, and is soft about it: all safe cells are right."""
+    """Computes every probability exactly, guesses well, and labels all safe cells."""
 
     play = staticmethod(_play_exactly)
 
 
 class RulesTeacher(Teacher):
-    """Knows the two classic rules, names one forced move at a time, and shows where the mines really are."""
+    """Applies the two classic rules, labels one forced move at a time, and shows where the mines really are."""
 
     play = staticmethod(_play_by_rules)

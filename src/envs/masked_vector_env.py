@@ -1,0 +1,121 @@
+"""What batches of games have in common: spaces, seeds, checks of actions, what is returned of games that ended."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from src.core.errors import UserError, require
+
+Array = TypeVar("Array")
+Step = tuple[Array, Array, Array, Array, dict[str, Any]]
+
+
+class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
+    """N games with a mask of legal actions each.
+
+    A game that ends is followed by the next in the same step: the observation and mask are already the new game's, the
+    last observation of the old is `info["final_obs"][i]`, and `info["final_info"]` holds how it ended, zeros where no
+    game ended.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(self, num_envs: int, observation_space: spaces.Space, num_actions: int) -> None:
+        require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
+        self.num_envs, self.num_actions = num_envs, num_actions
+        self.single_observation_space, self.single_action_space = observation_space, spaces.Discrete(num_actions)
+        self.observation_space = batch_space(observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._seeded = False
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start new games in all envs; an int seeds env i with `seed + i`, None continues the generators."""
+        self._start(self._seeds(seed))
+        self._seeded = True
+        return self._observe(), {"action_mask": self.action_masks()}
+
+    def action_masks(self) -> Array:
+        """(N, A) bool: the legal actions of every env."""
+        raise NotImplementedError
+
+    def _start(self, seeds: Sequence[int]) -> None:
+        """Start new games in all envs, with generators seeded anew where there are seeds, one for each env."""
+        raise NotImplementedError
+
+    def _observe(self) -> Array:
+        """Return the observations (N, ...)."""
+        raise NotImplementedError
+
+    def _final_observation(self, i: int) -> Array:
+        """Return the last observation of the game of env i that ended in this step."""
+        raise NotImplementedError
+
+    def _seeds(self, seed: int | Sequence[int] | None) -> Sequence[int]:
+        """Return a seed for each env, or none where the generators continue."""
+        if isinstance(seed, int | np.integer):
+            VectorEnv.reset(self, seed=int(seed))
+            return range(int(seed), int(seed) + self.num_envs)
+        if seed is None:
+            return [] if self._seeded else self.np_random.integers(2**63, size=self.num_envs).tolist()
+        require(len(seed) == self.num_envs, f"{len(seed)} seeds for {self.num_envs} envs: one each, or a number")
+        return [int(one) for one in seed]
+
+    def _require_started(self) -> None:
+        require(self._seeded, "there are no episodes to step: call reset() first")
+
+    def _checked(self, actions: np.ndarray, masks: np.ndarray | None) -> np.ndarray:
+        """Return the actions as (N,) int64, or report those that do not exist or that masks (N, A) do not allow."""
+        self._require_started()
+        actions, wanted = np.asarray(actions), (self.num_envs,)
+        require(np.issubdtype(actions.dtype, np.integer), f"actions are whole numbers, not {actions.dtype}")
+        require(
+            actions.shape == wanted, f"actions of shape {actions.shape} for {self.num_envs} envs: expected {wanted}"
+        )
+        allowed = (actions >= 0) & (actions < self.num_actions)
+        if masks is not None:
+            allowed &= masks[np.arange(self.num_envs), np.where(allowed, actions, 0)]
+        if not allowed.all():
+            self._refuse(actions, np.flatnonzero(~allowed), masks)
+        return actions.astype(np.int64, copy=False)
+
+    def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
+        """Raise an error about the actions of the envs `wrong`."""
+        env, action = int(wrong[0]), actions[wrong[0]]
+        if masks is None:
+            raise UserError(f"action {action} of env {env} does not exist: they are 0..{self.num_actions - 1}")
+        raise UserError(f"action {action} of env {env} is illegal: legal are {np.flatnonzero(masks[env]).tolist()}")
+
+    def _final(self, ended: np.ndarray, info: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """Return what a step reports of the games that ended in it, (N,) bool; `info` is (N, ...) each."""
+        observations = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(ended).tolist():
+            observations[i] = self._final_observation(i)
+        info = {name: _where(ended, values) for name, values in info.items()}
+        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended.copy()}
+
+
+def _where(ended: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of the envs whose game ended, zeros for the others."""
+    values = values.copy()
+    values[~ended] = 0
+    return values
+
+
+def save_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return copies of the bytes of arrays, which may hold records, for a checkpoint."""
+    return {name: array.view(np.uint8).copy() for name, array in arrays.items()}
+
+
+def load_arrays(arrays: Mapping[str, np.ndarray], saved: Mapping[str, Any]) -> None:
+    """Fill arrays with what `save_arrays` has returned."""
+    for name, array in arrays.items():
+        kept = np.asarray(saved[name])
+        fits = kept.size == array.nbytes
+        require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
+        array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)
