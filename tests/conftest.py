@@ -1,10 +1,18 @@
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.lab import Lab
+from tests.lab import FORKS, Lab
+
+# Read when torch is imported, which is after this. A thread that spins while it waits for work takes the time of
+# others, and the workers of xdist share the cores among them.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would be all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -23,3 +31,7 @@ def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
 
         warm.compile_missing()
     return (yield)
+
+
+def pytest_unconfigure() -> None:
+    FORKS.close()

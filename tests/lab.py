@@ -8,16 +8,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.fork_server import Command, ForkServer
+
 ROOT = Path(__file__).parent.parent
+FORKS = ForkServer()  # of this process; conftest.py closes it
+
+Process = subprocess.Popen | Command
 
 
 @dataclass
 class Lab:
     folder: Path
 
-    def start(self, module: str, *arguments: str, **options: Any) -> subprocess.Popen:
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | options.pop("environment", {})
+    def start(self, module: str, *arguments: str, fresh: bool = False, **options: Any) -> Process:
+        """Start a command, forked from a process that has imported what it needs.
+
+        With `fresh`, or options that a fork cannot follow, it is a Python process of its own: for what is about
+        imports, launchers or hash seeds.
+        """
+        changes = options.pop("environment", {})
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | changes
         environment.pop("PYTEST_CURRENT_TEST", None)  # a user has none, and NiceGUI behaves differently where it is set
+        if not fresh and not changes and options.keys() <= {"stdout"}:
+            return FORKS.start(f"src.{module}", *arguments, folder=self.folder, environment=environment, **options)
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [sys.executable, "-m", f"src.{module}", *arguments],
@@ -35,7 +48,7 @@ class Lab:
             out, err = process.communicate(stdin, timeout=seconds)
         finally:
             process.kill()  # where it is still there
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        return subprocess.CompletedProcess(arguments, process.wait(), out, err)
 
     def train(self, *arguments: str, **options: Any) -> Path:
         """Train to the end and return the run directory."""

@@ -235,7 +235,7 @@ def test_a_conversation_in_the_c_locale(lab: Lab):
 @pytest.mark.parametrize("close", ["pipe", "full"])
 def test_a_closed_output_ends_it_quietly(lab: Lab, close: str):
     with Path("/dev/full").open("w") as full:
-        process = lab.start("engine", **({"stdout": full} if close == "full" else {}))
+        process = lab.start("engine", stdout=full) if close == "full" else lab.start("engine")
     assert process.stdin is not None
     if process.stdout is not None:
         process.stdin.write("legal\n")

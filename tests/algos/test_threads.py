@@ -109,7 +109,7 @@ def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
     network = ("net_defaults.channels=16", "net_defaults.blocks=1")
     episodes = ("algo.eval_every=2048", "algo.eval_episodes=50", "evaluation.episodes=50")
     command = ("env=minesweeper_8x8", "algo=ppo", "device=cpu", "logger=csv", *sizes, *network, *episodes)
-    done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP)
+    done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP, fresh=True)
     assert done.returncode == 0, done.stderr
     single = lab.train("seed=2", *command)
     job = lab.folder / "sweep/1"

@@ -21,7 +21,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.lab import ROOT, Lab
+from tests.lab import ROOT, Lab, Process
 
 PATIENCE = 180.0  # seconds until something that should appear is missed; a kernel may have to be compiled first
 SWITCHES = (
@@ -58,7 +58,7 @@ def serving(folder: Path) -> Iterator[str]:
     )
 
 
-def _collected(process: subprocess.Popen) -> list[str]:
+def _collected(process: Process) -> list[str]:
     """What the server logs, taken from its pipe before that is full."""
     lines: list[str] = []
     threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True).start()
