@@ -1,6 +1,9 @@
 """Every option of every group, and every pair of environment and algorithm."""
 
+import inspect
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -75,6 +78,22 @@ def test_every_option_composes_into_objects(group: str, option: str):
     cfg = checked(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", *(["logger.tracker"] if cfg.logger.tracker is not None else [])):
         build(OmegaConf.select(cfg, name), name)
+
+
+@pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
+def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
+    """A value that only code has by default would differ from what other configurations say, unnoticed."""
+    unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))
+    assert not unset
+
+
+def unset_parameters(node: Any, path: str) -> Iterator[str]:
+    if isinstance(node, dict):
+        if "_target_" in node and not node.get("_partial_"):
+            parameters = inspect.signature(get_object(node["_target_"])).parameters
+            yield from (f"{path}.{name}" for name in parameters if name not in node)
+        for key, value in node.items():
+            yield from unset_parameters(value, f"{path}.{key}")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,15 @@ def sample_reveals(masks: np.ndarray, cells: int, games: np.ndarray, actions: np
 
 def board_config(board: Board, compact: bool) -> EnvConfig:
     steps = 2 * board.rows * board.cols
-    return EnvConfig(H=board.rows, W=board.cols, mine_count=board.mines, compact=compact, max_steps=steps)
+    return EnvConfig(
+        H=board.rows,
+        W=board.cols,
+        mine_count=board.mines,
+        first_click="agent",
+        max_steps=steps,
+        flag_actions=True,
+        compact=compact,
+    )
 
 
 def time_ours(board: Board, envs: int, seconds: float, repeats: int, compact: bool = False) -> Speed:

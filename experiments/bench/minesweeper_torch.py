@@ -29,6 +29,7 @@ def time_torch(board: Board, envs: int, seconds: float, repeats: int, *, compact
         W=board.cols,
         mine_count=board.mines,
         first_click="uniform",
+        flag_actions=True,
         compact=compact,
         max_steps=2 * cells,
     )

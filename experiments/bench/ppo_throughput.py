@@ -133,7 +133,8 @@ def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
 
 def settings(board: str) -> dict[str, Any]:
     height, width, mines = map(int, board.split("x"))
-    return {"H": height, "W": width, "mine_count": mines, "first_click": "uniform", "flag_actions": False}
+    sizes: dict[str, Any] = {"H": height, "W": width, "mine_count": mines, "max_steps": 2 * height * width}
+    return {**sizes, "first_click": "uniform", "flag_actions": False}
 
 
 def ways_to_learn(

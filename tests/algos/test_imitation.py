@@ -11,13 +11,13 @@ from src.algos.imitation.stream import LabeledBatchStream
 from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum
-from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
 from src.nets.boards import Residual
 from src.nets.flat import MLP
 from src.nets.losses import aux_loss
 from tests.algos.test_ppo import killed_after, read_column, run_in
+from tests.envs.minesweeper.making import make_config
 
 CPU = Compute("cpu", "float32", compile=False)
 
@@ -51,7 +51,7 @@ def imitation(**changes: Any) -> Imitation:
 
 def minesweeper(size: int = 5, mines: int = 3, **settings: Any) -> MinesweeperEnv:
     options = {"first_click": "uniform", "flag_actions": False, "compact": True, **settings}
-    return MinesweeperEnv(EnvConfig(H=size, W=size, mine_count=mines, **options))
+    return MinesweeperEnv(make_config(H=size, W=size, mine_count=mines, **options))
 
 
 def test_the_losses_by_hand():

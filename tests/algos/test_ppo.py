@@ -22,13 +22,13 @@ from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.runs import checkpoint
 from src.core.runs.run import Run, has_learner
-from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Heads, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
+from tests.envs.minesweeper.making import make_config
 
 CPU = Compute("cpu", "float32", compile=False)
 WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
@@ -173,7 +173,7 @@ def test_learning_with_sure_cells(tmp_path: Path):
 
 def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them_together():
     planes = MinesweeperEnv(
-        EnvConfig(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
+        make_config(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
     ppo(train_multi_action_below=0.1).check(planes, plain_ladder())
     with pytest.raises(UserError, match="this network has no auxiliary head"):
@@ -298,7 +298,7 @@ def ppo(**changes: Any) -> PPO:
 
 
 def minesweeper(backend: Any = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
-    config = EnvConfig(H=size, W=size, mine_count=mines, flag_actions=False, compact=True, **settings)
+    config = make_config(H=size, W=size, mine_count=mines, flag_actions=False, compact=True, **settings)
     return MinesweeperEnv(config, backend=backend)
 
 
@@ -504,7 +504,7 @@ def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
 
 
 def test_a_ladder_that_one_set_of_weights_cannot_climb_is_refused():
-    other = MinesweeperEnv(EnvConfig(H=4, W=4, mine_count=1, flag_actions=False, frontier=True))
+    other = MinesweeperEnv(make_config(H=4, W=4, mine_count=1, flag_actions=False, frontier=True))
     with pytest.raises(UserError, match="another kind of board"):
         ppo().check(minesweeper(), Curriculum({"other": other}, promote_at=0.5))
 

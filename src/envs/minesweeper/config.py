@@ -19,15 +19,15 @@ EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of a batch's `final_
 
 @dataclass(frozen=True, kw_only=True)
 class EnvConfig:
-    H: Side = 8
-    W: Side = 8
-    mine_count: Annotated[int, Bounds(ge=1)] = 10
+    H: Side
+    W: Side
+    mine_count: Annotated[int, Bounds(ge=1)]
+    first_click: FirstClick  # "uniform": the env draws and plays the first reveal
+    max_steps: Interval  # truncates an episode, such as one of endless flag toggling
+    flag_actions: bool  # False: actions reveal only
     reward: Reward = field(default_factory=Reward)
     guarantee_safe_neighborhood: bool = True  # the first reveal keeps its 8 neighbours free of mines, not only itself
-    first_click: FirstClick = "agent"  # "uniform": the env draws and plays the first reveal
     mine_density: Sequence[Fraction] | None = None  # [low, high]: each episode's mine count is drawn from this band
-    max_steps: Interval = 1000  # truncates an episode, such as one of endless flag toggling
-    flag_actions: bool = True  # False: actions reveal only
     frontier_mask: bool = False  # masks reveals to cells next to a revealed one; the rules still allow the others
     compact: bool = False  # this and the next three: see `Encoding`
     frontier: bool = False

@@ -10,7 +10,6 @@ import torch
 
 from src.core.errors import UserError
 from src.core.runs import checkpoint
-from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
@@ -217,7 +216,7 @@ def test_one_seed_one_course_of_games(variant: str) -> None:
 
 def test_no_board_is_dealt_twice() -> None:
     """Even if every game ends at once, and over many rounds of the pool."""
-    config = EnvConfig(H=16, W=16, mine_count=40, first_click="uniform", max_steps=1, compact=True)
+    config = make_config(H=16, W=16, mine_count=40, first_click="uniform", max_steps=1, compact=True)
     env, seen, taken = TorchMinesweeper(7, config, "cpu", pool=3), set(), 0
     env.reset(seed=0)
     for _ in range(40):
@@ -230,7 +229,7 @@ def test_no_board_is_dealt_twice() -> None:
 
 def test_games_are_dealt_in_the_order_they_were_drawn_whoever_takes_them() -> None:
     """Which boards come does not depend on when the pool is refilled."""
-    config = EnvConfig(H=9, W=9, mine_count=12, first_click="uniform", max_steps=40)
+    config = make_config(H=9, W=9, mine_count=12, first_click="uniform", max_steps=40)
     boards = []
     for pool in (2, 5):
         env = TorchMinesweeper(4, config, "cpu", pool=pool)
@@ -447,7 +446,8 @@ import torch
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
-env = TorchMinesweeper(3, EnvConfig(first_click="uniform", reward=Reward(use_flag_shaping=True)), "cpu")
+board = {"H": 8, "W": 8, "mine_count": 10, "first_click": "uniform", "max_steps": 1000, "flag_actions": True}
+env = TorchMinesweeper(3, EnvConfig(**board, reward=Reward(use_flag_shaping=True)), "cpu")
 observation, info = env.reset(seed=0)
 observation, *_ = env.step(info["action_mask"].int().argmax(1))
 print(tuple(observation.shape))
