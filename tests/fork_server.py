@@ -6,6 +6,7 @@ with its own folder, environment, arguments and standard streams, as `__main__`,
 The server itself computes nothing, so it has no threads that a fork would lose.
 """
 
+import atexit
 import gc
 import importlib
 import io
@@ -21,11 +22,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
 NUMBER = struct.Struct("i")  # a process id, then an exit code
@@ -276,13 +277,48 @@ def run(module: str, arguments: list[str], folder: str, environment: dict[str, s
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
+def exit_code(work: Callable[[], None]) -> int:
+    """Do the work and what Python does at its end: wait for threads, run what is registered with atexit, flush."""
+    code = 0
+    try:
+        try:
+            work()
+        finally:
+            threading._shutdown()  # type: ignore[attr-defined]
+    except SystemExit as error:
+        if isinstance(error.code, int | None):
+            code = error.code or 0
+        else:
+            print(error.code, file=sys.stderr)
+            code = 1
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            code = 120
+            os.write(2, f"{error!r} ignored\n".encode())
+    return code
+
+
+def leave(code: int) -> NoReturn:
+    """End at once: to take torch and all the rest to pieces would take longer than most commands."""
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code & 0xFF)
+
+
 def main() -> None:
     import_everything()
     gc.collect()
     gc.freeze()  # a collection in a child would copy all the memory that it shares
     request = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
     if request is not None:
-        run(**request)
+        leave(exit_code(partial(run, **request)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Every option of every group, and every pair of environment and algorithm."""
 
+import copy
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import get_object
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from src import schema
 from src.algos.alphabeta import AlphaBeta
@@ -33,9 +35,14 @@ def options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-def composed(*overrides: str, config: str = "train"):
+@cache
+def _composed(config: str, *overrides: str) -> DictConfig:
     with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose(config, list(overrides), return_hydra_config=True)
+        return compose(config, list(overrides), return_hydra_config=True)
+
+
+def composed(*overrides: str, config: str = "train"):
+    cfg = copy.deepcopy(_composed(config, *overrides))  # tests change theirs
     HydraConfig.instance().set_config(cfg)
     del cfg.__dict__["_content"]["hydra"]
     return cfg

@@ -1,4 +1,5 @@
 import io
+import os
 import random
 import signal
 import time
@@ -13,7 +14,7 @@ from src.compose import build
 from src.core.play.agent import RandomAgent
 from src.engine import MOST_LETTERS, Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
-from tests.lab import Lab
+from tests.lab import Lab, Process
 from tests.test_compositions import composed
 
 
@@ -252,6 +253,19 @@ def test_a_closed_output_ends_it_quietly(lab: Lab, close: str):
     assert process.wait() == 0
 
 
+def processor_seconds(pid: int) -> float:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_computed(process: Process, seconds: float) -> None:
+    """Wait until a process has taken so much more processor time, however busy the machine is."""
+    begin = processor_seconds(process.pid)
+    while processor_seconds(process.pid) < begin + seconds:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.005)
+
+
 def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
     process = lab.start("engine", "env=quoridor", "agent=random")
     assert process.stdin is not None
@@ -259,7 +273,7 @@ def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
     process.stdin.write("perft 1\nperft 20\n")
     process.stdin.flush()
     assert process.stdout.readline() == "nodes 131\n"
-    time.sleep(0.3)
+    wait_until_computed(process, 0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate("perft 0\n", timeout=60)
     assert (out, err, process.returncode) == ("error stopped\nnodes 1\n", "", 0)
@@ -273,7 +287,7 @@ def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: st
     process.stdin.write(f"perft 1\n{command}\n")
     process.stdin.flush()
     assert process.stdout.readline() == "nodes 131\n"
-    time.sleep(1.0)  # it is deep in the search by now
+    wait_until_computed(process, 0.4)  # to load the search takes a part of it
     process.send_signal(signal.SIGINT)
     out, err = process.communicate("write\n", timeout=60)
     assert (out, err, process.returncode) == ("error stopped\nposition e1 e9 10 10 0 -\n", "", 0)

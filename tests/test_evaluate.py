@@ -7,11 +7,15 @@ from src.core.runs import checkpoint
 from tests.lab import ROOT, Lab, read_json
 
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
-QUICK = ("algo.episodes=3000", "evaluation.episodes=40", "logger=csv")
+QUICK = ("algo.episodes=1000", "evaluation.episodes=40", "logger=csv")
 
 
-def test_a_table_and_the_run_it_came_from_score_alike(lab: Lab):
-    run = lab.train(*QUICK)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Lab(tmp_path_factory.mktemp("trained")).train(*QUICK)
+
+
+def test_a_table_and_the_run_it_came_from_score_alike(lab: Lab, run: Path):
     common = ("env=tictactoe", "opponent=random", "episodes=101", "seed=3")
     for agent in (("agent=qtable", f"agent.path={run}/qtable.json"), ("agent=trained", f"agent.run={run}")):
         done = lab.run("evaluate", *common, *agent, f"json={agent[0].split('=')[1]}.json")
@@ -102,9 +106,9 @@ def test_a_network_of_no_numbers_is_refused_and_not_scored(lab: Lab, fill: float
     assert not (lab.folder / "out.json").exists()
 
 
-def test_a_damaged_checkpoint_is_named(lab: Lab):
-    run = lab.train(*QUICK)
-    best = run / "checkpoints/best.safetensors"
+def test_a_damaged_checkpoint_is_named(lab: Lab, run: Path):
+    damaged = Path(shutil.copytree(run, lab.folder / "damaged"))
+    best = damaged / "checkpoints/best.safetensors"
     best.write_bytes(best.read_bytes().replace(b"learner", b"lfarner", 1))
-    done = lab.run("evaluate", "agent=trained", f"agent.run={run}", "episodes=4")
+    done = lab.run("evaluate", "agent=trained", f"agent.run={damaged}", "episodes=4")
     assert "best.safetensors is damaged: its contents do not match its checksum" in done.stderr

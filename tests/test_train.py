@@ -37,8 +37,23 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tracked_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Lab(tmp_path_factory.mktemp("tracked")).train(*QUICK, "seed=5")
+def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, subprocess.CompletedProcess]:
+    """A command that was run in an empty folder, and what it printed."""
+    lab = Lab(tmp_path_factory.mktemp("tracked"))
+    return lab, lab.run("train", *QUICK, "seed=5")
+
+
+@pytest.fixture(scope="module")
+def tracked_run(tracked: tuple[Lab, subprocess.CompletedProcess]) -> Path:
+    lab, done = tracked
+    assert done.returncode == 0, done.stderr
+    return lab.run_directories()[-1]
+
+
+def copied(run: Path, lab: Lab) -> Path:
+    """A copy of a run, where its command would have put it."""
+    place = run.relative_to(run.parents[4])  # outputs/runs/env/algo/date
+    return Path(shutil.copytree(run, lab.folder / place))
 
 
 def rows_without_times(run: Path) -> list[dict[str, str]]:
@@ -59,8 +74,8 @@ def assert_same_end(run: Path, other: Path) -> None:
     assert (run / "qtable.json").read_bytes() == (other / "qtable.json").read_bytes()
 
 
-def test_a_run_leaves_everything_in_its_directory(lab: Lab):
-    done = lab.run("train", *QUICK)
+def test_a_run_leaves_everything_in_its_directory(tracked: tuple[Lab, subprocess.CompletedProcess]):
+    lab, done = tracked
     assert done.returncode == 0, done.stderr
     (run,) = lab.run_directories()
     assert run.parent == lab.folder / "outputs/runs/tictactoe/qlearning"
@@ -197,9 +212,9 @@ def test_an_offline_run_sends_nothing(lab: Lab):
     assert not (lab.folder / "connections").exists()
 
 
-def test_the_same_command_gives_the_same_metrics(lab: Lab):
+def test_the_same_command_gives_the_same_metrics(lab: Lab, finished_run: Path):
     first = lab.train(*QUICK, "logger=csv", fresh=True)  # with another hash seed
-    assert_same_end(first, lab.train(*QUICK, "logger=csv"))
+    assert_same_end(first, finished_run)
     other_seed = lab.train(*QUICK, "logger=csv", "seed=1")
     assert rows_without_times(other_seed) != rows_without_times(first)
 
@@ -239,8 +254,8 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
     assert_same_end(killed, uninterrupted)
 
 
-def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab):
-    run = lab.train(*QUICK, "logger=csv")
+def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab, finished_run: Path):
+    run = copied(finished_run, lab)
     before = rows_without_times(run), results_without_times(run)
     assert lab.run("train", f"resume={run}", "logger=csv").returncode == 0
     assert (rows_without_times(run), results_without_times(run)) == before
@@ -248,7 +263,7 @@ def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab):
 
 
 def test_a_resumed_run_is_one_run_in_wandb(lab: Lab):
-    run = lab.train(*QUICK)
+    run = lab.train("algo.episodes=100", "algo.eval_every=100", "evaluation.episodes=10")
     assert lab.run("train", f"resume={run}").returncode == 0
     files = sorted(run.glob("wandb/offline-run-*/run-*.wandb"))
     assert len(files) == 2
@@ -406,7 +421,7 @@ def wandb_service_of(pid: int) -> int | None:
 
 
 def test_killing_wandb_does_not_end_a_run(lab: Lab):
-    process = lab.start("train", "algo.episodes=20000", "evaluation.episodes=40")
+    process = lab.start("train", "algo.episodes=8000", "algo.eval_every=500", "evaluation.episodes=40")
     wait_for(process, lambda: bool(list(lab.folder.rglob("metrics.csv"))))
     service = wandb_service_of(process.pid)
     assert service is not None
@@ -415,7 +430,7 @@ def test_killing_wandb_does_not_end_a_run(lab: Lab):
     assert process.returncode == 0, err
     assert "wandb could not log" in err
     assert "Traceback" not in err
-    assert rows_without_times(lab.run_directories()[0])[-1]["step"] == "20000"
+    assert rows_without_times(lab.run_directories()[0])[-1]["step"] == "8000"
 
 
 def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
@@ -427,7 +442,8 @@ def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
 
 
 def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
-    done = lab.run("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *QUICK)
+    small = ("algo.episodes=100", "algo.eval_every=100", "evaluation.episodes=10")
+    done = lab.run("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *small)
     assert done.returncode == 0, done.stderr
     runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
     assert [run.name for run in runs] == ["0", "1", "2", "3"]

@@ -158,7 +158,7 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
 
 def test_learning_with_sure_cells(tmp_path: Path):
     env = minesweeper("torch", first_click="uniform")
-    algo = ppo(train_multi_action_below=0.6, rollout_fraction=0.5)
+    algo = ppo(train_multi_action_below=0.6, rollout_fraction=0.5, total_steps=256)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "whole") as run:
         algo.fit(env, plain_ladder(), run)
@@ -363,38 +363,59 @@ def read_column(folder: Path, name: str) -> list[float]:
         return [float(row[name]) for row in csv.DictReader(file) if row.get(name)]
 
 
+def rows_without_times(folder: Path) -> list[dict[str, str]]:
+    with (folder / "metrics.csv").open() as file:
+        return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
+
+
+FOUR_UPDATES = 4 * 8 * 8  # steps
+
+
+@pytest.fixture(scope="module", params=["numpy", "torch"])
+def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A backend and the directory of a run on it."""
+    folder = tmp_path_factory.mktemp(f"whole-{request.param}")
+    with run_in(folder) as run:
+        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(request.param), plain_ladder(), run)
+    return request.param, folder
+
+
 @pytest.mark.parametrize("saves", [3, 8, 9, 11, 12, 30])
-@pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, backend: str, saves: int):
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: tuple[str, Path], saves: int):
     """Amid a rollout of 8 steps, of which the first 7 are followed by a save, or amid the 4 minibatches after it."""
+    backend, whole = uninterrupted
+    with killed_after(saves, tmp_path) as run:
+        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(backend), plain_ladder(), run)
+    with run_in(tmp_path) as run:
+        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(backend), plain_ladder(), run)
+    rows = rows_without_times(tmp_path)
+    assert len(rows) >= 4
+    assert rows == rows_without_times(whole)
 
-    def rows(folder: Path) -> list[dict[str, str]]:
-        with (folder / "metrics.csv").open() as file:
-            return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
-    with run_in(tmp_path / "whole") as run:
-        ppo().fit(minesweeper(backend), plain_ladder(), run)
-    with killed_after(saves, tmp_path / "killed") as run:
-        ppo().fit(minesweeper(backend), plain_ladder(), run)
-    with run_in(tmp_path / "killed") as run:
-        ppo().fit(minesweeper(backend), plain_ladder(), run)
-    assert rows(tmp_path / "killed") == rows(tmp_path / "whole")
+TWO_UPDATES = 2 * 8 * 8
+
+
+@pytest.fixture(scope="module")
+def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("two-updates")
+    with run_in(folder) as run:
+        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
+    return folder
 
 
 @pytest.mark.parametrize("left", [1, 2, 5, 6])
-def test_the_last_update_goes_on_too(tmp_path: Path, left: int):
+def test_the_last_update_goes_on_too(tmp_path: Path, two_updates: Path, left: int):
     """Killed after the last rollout, whose steps are all counted, amid its minibatches."""
     algo = ppo()
-    steps = 2 * algo.num_envs * algo.steps_per_env
+    assert 2 * algo.num_envs * algo.steps_per_env == TWO_UPDATES
     saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.epochs) - left
-    with run_in(tmp_path / "whole") as run:
-        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
-    with killed_after(saves, tmp_path / "killed") as run:
-        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
-    with run_in(tmp_path / "killed") as run:
-        ppo(total_steps=steps).fit(minesweeper(), plain_ladder(), run)
+    with killed_after(saves, tmp_path) as run:
+        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
+    with run_in(tmp_path) as run:
+        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
     for name in ("losses/loss", "eval/win_rate"):
-        assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
+        assert read_column(tmp_path, name) == read_column(two_updates, name)
 
 
 def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):

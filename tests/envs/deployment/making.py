@@ -1,5 +1,7 @@
 """Small games to test on, and states to compare."""
 
+import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,14 @@ from src.envs.deployment.state import Games, GameState
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
 
 
-def conf(name: str) -> Any:
-    """A file of conf/env/deployment."""
+@cache
+def _parsed(name: str) -> Any:
     return yaml.safe_load((CONF / "env" / "deployment" / f"{name}.yaml").read_text())
+
+
+def conf(name: str) -> Any:
+    """A file of conf/env/deployment, to be changed at will."""
+    return copy.deepcopy(_parsed(name))
 
 
 #    0 1 2 3 4 5 6 7 8
