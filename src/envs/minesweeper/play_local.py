@@ -84,7 +84,8 @@ def parse(game: Minesweeper, view: View, line: str) -> int:
         raise UserError(f"{line!r} is not a move")
     row, col = int(words[1]), int(words[2])
     if row >= game.rows or col >= game.cols:
-        raise UserError(f"row {row}, column {col} is off the board of {game.rows} rows and {game.cols} columns")
+        rows, columns = f"rows 0..{game.rows - 1}", f"columns 0..{game.cols - 1}"
+        raise UserError(f"row {row}, column {col} is off the board: {rows}, {columns}")
     if view.visible[row, col] >= 0:
         raise UserError(f"row {row}, column {col} is revealed already")
     if words[0] == "f" and not game.flag_actions:

@@ -15,7 +15,8 @@ import numpy as np
 from src.core.kernels import jit
 from src.envs.minesweeper.rules import neighbors
 
-kernel = jit(nogil=True)
+kernel = jit(nogil=True, _nrt=True)  # named, as a kernel without it may be the caller
+lean_kernel = jit(nogil=True, _nrt=False)  # for those that make no arrays: counting references takes long to compile
 
 UNKNOWN, SAFE, MINE = 0, 1, 2  # what is known of a hidden cell
 NARROW = 1000.0  # a component with more states than this is worth the search for a better order
@@ -73,7 +74,7 @@ def padded_neighbors(rows: int, cols: int) -> np.ndarray:
     return np.where(np.arange(8) < degree[:, None], near, -1).astype(np.int32)
 
 
-@kernel
+@lean_kernel
 def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
     """Settle in `known` what the two classic rules settle, from scratch; False if the numbers contradict themselves."""
     count = 0
@@ -86,7 +87,7 @@ def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: F
     return propagate(visible, near, known, f, count)
 
 
-@kernel
+@lean_kernel
 def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, cell: int) -> bool:
     """The same after one more number was revealed at `cell`, keeping what is known already."""
     f.stack[0] = cell
@@ -94,7 +95,7 @@ def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: 
     return propagate(visible, near, known, f, wake(visible, near, f, cell, 1))
 
 
-@kernel
+@lean_kernel
 def wake(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: int) -> int:
     """Queue the numbers around a cell of which something was learned."""
     for n in near[cell]:
@@ -107,7 +108,7 @@ def wake(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: i
     return count
 
 
-@kernel
+@lean_kernel
 def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, count: int) -> bool:
     """Work off the stack of numbers: all its mines found, the rest is safe; as many undecided as mines, all mines."""
     sound = True
@@ -135,7 +136,7 @@ def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Front
     return sound
 
 
-@kernel
+@lean_kernel
 def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> tuple[int, int, int]:
     """Fill in witnesses and boxes; returns the number of boxes, of undecided cells no number sees, of known mines."""
     boxes, unseen, known_mines = 0, 0, 0
@@ -167,7 +168,7 @@ def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Fro
     return boxes, unseen, known_mines
 
 
-@kernel
+@lean_kernel
 def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) -> int:
     """Put a cell, whose witnesses lie in the next free row, into its box; returns the new number of boxes."""
     for n in near[f.box_witness[boxes, 0]]:  # every cell of the same box is a neighbour of its first witness
@@ -188,7 +189,7 @@ def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) 
     return boxes + 1
 
 
-@kernel
+@lean_kernel
 def count_boxes(f: Frontier) -> int:
     """How many boxes the latest position was divided into."""
     most = -1
@@ -197,7 +198,7 @@ def count_boxes(f: Frontier) -> int:
     return most + 1
 
 
-@kernel
+@lean_kernel
 def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
     for j in range(length):  # noqa: SIM110 (numba compiles no generator expressions)
         if table[one, j] != table[other, j]:
@@ -229,7 +230,7 @@ def order_boxes(boxes: int, f: Frontier) -> int:
     return components
 
 
-@kernel
+@lean_kernel
 def list_component(f: Frontier, box: int, begin: int) -> int:
     """Append all boxes that hang together with `box` to the order, the nearest first; returns the new end."""
     f.order[begin] = box
@@ -249,7 +250,7 @@ def list_component(f: Frontier, box: int, begin: int) -> int:
     return end
 
 
-@kernel
+@lean_kernel
 def order_component(f: Frontier, members: np.ndarray, box: int, begin: int) -> float:
     """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
     for member in members:
@@ -277,7 +278,7 @@ def order_component(f: Frontier, members: np.ndarray, box: int, begin: int) -> f
     return states
 
 
-@kernel
+@lean_kernel
 def next_box(f: Frontier, opened: int) -> int:
     best, best_cost = -1, 1 << 20
     for j in range(opened):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.envs.minesweeper.rules import MINE as BANG
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, kernel
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, kernel, lean_kernel
 from src.envs.minesweeper.solver.probability import Engine
 from src.envs.splitmix import STRIDE, mix
 
@@ -137,7 +137,7 @@ def list_completions(
     return mined if patience > 0 and found == limit else mined[:0]
 
 
-@kernel
+@lean_kernel
 def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int, sign: int) -> None:
     """Decide a cell in the books of its witnesses (sign 1), or take the decision back (-1)."""
     for n in near[cell]:
@@ -148,7 +148,7 @@ def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int
             f.room[n] -= sign
 
 
-@kernel
+@lean_kernel
 def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool:
     for n in near[cell]:
         if n < 0:
@@ -187,7 +187,7 @@ def random_labels(count: int) -> np.ndarray:
     return labels
 
 
-@kernel
+@lean_kernel
 def most_wins(game: Endgame) -> tuple[int, int]:
     """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent.
 
@@ -230,7 +230,7 @@ def most_wins(game: Endgame) -> tuple[int, int]:
         frame[depth, BOUND] -= end - begin - best
 
 
-@kernel
+@lean_kernel
 def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
     """Begin the search of subset[begin:end]."""
     game.frame[depth, BEGIN] = begin
@@ -241,7 +241,7 @@ def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
     turn_to(game, depth, 0)
 
 
-@kernel
+@lean_kernel
 def turn_to(game: Endgame, depth: int, pick: int) -> bool:
     """Consider the next cell; False if there is none that could beat the best."""
     frame = game.frame[depth]
@@ -253,7 +253,7 @@ def turn_to(game: Endgame, depth: int, pick: int) -> bool:
     return frame[BOUND] > frame[BEST]
 
 
-@kernel
+@lean_kernel
 def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
     """The key of a subset, and where in the memo it is or belongs."""
     key = np.uint64(0)
@@ -265,7 +265,7 @@ def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
     return key, place
 
 
-@kernel
+@lean_kernel
 def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
     """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
     stop = end
@@ -276,7 +276,7 @@ def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
     return stop
 
 
-@kernel
+@lean_kernel
 def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
     """2 if a cell that is safe in both completions tells them apart, else 1."""
     one, other = game.shown[game.subset[begin]], game.shown[game.subset[begin + 1]]
@@ -287,7 +287,7 @@ def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
     return 1
 
 
-@kernel
+@lean_kernel
 def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
     """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
     bangs, first, telling = 0, BANG, False
@@ -302,7 +302,7 @@ def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
     return bangs, telling
 
 
-@kernel
+@lean_kernel
 def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
     """Fill in the cells worth revealing, safest first, and the mines each holds in the subset; returns their number.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import kernel
+from src.envs.minesweeper.solver.constraints import lean_kernel
 from src.envs.minesweeper.solver.endgame import best_ending
 from src.envs.minesweeper.solver.guess import best_guess
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
@@ -12,7 +12,7 @@ ENDING = 2000  # completions up to which the ending is searched
 PATIENCE = 30_000  # positions such a search may look at
 
 
-@kernel
+@lean_kernel
 def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -24,7 +24,7 @@ def exact_moves(
     return status, count, why
 
 
-@kernel
+@lean_kernel
 def prove(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int, float]:
@@ -43,7 +43,7 @@ def prove(
     return CONSISTENT, 0, GUESSED, log_completions
 
 
-@kernel
+@lean_kernel
 def has_chance(visible: np.ndarray, probability: np.ndarray) -> bool:
     """Is there a hidden cell that may be no mine?"""
     for cell in range(visible.size):  # noqa: SIM110 (numba compiles no generator expressions)
@@ -52,7 +52,7 @@ def has_chance(visible: np.ndarray, probability: np.ndarray) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def search_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
 ) -> tuple[int, float]:
@@ -62,7 +62,7 @@ def search_ending(
     return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
 
 
-@kernel
+@lean_kernel
 def certain_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -71,7 +71,7 @@ def certain_moves(
     return status, count, PROVEN if count > 0 else STUCK
 
 
-@kernel
+@lean_kernel
 def list_certain(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, float]:

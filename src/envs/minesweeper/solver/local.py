@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from src.envs.minesweeper.rules import FLAGGED
-from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, kernel, propagate_all
+from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, lean_kernel, propagate_all
 from src.envs.minesweeper.solver.probability import (
     CONSISTENT,
     INCONSISTENT,
@@ -42,7 +42,7 @@ def forced_moves(state: Seen) -> list[tuple[str, int]]:
     return reveals + flags
 
 
-@kernel
+@lean_kernel
 def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> bool:
     """Settle in `known` what follows from single numbers and from the mine count; False upon a contradiction."""
     if not propagate_all(visible, e.near, known, e.frontier):
@@ -62,7 +62,7 @@ def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> boo
     return True
 
 
-@kernel
+@lean_kernel
 def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
     count = 0
     for cell in range(visible.size):
@@ -72,7 +72,7 @@ def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
     return count
 
 
-@kernel
+@lean_kernel
 def rules_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -84,7 +84,7 @@ def rules_moves(
     return CONSISTENT, count, PROVEN if count > 0 else STUCK
 
 
-@kernel
+@lean_kernel
 def heuristic_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
@@ -102,7 +102,7 @@ def heuristic_moves(
     return CONSISTENT, count, GUESSED if count > 0 else STUCK
 
 
-@kernel
+@lean_kernel
 def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> None:
     """A guess at mine probabilities: the largest share of mines that any one neighbouring number asks for.
 
@@ -126,7 +126,7 @@ def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, prob
             probability[cell] = mines / undecided
 
 
-@kernel
+@lean_kernel
 def raise_to_share(
     visible: np.ndarray, known: np.ndarray, around: np.ndarray, need: int, probability: np.ndarray
 ) -> None:

@@ -11,13 +11,13 @@ If all cells from where that could be seen are mines, the pair is a coin toss as
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import count_boxes, kernel
+from src.envs.minesweeper.solver.constraints import count_boxes, lean_kernel
 from src.envs.minesweeper.solver.probability import Engine
 
 NEGLIGIBLE = 0.01
 
 
-@kernel
+@lean_kernel
 def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> float:
     """Write to `risk` (boxes,) the chance to lose by a toss in each box; returns the chance to survive them all.
 
@@ -42,7 +42,7 @@ def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: n
     return survival
 
 
-@kernel
+@lean_kernel
 def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, cell: int, other: int) -> float:
     """The chance that every hidden neighbour of `cell` that is none of `other` is a mine."""
     chance = 1.0
@@ -54,7 +54,7 @@ def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, ce
     return chance if chance >= NEGLIGIBLE else 0.0
 
 
-@kernel
+@lean_kernel
 def touches(near: np.ndarray, cell: int, other: int) -> bool:
     for n in near[cell]:  # noqa: SIM110 (numba compiles no generator expressions)
         if n == other:

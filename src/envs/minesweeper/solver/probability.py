@@ -18,6 +18,7 @@ from src.envs.minesweeper.solver.constraints import (
     Frontier,
     group_boxes,
     kernel,
+    lean_kernel,
     make_frontier,
     order_boxes,
     padded_neighbors,
@@ -118,7 +119,7 @@ def flatten(visible: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(visible, np.int8).reshape(-1)
 
 
-@kernel
+@lean_kernel
 def examine(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray
 ) -> tuple[int, float]:
@@ -181,7 +182,7 @@ def count_ways(
     return CONSISTENT if later[0, 0] > 0.0 else INCONSISTENT, unseen, hidden_mines, later, scale
 
 
-@kernel
+@lean_kernel
 def most_mines(f: Frontier, component: int) -> int:
     """An upper bound: the needs of enough witnesses to see every box."""
     most = 0
@@ -195,7 +196,7 @@ def most_mines(f: Frontier, component: int) -> int:
     return most
 
 
-@kernel
+@lean_kernel
 def spread_unseen(ways: np.ndarray, unseen: int, mines: int) -> float:
     """Ways to put what is left of the mines into the unseen cells, by mines used before; returns their log scale."""
     largest = -np.inf
@@ -208,12 +209,12 @@ def spread_unseen(ways: np.ndarray, unseen: int, mines: int) -> float:
     return largest if largest > -np.inf else 0.0
 
 
-@kernel
+@lean_kernel
 def log_choose(n: int, k: int) -> float:
     return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
 
 
-@kernel
+@lean_kernel
 def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -> float:
     """before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; returns the log scale."""
     solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness lacks anything
@@ -255,7 +256,7 @@ def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
     return share(left, gaps, total)
 
 
-@kernel
+@lean_kernel
 def add_component(e: Engine, c: int, earlier: np.ndarray, reach: int) -> int:
     """Convolve `earlier` with a component's solutions in place, scaled; returns the new reach."""
     solved = e.value[c + 1] - e.width[c]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import Frontier, kernel
+from src.envs.minesweeper.solver.constraints import Frontier, lean_kernel
 
 BITS = 62  # of a state; an open witness takes one to four of them
 FLOOR = 1e-140  # the product of two is still a normal float
@@ -56,7 +56,7 @@ def make_sweep(cells: int, states: int) -> Sweep:
     )
 
 
-@kernel
+@lean_kernel
 def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width: int) -> tuple[int, float]:
     """Sweep a component whose states begin at `first`, their values at `value`.
 
@@ -95,7 +95,7 @@ def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width
     return last, scale
 
 
-@kernel
+@lean_kernel
 def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int]:
     """Give each new witness of a box its bits; returns the free bits (-1: too few) and what is added to each state."""
     opened = 0
@@ -116,7 +116,7 @@ def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int
     return free, opened
 
 
-@kernel
+@lean_kernel
 def decide(
     f: Frontier, s: Sweep, box: int, begin: int, end: int, opened: int, first: int, value: int, width: int
 ) -> int:
@@ -158,7 +158,7 @@ def decide(
     return last
 
 
-@kernel
+@lean_kernel
 def clear(s: Sweep, i: int, wrap: int) -> None:
     """Empty a state's place in the hash table; whatever lies between belongs to the same layer and goes too."""
     place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
@@ -167,7 +167,7 @@ def clear(s: Sweep, i: int, wrap: int) -> None:
         place = (place + 1) & wrap
 
 
-@kernel
+@lean_kernel
 def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
     source, target = value + (i - first) * width, value + (to - first) * width + k
     low, high = s.low[i], min(s.high[i], width - 1 - k)
@@ -177,7 +177,7 @@ def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: in
     s.high[to] = max(s.high[to], high + k)
 
 
-@kernel
+@lean_kernel
 def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) -> float:
     """Divide a layer by its largest value once that is large; returns the logarithm of the divisor."""
     start, stop = value + (begin - first) * width, value + (end - first) * width
@@ -192,7 +192,7 @@ def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) 
     return np.log(largest)
 
 
-@kernel
+@lean_kernel
 def backward(
     f: Frontier, s: Sweep, component: int, first: int, value: int, width: int, chance: np.ndarray, differ: np.ndarray
 ) -> None:
@@ -229,14 +229,14 @@ def backward(
             shrink(s, s.layer[layer], s.layer[layer + 1], first, value, width, largest)
 
 
-@kernel
+@lean_kernel
 def shrink(s: Sweep, begin: int, end: int, first: int, value: int, width: int, largest: float) -> None:
     for v in range(value + (begin - first) * width, value + (end - first) * width):
         if s.rest[v] > 0.0:
             s.rest[v] = max(s.rest[v] / largest, FLOOR)
 
 
-@kernel
+@lean_kernel
 def share(mines: float, gaps: float, total: float) -> float:
     """mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
     if mines == 0.0:
