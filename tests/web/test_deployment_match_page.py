@@ -9,7 +9,7 @@ import pytest
 from nicegui import Client, ui
 
 from src.envs.deployment.game import DeploymentGame
-from src.play import Laboratory
+from src.play import ConfigLab
 from src.web import shell
 from src.web.deployment.match import DeploymentMatch, Seat
 from src.web.deployment.match_page import DeploymentPage
@@ -42,7 +42,7 @@ def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], A
             first, second = (
                 Seat("somebody", None if people else bot(0.1), np.random.default_rng(seat)) for seat in (1, 2)
             )
-            lab = Laboratory([], 0)
+            lab = ConfigLab([], 0)
             await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, Setup())))
         client.delete()
 
