@@ -98,7 +98,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener.listen()
         return listener
     except OSError as error:
-        raise UserError(f"cannot listen on host={host} port={port} ({error}): choose another, as port=0") from error
+        raise UserError(f"cannot listen on host={host} port={port}, {error}: choose another, such as port=0") from error
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play")

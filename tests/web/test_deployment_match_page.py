@@ -53,7 +53,7 @@ def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: Deploy
     async def send(page: DeploymentPage) -> None:
         page.layout.pace.value = None
         assert page.timer.interval == page.layout.pace.value == 0.5
-        assert told == ["'None' is not a choice here: choose one of those that are offered"]
+        assert told == ["'None' is not an option: choose one of the list"]
         wrong: list[Any] = [None, {}, "1", -1, float("nan")]
         for value in wrong:
             page.layout.slider.set_value(value)

@@ -73,7 +73,7 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     leave_field(browser)
     while "won" not in browser.text(".qr-headline"):
         take_hint(browser)
-    assert browser.text(".qr-headline") == "Player 1 has won"
+    assert browser.text(".qr-headline") == "Player 1 wins"
     assert moves(browser)[-1][1] == "9"
     assert not browser.all(".spot"), "a finished game takes no more moves"
 
@@ -166,5 +166,5 @@ def test_a_hint_is_taken_by_keys_alone_in_either_case(browser: Browser):
 
 def test_a_player_that_is_not_there_is_refused(browser: Browser):
     browser.open("/quoridor?first=deep-blue")
-    browser.wait_told("there is no player 'deep-blue' here")
+    browser.wait_told("player 'deep-blue' is unknown")
     browser.wait_text(".qr-headline", "Your move")

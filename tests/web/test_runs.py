@@ -227,7 +227,7 @@ def test_labels_say_what_is_different():
 
 def test_long_curves_are_thinned_and_keep_their_end():
     points = [(float(x), 0.0) for x in range(50_001)]
-    assert len(curves.thinned(points)) <= curves.MOST_POINTS + 1
+    assert len(curves.thinned(points)) <= curves.MAX_POINTS + 1
     assert curves.thinned(points)[-1] == points[-1]
 
 

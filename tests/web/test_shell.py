@@ -42,7 +42,7 @@ def test_a_cell_that_is_not_there_is_refused(part: str):
 
 @pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
 def test_what_is_no_choice_of_a_control_is_refused(value: object):
-    with pytest.raises(UserError, match="choose one of those that are offered"):
+    with pytest.raises(UserError, match="choose one of the list"):
         checked(value, {"a": 1, "b": 2})
     assert checked("b", {"a": 1, "b": 2}) == "b"
 
