@@ -222,7 +222,7 @@ def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: Deployme
     with pytest.raises(UserError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
         setup.match_of(lab, game, Setup(player_2=mirror))
     for name in (alternated.replace("two", "three"), alternated.replace("two", "one/../two")):
-        with pytest.raises(UserError, match="there is no finished run"):
+        with pytest.raises(UserError, match="is not a finished run"):
             setup.match_of(lab, game, Setup(player_2=name))
 
 
