@@ -7,7 +7,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from src import schema
-from src.compose import CONF, checked, resolved, task_overrides
+from src.compose import CONF, resolved, task_overrides, validate
 
 
 def composed(command: str, *overrides: str, with_hydra: bool = False) -> DictConfig:
@@ -22,6 +22,6 @@ def kept_by_train(*overrides: str) -> dict[str, Any]:
     HydraConfig.instance().set_config(cfg)  # from which it tells what was chosen
     own = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
     assert isinstance(own, DictConfig)
-    kept = checked(own, schema.Train)
+    kept = validate(own, schema.Train)
     kept.composition.overrides = task_overrides()
     return resolved(kept)

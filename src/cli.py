@@ -1,4 +1,4 @@
-"""The outermost layer of a command: mistakes become a sentence, bugs keep their traceback."""
+"""Command-line handling: rewrite the arguments, report user errors in one line, show a traceback for bugs."""
 
 import functools
 import os
@@ -22,12 +22,12 @@ from src.core.files import require_no_links
 from src.core.runs.config_file import CONFIG
 from src.hydra_errors import hydra_message
 
-SWEEP_DIRECTORY = "hydra.sweep.dir="  # as the command line has it
-NOTHING_WRITTEN = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
+SWEEP_DIRECTORY = "hydra.sweep.dir="  # as typed on the command line
+NO_OUTPUT = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
 MULTIRUN = {"-m", "--multirun"}
-SHOWS = {"--cfg", "-c", "--info", "-i"}  # flags by which Hydra tells what would run
-NO_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
-OWN_GROUPS = {  # Hydra's words for what conf/ sets up with values of its own
+SHOW_FLAGS = {"--cfg", "-c", "--info", "-i"}  # Hydra flags that print the configuration instead of running
+OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
+GROUP_ALIASES = {  # Hydra's names for groups that conf/ configures
     "hydra/sweeper=optuna": "hparams_search=optuna",
     "hydra/launcher=joblib": "launcher=joblib",
     "hydra/launcher=ray": "launcher=ray",
@@ -36,31 +36,31 @@ OWN_GROUPS = {  # Hydra's words for what conf/ sets up with values of its own
 }
 
 
-class Refused(BaseException):
-    """Passes through Hydra, which reports an `Exception` in its own way."""
+class UserExit(BaseException):
+    """A user error; a `BaseException`, because Hydra catches and prints any `Exception`."""
 
 
 def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]] = lambda arguments: arguments) -> None:
-    """Run a Hydra entry point over the rewritten command line."""
-    wants_traceback = os.environ.setdefault("HYDRA_FULL_ERROR", "") == "1"
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints the traceback itself and exits
+    """Run a Hydra entry point with the rewritten command-line arguments."""
+    full_traceback = os.environ.setdefault("HYDRA_FULL_ERROR", "") == "1"
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # otherwise Hydra prints the traceback itself and exits
     try:
         sys.argv[1:] = rewrite(sys.argv[1:])
         _check_flags(sys.argv[1:])
         main()
     except KeyboardInterrupt:
         sys.exit("stopped")
-    except (Exception, Refused) as error:
-        sentence = str(error) if isinstance(error, Refused) else user_message(error)
-        if sentence is None or wants_traceback:
+    except (Exception, UserExit) as error:
+        message = str(error) if isinstance(error, UserExit) else user_message(error)
+        if message is None or full_traceback:
             raise
-        sys.exit(f"error: {sentence}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {sentence}")
+        sys.exit(f"error: {message}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {message}")
 
 
-def in_one_sentence(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
-    """Exit with the sentence for a mistake, below `hydra.main`, which would print lines of its own before it.
+def exit_on_user_error(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
+    """Decorate a task below `hydra.main` to exit with a one-line message on a user error.
 
-    The jobs of a sweep raise it: Hydra collects what became of each.
+    Jobs of a sweep raise the original error instead, because Hydra records the result of each job.
     """
 
     @functools.wraps(task)
@@ -68,71 +68,69 @@ def in_one_sentence(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig],
         try:
             return task(cfg)
         except Exception as error:
-            sentence = user_message(error)
-            if sentence is None or HydraConfig.get().mode == RunMode.MULTIRUN:
+            message = user_message(error)
+            if message is None or HydraConfig.get().mode == RunMode.MULTIRUN:
                 raise
-            raise Refused(sentence) from error
+            raise UserExit(message) from error
 
     return wrapper
 
 
 def _check_flags(arguments: list[str]) -> None:
-    """Let the parser of Hydra refuse unknown flags in one sentence, where it would print its usage as well."""
+    """Report unknown flags in one line, where Hydra's parser would also print its usage."""
     parser = hydra_utils.get_args_parser()
 
     def refuse(message: str) -> NoReturn:
-        raise UserError(f"{message}: --help shows what there is")
+        raise UserError(f"{message}: see --help")
 
     parser.error = refuse  # type: ignore[method-assign]
     parser.parse_args(arguments)
 
 
 def user_message(error: BaseException) -> str | None:
-    """What the user got wrong or the machine lacks, in one sentence, or None where the error is a bug of ours."""
+    """Return a one-line message for a user error or a lack of resources, or None for a bug."""
     found = list(causes(error))
     message = next((str(cause) for cause in found if isinstance(cause, UserError)), None)
     if message is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
         message = hydra_message(found)
     if message is None and _in_composition(error):
         message = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
-    if message is None and "No trials are completed yet" in str(found[0]):  # as Optuna has it
-        message = "every job of the search failed: the table tells why"
+    if message is None and "No trials are completed yet" in str(found[0]):  # raised by Optuna
+        message = "every job of the search failed: see the table for the reasons"
     if message is None and isinstance(found[0], OSError) and found[0].errno is not None:
         message = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
-    if message is None and (isinstance(found[0], MemoryError) or NO_MEMORY.search(str(found[0]))):
-        message = "not enough memory: choose smaller sizes, such as algo.num_envs or the network's"
+    if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
+        message = "out of memory: reduce algo.num_envs or the size of the network"
     return None if message is None else " ".join(message.split())
 
 
 def _in_composition(error: BaseException) -> bool:
-    """Whether it was raised by Hydra itself while it read the command line, in whatever way."""
+    """Whether Hydra raised the error while composing the configuration."""
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and Path(frames[-1].filename).parent == Path(hydra_utils.__file__).parent
 
 
-def quoted(text: str) -> str:
-    """A value as Hydra's command line takes it, whatever is in it."""
+def quote_value(text: str) -> str:
+    """Quote a value for Hydra's override grammar."""
     return "'" + text.replace("'", "\\'") + "'"
 
 
 def refuse_multirun(arguments: list[str]) -> list[str]:
-    require(
-        not MULTIRUN & set(arguments), "this command does one thing at a time: leave out -m and call it once for each"
-    )
+    require(not MULTIRUN & set(arguments), "this command does not support -m: run it once for each value")
     return arguments
 
 
-def refuse_showing_many(arguments: list[str]) -> None:
-    shows = [flag for flag in (argument.split("=")[0] for argument in arguments) if flag in SHOWS]
+def refuse_show_with_multirun(arguments: list[str]) -> None:
+    shows = [flag for flag in (argument.split("=")[0] for argument in arguments) if flag in SHOW_FLAGS]
     one = not shows or not MULTIRUN & set(arguments)
-    require(one, f"{' '.join(shows)} tells of one run: leave out -m, and give one value where several are tried")
+    require(one, f"{' '.join(shows)} shows a single run: leave out -m, and give one value for each setting")
 
 
-def use_own_groups(arguments: list[str]) -> list[str]:
-    """Hydra's own sweeper would minimise and its launchers know nothing of our jobs, so both spellings mean ours."""
+def apply_group_aliases(arguments: list[str]) -> list[str]:
+    """Replace Hydra's sweeper and launchers by the ones configured in conf/: its own sweeper would minimize."""
     groups = {argument.split("=")[0] for argument in arguments}
-    meant = ((argument, OWN_GROUPS.get(argument, argument)) for argument in arguments)
-    return [given if ours.split("=")[0] in groups else ours for given, ours in meant]
+    pairs = ((argument, GROUP_ALIASES.get(argument, argument)) for argument in arguments)
+    return [given if alias.split("=")[0] in groups else alias for given, alias in pairs]
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -142,13 +140,13 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 @contextmanager
-def stop_with_advice(directory: Path) -> Iterator[None]:
-    """On Ctrl-C say how to go on with the run, once it has begun; a sweep says it for all its jobs."""
+def suggest_resume(directory: Path) -> Iterator[None]:
+    """On Ctrl-C print the command that resumes the run; a sweep prints its own for all jobs."""
     try:
         yield
     except KeyboardInterrupt:
         if sweep_name() is None and (directory / CONFIG).exists():
-            sys.exit(f"stopped: go on with python -m src.train {shlex.quote(f'resume={directory}')}")
+            sys.exit(f"stopped: continue with python -m src.train {shlex.quote(f'resume={directory}')}")
         raise
 
 
@@ -157,31 +155,36 @@ def sweep_name() -> str | None:
     return Path(hydra_config.sweep.dir).name if hydra_config.mode == RunMode.MULTIRUN else None
 
 
-def continue_run(arguments: list[str]) -> list[str]:
-    """Point Hydra at the directory of the run to resume, which brings its own configuration along."""
+def resume_arguments(arguments: list[str]) -> list[str]:
+    """Set Hydra's output directory to the run to resume, whose saved configuration is used."""
     resumed = [argument for argument in arguments if argument.lstrip("+").startswith("resume=")]
     if not resumed or resumed == ["resume=null"]:
         return arguments
     loggers = [argument for argument in arguments if argument.startswith(("logger=", "logger."))]
     others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
-    require(not others, f"resume goes on with one run just as it was composed: leave out {' '.join(others)}")
+    require(not others, f"resume uses the saved configuration of the run: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
     require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
-    return [*loggers, f"resume={quoted(directory)}", f"hydra.run.dir={quoted(directory)}", "hydra.output_subdir=null"]
+    return [
+        *loggers,
+        f"resume={quote_value(directory)}",
+        f"hydra.run.dir={quote_value(directory)}",
+        "hydra.output_subdir=null",
+    ]
 
 
-def arrange(arguments: list[str]) -> list[str]:
-    """What Hydra is given for a training. Of several ranks only the first has a directory of its own."""
-    refuse_showing_many(arguments)
-    arguments = use_own_groups(arguments)
+def train_arguments(arguments: list[str]) -> list[str]:
+    """Return the arguments for Hydra of `src.train`."""
+    refuse_show_with_multirun(arguments)
+    arguments = apply_group_aliases(arguments)
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             from src.core.runs.sweep import (
-                require_same_jobs,  # here, so that --help answers without what it brings along
+                require_same_jobs,  # a slow import, which --help does not need
             )
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
-    arguments = continue_run(arguments)
-    # The other ranks write nothing.
-    return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NOTHING_WRITTEN]
+    arguments = resume_arguments(arguments)
+    # Only rank 0 has a run directory and writes to it.
+    return arguments if ranks.rank() == 0 else [*(a for a in arguments if not a.startswith("hydra.")), *NO_OUTPUT]

@@ -1,4 +1,4 @@
-"""From configuration to objects: what the entry points share, and the only other place that knows Hydra."""
+"""Validate configurations and build objects from them, for all entry points."""
 
 import contextlib
 import inspect
@@ -34,15 +34,15 @@ from src.resolvers import accelerator
 log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
-UNNAMED = (  # keys that are named elsewhere, or change nothing in the results
+UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effect on the results
     *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
     *("checkpoint_seconds", "optimized_metric"),
 )
-MOST_NESTED = 4  # runs that an agent is made of, one in the other
+MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
 
 
-def checked(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
-    """The configuration, once every key is known, set and of its type; what lies below `unused` keys may be missing."""
+def validate(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
+    """Return `cfg` if every key is known, set and of its type; keys below `unused` ones may be missing."""
     absent = [item.name for item in fields(schema) if item.name not in cfg]
     missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] not in unused)
     if absent or missing:
@@ -65,20 +65,20 @@ def _check_keys(node: Any, schema: type, path: str) -> None:
 
 
 def build(node: Any, path: str) -> Any:
-    """The object a node describes; `path` is the key it stands under."""
+    """Instantiate the object of a config node; `path` is its key, for error messages."""
     if not (isinstance(node, DictConfig) and "_target_" in node):
-        raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_choice(node, path)}")
+        raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_suggestion(node, path)}")
     _check_arguments(node, path)
     return instantiate(node)
 
 
 def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:
-    """The algorithm; one that goes on from what it has learned needs no network to start from, which may be gone."""
+    """Build the algorithm; without `init_from` when resuming, because that run may have been deleted."""
     return build(OmegaConf.merge(node, {"init_from": None}) if resumes and "init_from" in node else node, "algo")
 
 
 def _check_arguments(node: Any, path: str) -> None:
-    """Compare what a node gives with what its target takes, so that a mistake is told by its key, before any work."""
+    """Check the arguments of a node against the signature of its target, so that an error names its key."""
     if isinstance(node, ListConfig):
         for number, child in enumerate(node):
             _check_arguments(child, f"{path}[{number}]")
@@ -99,38 +99,38 @@ def _check_arguments(node: Any, path: str) -> None:
 
 
 def _check_value(value: Any, hint: Any, path: str) -> None:
-    """One argument: an object of the class that is expected, several of them by name, or a plain value."""
-    if isinstance(value, DictConfig) and get_origin(hint) is Mapping and _objects(get_args(hint)[1]):
+    """Check one argument: an object of the expected class, a mapping of such objects, or a plain value."""
+    if isinstance(value, DictConfig) and get_origin(hint) is Mapping and _expected_classes(get_args(hint)[1]):
         for key, child in value.items():
             _check_value(child, get_args(hint)[1], f"{path}.{key!s}")
     elif isinstance(value, DictConfig) and "_target_" in value:
         target = get_object(value._target_)
-        fits = not inspect.isclass(target) or not _objects(hint) or issubclass(target, _objects(hint))
-        wanted = " or ".join(f"{one.__module__}.{one.__name__}" for one in _objects(hint))
-        require(fits, f"{path} is a {target.__name__}, but has to be a {wanted}: choose another")
-    elif _objects(hint) and not (value is None and NoneType in get_args(hint)):
-        names = " or ".join(one.__name__ for one in _objects(hint))
-        raise UserError(f"{path}={ranges.shown(value)} must be a config of {names}: {_choice(value, path)}")
+        fits = not inspect.isclass(target) or not _expected_classes(hint) or issubclass(target, _expected_classes(hint))
+        expected = " or ".join(f"{one.__module__}.{one.__name__}" for one in _expected_classes(hint))
+        require(fits, f"{path} is a {target.__name__}, but must be a {expected}")
+    elif _expected_classes(hint) and not (value is None and NoneType in get_args(hint)):
+        names = " or ".join(one.__name__ for one in _expected_classes(hint))
+        raise UserError(f"{path}={ranges.shown(value)} must be a config of {names}: {_suggestion(value, path)}")
     else:
         ranges.check(_plain(value), hint, path)
 
 
-def _objects(hint: Any) -> tuple[type, ...]:
-    """The classes that a value has to be an instance of, where the configuration has to describe an object."""
+def _expected_classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes allowed by a type hint, or () if it allows plain values only."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     plain = (int, float, bool, str, NoneType, dict)
     return tuple(one for one in options if inspect.isclass(one) and one not in (*plain, Any) and not get_origin(one))
 
 
-def _choice(value: Any, path: str) -> str:
-    """How to type what was probably meant."""
+def _suggestion(value: Any, path: str) -> str:
+    """Return what to type instead of an invalid value."""
     files = CONF.rglob(f"{value}.yaml") if isinstance(value, str) and value.isidentifier() else ()
     groups = [file.parent.relative_to(CONF).as_posix() for file in files]
     if groups:
         return f"type {groups[0]}@{path}={value}"
     group = {"opponent": "agent"}.get(path.rpartition(".")[2], path.rpartition(".")[2])
     options = ", ".join(sorted(file.stem for file in (CONF / group).glob("*.yaml")))
-    return f"choose one of {options}" if options else "leave it as it is, and change what is below it"
+    return f"choose one of {options}" if options else "keep its default, and override the keys below it"
 
 
 def _plain(value: Any) -> Any:
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
 
 
 def require_tuned(names: DictConfig) -> None:
-    """Refuse tuned settings that there are none of by a name that the user has given; those of a pair are optional."""
+    """Raise `UserError` if tuned settings named by the user do not exist; the default ones are optional."""
     name = names.get("tuned")
     known = name in (None, f"{names.env}_{names.algo}") or (CONF / "tuned" / f"{name}.yaml").is_file()
     require(known, f"tuned={name} is unknown: leave it out, or choose {names.env}_{names.algo} or none")
@@ -161,12 +161,12 @@ def _fitting_algorithms(game: Game) -> Iterator[str]:
         try:
             if get_object(target).needs <= game.traits:
                 yield name
-        except ImportError:  # an optional package is not installed, so it is no advice to give
+        except ImportError:  # needs an optional package that is not installed
             continue
 
 
 def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
-    """The agent of that role, which has to be able to play the game."""
+    """Build the agent configured under `role`, and check that it can play the game."""
     agent = build(cfg[role], role)
     try:
         agent.check(game)
@@ -179,51 +179,48 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
 
 
 def task_overrides() -> list[str]:
-    """The values and options set for this run beyond env, algo and seed, where they matter to what comes out of it."""
+    """Return the overrides that affect the results, other than env, algo and seed."""
     words = HydraConfig.get().overrides.task
     keys = (word.lstrip("+~").partition("=")[0] for word in words)
     return [word for word, key in zip(words, keys, strict=True) if key not in UNNAMED and not key.startswith("logger.")]
 
 
-def warn_of_other_device(option: str, algo: object) -> None:
-    """Say it where the settings are tuned for a GPU and the network is on the CPU, or the other way round."""
+def warn_on_device_mismatch(option: str, algo: object) -> None:
+    """Warn if the settings are tuned for a GPU and the network runs on the CPU, or vice versa."""
     compute = getattr(algo, "compute", None)
     if compute is not None and compute.on_gpu != (accelerator(option) == "gpu"):
         other = "cuda" if compute.on_gpu else "cpu"
-        log.warning(
-            "the network is on %s, but the tuned settings are not: choose device=%s", compute.torch_device, other
-        )
+        log.warning("the network is on %s, but the tuned settings are not: type device=%s", compute.torch_device, other)
 
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:
-    """Plain values with every interpolation resolved, to be kept with the run and read back without Hydra."""
+    """Return plain values with every interpolation resolved, to save with the run."""
     config = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
     assert isinstance(config, dict)
     return {str(key): value for key, value in config.items()}
 
 
 @contextmanager
-def discard_if_refused(directory: Path) -> Iterator[None]:
-    """Delete what Hydra has written into the run directory, and the directories made for it, when the run is refused.
+def discard_outputs_on_error(directory: Path) -> Iterator[None]:
+    """On an error before the run has started, delete what Hydra has written and the directories created for it.
 
-    Once a run has written its configuration it is there to be resumed. The jobs of a sweep keep theirs, beside the
-    reason.
+    A run that has saved its configuration can be resumed, so it is kept. So are the jobs of a sweep, with the error.
     """
     try:
         yield
-    except BaseException:  # also Ctrl-C before the run has begun
+    except BaseException:  # also Ctrl-C
         hydra_config = HydraConfig.get()
         refused = hydra_config.mode != RunMode.MULTIRUN and not (directory / CONFIG).exists()
         if refused and hydra_config.output_subdir is not None:
             shutil.rmtree(directory / hydra_config.output_subdir)
-            with contextlib.suppress(OSError):  # something else is in it
+            with contextlib.suppress(OSError):  # not empty
                 for path in new_directories:
                     path.rmdir()
         raise
 
 
 def compose_train(*overrides: str) -> DictConfig:
-    """The configuration of a training by overrides as on the command line, for `train` in scripts and notebooks."""
+    """Compose a configuration from command-line overrides, for calling `train` in scripts and notebooks."""
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         cfg = hydra.compose("train", list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
@@ -233,10 +230,10 @@ def compose_train(*overrides: str) -> DictConfig:
 
 
 def load_config(directory: Path) -> DictConfig:
-    """The configuration of an earlier run. It may come from a stranger, so it builds what conf/ can compose only."""
+    """Load the saved configuration of a run. It may be untrusted, so only classes that conf/ names are allowed."""
     path, config = directory / CONFIG, read_config(directory)
     for value in _strings(config):
-        require("${" not in value, f"{path} holds an interpolation, {value}, which a saved configuration never does")
+        require("${" not in value, f"{path} contains the interpolation {value}: a saved configuration must be resolved")
     _allowed_targets().check(config, str(path))
     return DictConfig(config)
 
@@ -250,11 +247,11 @@ _loading: ContextVar[tuple[Path, ...]] = ContextVar("_loading", default=())  # r
 
 
 def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = None) -> Agent:
-    """The agent of a finished run; `changes` are values of its algo that are to be other than they were."""
+    """Load the agent of a finished run; `changes` override values of its algo."""
     directory, outer = Path(run), _loading.get()
     place = directory.resolve()
-    require(place not in outer, f"{directory} holds an agent that is made of itself: it cannot be loaded")
-    require(len(outer) < MOST_NESTED, f"{directory} is the {MOST_NESTED + 1}th run that an agent is made of: refused")
+    require(place not in outer, f"{directory} contains an agent that refers to itself: it cannot be loaded")
+    require(len(outer) < MAX_NESTED_RUNS, f"{directory}: an agent may load at most {MAX_NESTED_RUNS} runs")
     token = _loading.set((*outer, place))
     try:
         return _load_agent(directory, checkpoint_name, changes)
@@ -267,14 +264,14 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] |
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
-    begun = saved.get("learner", {}) is not None
-    require(begun, f"{path} holds no agent yet: the run was stopped before it had saved one")
-    algo = build(_changed(config.algo, changes), "algo")
+    has_agent = saved.get("learner", {}) is not None
+    require(has_agent, f"{path} contains no agent: the run was stopped before it saved one")
+    algo = build(_with_changes(config.algo, changes), "algo")
     with checkpoint.read_by(config.algo._target_, path):
         return algo.load_agent(saved["learner"])
 
 
-def _changed(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
+def _with_changes(algo: DictConfig, changes: dict[str, Any] | None) -> DictConfig:
     OmegaConf.set_struct(algo, True)
     try:
         merged = OmegaConf.merge(algo, changes or {})

@@ -1,4 +1,4 @@
-"""A line protocol over standard input and output, so that other programs can play ours."""
+"""A line protocol over standard input and output, through which other programs play against agents."""
 
 import copy
 import os
@@ -10,7 +10,7 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from src.cli import in_one_sentence, launch, refuse_multirun
+from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import UserError
 from src.core.files import MOST_DATA, read_regular, write_atomic
 from src.core.interrupt import interrupts_watched
@@ -20,16 +20,16 @@ from src.core.play.record import read_game, write_game
 from src.core.play.replay import ReplayedGame
 from src.core.seeding import generator
 
-MOST_LETTERS = 1 << 20  # of a line
-MOST_ERROR = 300  # letters of an answer to what was wrong
+MAX_LINE_LENGTH = 1 << 20  # characters
+MAX_ERROR_LENGTH = 300  # characters
 
 
 class Engine:
-    """One position and one agent. A command answers with text or raises `UserError` and has then changed nothing."""
+    """One position and one agent. A command returns its answer, or raises `UserError` and changes nothing."""
 
     def __init__(self, game: Game, agent: Agent, seed: int) -> None:
-        self.played, self.agent, self.rng = game, agent, generator(seed, "engine")  # what the agent knows
-        self.game = game if isinstance(game, TwoPlayerGame) else ReplayedGame(game)  # what the lines are about
+        self.agent_game, self.agent, self.rng = game, agent, generator(seed, "engine")
+        self.game = game if isinstance(game, TwoPlayerGame) else ReplayedGame(game)  # with positions as text
         self.start: Any = self.game.initial(self.rng)
         self.actions: list[int] = []  # from the start to the position
         self.state: Any = self.start
@@ -53,7 +53,7 @@ class Engine:
             if name not in self.commands:
                 raise UserError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
             return self.commands[name](arguments)
-        except BaseException as error:  # also Ctrl-C, anywhere in a command
+        except BaseException as error:  # also Ctrl-C
             self.start, self.actions, self.state, self.rng.bit_generator.state = before
             if isinstance(error, UserError):
                 return _error(str(error))
@@ -65,7 +65,9 @@ class Engine:
             cut = arguments.index("moves")
             setup, names = arguments[:cut], arguments[cut + 1 :]
         if not setup:
-            raise UserError("expected: position startpos, or a position as write gives it, then [moves m1 m2 ...]")
+            raise UserError(
+                "expected: position startpos [moves m1 m2 ...], or a position from write instead of startpos"
+            )
         start = self.game.initial(self.rng) if setup == ["startpos"] else self.game.read_position(" ".join(setup))
         state, actions = start, []
         for name in names:
@@ -105,9 +107,9 @@ class Engine:
     def go(self, arguments: list[str]) -> str:
         _expect_none("go", arguments)
         self._refuse_finished()
-        action = self.agent.decide(self.played, self.game.view(self.state), self.rng).action
+        action = self.agent.decide(self.agent_game, self.game.view(self.state), self.rng).action
         if action is None:
-            raise UserError("the agent has no move to offer here")
+            raise UserError("the agent offers no move in this position")
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:
@@ -120,19 +122,19 @@ class Engine:
     def eval(self, arguments: list[str]) -> str:
         _expect_none("eval", arguments)
         self._refuse_finished()
-        rng = copy.deepcopy(self.rng)  # asking what the agent thinks must not change what it plays
-        info = self.agent.decide(self.played, self.game.view(self.state), rng).info
-        info = {name: value for name, value in info.items() if np.ndim(value) == 0}  # an array does not fit on the line
+        rng = copy.deepcopy(self.rng)  # an evaluation must not change the next move
+        info = self.agent.decide(self.agent_game, self.game.view(self.state), rng).info
+        info = {name: value for name, value in info.items() if np.ndim(value) == 0}  # arrays do not fit on a line
         if not info:
-            raise UserError("this agent has nothing to say about a position")
+            raise UserError("this agent does not evaluate positions")
         return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in info.items())])
 
     def analyse(self, arguments: list[str]) -> str:
-        """The best moves, one a line: rank, score, then the move and the play that follows."""
+        """Return the best moves, one a line: rank, score, and the principal variation."""
         count = _number("analyse", arguments)
         self._refuse_finished()
         lines = []
-        for rank, line in enumerate(self.agent.analyse(self.played, self.game.view(self.state), count), start=1):
+        for rank, line in enumerate(self.agent.analyse(self.agent_game, self.game.view(self.state), count), start=1):
             lines.append(" ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)]))
         return "\n".join([*lines, "ok"])
 
@@ -151,14 +153,14 @@ class Engine:
 
 
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
-    """Answer line by line until `quit` or the end of either side. Ctrl-C stops a command that is being answered."""
-    while line := lines.readline(MOST_LETTERS):
+    """Answer line by line until `quit` or the end of either stream. Ctrl-C stops the current command."""
+    while line := lines.readline(MAX_LINE_LENGTH):
         if line.split() == ["quit"]:
             return
         answer = None
-        if len(line) == MOST_LETTERS:
+        if len(line) == MAX_LINE_LENGTH:
             _skip_rest(line, lines)
-            answer = _error(f"a line has less than {MOST_LETTERS} letters")
+            answer = _error(f"a line must be shorter than {MAX_LINE_LENGTH} characters")
         elif line.strip():
             try:
                 answer = engine.answer(line)
@@ -167,26 +169,26 @@ def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
         try:
             if answer is not None:
                 print(answer, file=out, flush=True)
-        except OSError:  # nobody listens any more
+        except OSError:  # the reader has closed the pipe
             _discard_output(out)
             return
 
 
 def _skip_rest(line: str, lines: TextIO) -> None:
     while line and not line.endswith("\n"):
-        line = lines.readline(MOST_LETTERS)
+        line = lines.readline(MAX_LINE_LENGTH)
 
 
 def _discard_output(out: TextIO) -> None:
-    """What is still buffered would raise again when the process ends."""
+    """Redirect to /dev/null, because buffered output would raise again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def _error(message: str) -> str:
-    """One line, whatever was on the line that it is about."""
-    words = " ".join(message.split())
-    shown = "".join(letter if letter.isprintable() else "?" for letter in words[:MOST_ERROR])
-    return f"error {shown}{'...' if len(words) > MOST_ERROR else ''}"
+    """Return a printable error of one line."""
+    line = " ".join(message.split())
+    shown = "".join(char if char.isprintable() else "?" for char in line[:MAX_ERROR_LENGTH])
+    return f"error {shown}{'...' if len(line) > MAX_ERROR_LENGTH else ''}"
 
 
 def _expect_none(command: str, arguments: list[str]) -> None:
@@ -207,15 +209,15 @@ def _file_of(command: str, arguments: list[str]) -> Path:
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="engine")
-@in_one_sentence
+@exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
 
-    cfg = compose.checked(cfg, schema.Engine)
+    cfg = compose.validate(cfg, schema.Engine)
     game = compose.build(cfg.env, "env").game
     agent = compose.build_agent("agent", cfg, game)
     for stream in (sys.stdin, sys.stdout):
-        if hasattr(stream, "reconfigure"):  # bytes that are no text get an error line like any unknown command
+        if hasattr(stream, "reconfigure"):  # invalid UTF-8 gets an error line like any unknown command
             stream.reconfigure(encoding="utf-8", errors="replace")
     with interrupts_watched():
         serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)

@@ -1,4 +1,4 @@
-"""Score an agent over seeded games."""
+"""Evaluate an agent over seeded games."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.cli import in_one_sentence, launch, refuse_multirun
+from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import require
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate")
-@in_one_sentence
+@exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
     from src.core.files import require_writable, write_atomic
@@ -22,22 +22,22 @@ def main(cfg: DictConfig) -> None:
     from src.core.runs.console import progress_bar
 
     overrides = HydraConfig.get().overrides.task
-    cfg = compose.checked(cfg, schema.Evaluate, unused=("opponent",))
+    cfg = compose.validate(cfg, schema.Evaluate, unused=("opponent",))
     if cfg.json is not None:
-        require_writable(Path(cfg.json))  # now, not after the games
+        require_writable(Path(cfg.json))  # before the games are played
     game = compose.build(cfg.env, "env").game
     agent, opponent = compose.build_agent("agent", cfg, game), None
     if game.players == 2:
-        cfg = compose.checked(cfg, schema.Evaluate)
+        cfg = compose.validate(cfg, schema.Evaluate)
         opponent = compose.build_agent("opponent", cfg, game)
     else:
         given = [override for override in overrides if override.startswith("agent@opponent")]
-        require(not given, f"env={cfg.composition.env} is played alone: leave out opponent=...")
+        require(not given, f"env={cfg.composition.env} is a single-player game: leave out opponent=...")
     if isinstance(opponent, SelfPlay):
         opponent.set_agent(agent)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
     given = [override for override in overrides if override.startswith("episodes=")]
-    require(starts is None or not given, "boards=... says how many games there are: leave out episodes=...")
+    require(starts is None or not given, "boards=... sets the number of games: leave out episodes=...")
     episodes = cfg.episodes if starts is None else len(starts) * game.players
     arena.require_varied(game, agent, opponent, cfg.opening_plies, episodes)
     with progress_bar("games", episodes) as advance:
@@ -57,11 +57,11 @@ def main(cfg: DictConfig) -> None:
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
 
 
-def spell_out_opponent(arguments: list[str]) -> list[str]:
-    """Agent and opponent are options of one group; `opponent=x` is short for Hydra's `agent@opponent=x`."""
+def expand_opponent(arguments: list[str]) -> list[str]:
+    """Expand `opponent=x` to Hydra's `agent@opponent=x`: both are options of the group `agent`."""
     refuse_multirun(arguments)
     return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
 
 
 if __name__ == "__main__":
-    launch(main, spell_out_opponent)
+    launch(main, expand_opponent)

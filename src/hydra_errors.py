@@ -1,4 +1,4 @@
-"""The errors of Hydra and OmegaConf in one sentence each: what is wrong, what is allowed, what to type."""
+"""One-line messages for errors of Hydra and OmegaConf: what is wrong, what is allowed, what to type."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -9,12 +9,12 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 
 from src.core.runs.config_file import RENAMED, RENAMED_OF_ALGO
 
-MOST_NAMES = 40  # of those that are listed
+MAX_LISTED = 40
 EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
 
 
 def hydra_message(causes: Sequence[BaseException]) -> str:
-    """A sentence for an error with its causes, outermost first."""
+    """Return a message for an error and its causes, outermost first."""
     for error in causes:
         if isinstance(error, MissingConfigException):
             return _unknown_option(error)
@@ -27,12 +27,12 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             renamed = RENAMED_OF_ALGO | RENAMED if parent == "algo" else RENAMED
             if error.key in renamed:
                 return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{renamed[str(error.key)]}"
-            if not keys and parent is not None:  # the parent is taken from another place, as env.reward from reward
+            if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"
     text = _first_line(causes[0])
     if text.startswith("Ambiguous value"):
-        return f"{text.split(chr(39))[1]} is several values: add -m to run each, or put them in brackets as a list"
+        return f"{text.split(chr(39))[1]} has several values: add -m to run each, or write a list as [a,b]"
     if text.startswith("Could not override") and "defaults list" in text:
         return f"{text.split(chr(39))[1]} is not a config group here: --help lists them"
     inner = _first_line(causes[-1])
@@ -40,7 +40,7 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
 
 
 def _unknown_option(error: MissingConfigException) -> str:
-    """Of a config group, or the whole configuration that a flag names."""
+    """Return a message for an unknown option of a config group, or an unknown --config-name."""
     name, options = str(error.missing_cfg_file), [option for option in error.options or () if option]
     group, _, option = name.rpartition("/")
     if not group:
@@ -52,14 +52,14 @@ def _unknown_option(error: MissingConfigException) -> str:
 def _alternatives(name: str, names: Iterable[Any]) -> str:
     known = sorted(map(str, names))
     if not known:
-        return "there is nothing to choose from"
+        return "it has no options"
     close = difflib.get_close_matches(name, known, 1)
-    listed = ", ".join(known) if len(known) <= MOST_NAMES else f"{', '.join(known[:MOST_NAMES])} ..."
+    listed = ", ".join(known) if len(known) <= MAX_LISTED else f"{', '.join(known[:MAX_LISTED])} ..."
     return f"did you mean {close[0]}? There are {listed}" if close else f"choose one of {listed}"
 
 
 def _keys(error: OmegaConfBaseException) -> list[Any] | None:
-    """The keys there are beside the one that is missing."""
+    """Return the valid keys beside the unknown one."""
     parent = error.parent_node
     return list(parent.keys()) if error.key is not None and hasattr(parent, "keys") else None
 

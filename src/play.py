@@ -1,4 +1,4 @@
-"""The web page: play, watch, deploy and compare runs."""
+"""Serve the web pages: play, watch, deploy and compare runs."""
 
 import itertools
 import re
@@ -16,15 +16,15 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
-from src.cli import in_one_sentence, launch, refuse_multirun, user_message
+from src.cli import exit_on_user_error, launch, refuse_multirun, user_message
 from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
 from src.core.seeding import generator
 
 
-class Laboratory:
-    """The `Lab` of the pages: the configuration groups, composed when a page asks."""
+class ConfigLab:
+    """The `Lab` of the pages, which composes games and agents from the config groups on request."""
 
     def __init__(self, folders: Sequence[Path], seed: int | None) -> None:
         self.folders = folders
@@ -32,7 +32,7 @@ class Laboratory:
         self.agents: Sequence[str] = _options("agent")
         self._seed = seed
         self._games = itertools.count()
-        self._lock = threading.Lock()  # Hydra composes one thing at a time
+        self._lock = threading.Lock()  # Hydra is not thread-safe
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng() if self._seed is None else generator(self._seed, "play", next(self._games))
@@ -43,7 +43,7 @@ class Laboratory:
 
     def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
         with as_user_errors():
-            return compose.build(_changed(compose.load_config(run).env, changes), "env").game
+            return compose.build(_with_changes(compose.load_config(run).env, changes), "env").game
 
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
@@ -59,17 +59,17 @@ class Laboratory:
         overrides = [f"{group}={name}"]
         for key, value in choices.items():
             plain = re.fullmatch(r"[\w/@.]+", key) and re.fullmatch(r"\w+", value)
-            require(plain is not None, f"{key}={value} does not name a choice")
+            require(plain is not None, f"{key}={value} is not an option of a config group")
             overrides.append(f"{key}={value}")
         with self._lock:
-            return _changed(hydra.compose("engine", overrides)[group], changes)
+            return _with_changes(hydra.compose("engine", overrides)[group], changes)
 
 
 def _options(group: str) -> list[str]:
     return sorted(path.stem for path in (compose.CONF / group).glob("*.yaml"))
 
 
-def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
+def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
     OmegaConf.set_struct(node, True)
     for key, value in changes.items():
         OmegaConf.update(node, key, value)
@@ -78,18 +78,18 @@ def _changed(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
 
 @contextmanager
 def as_user_errors() -> Iterator[None]:
-    """Raise errors of Hydra, and user errors that it has wrapped, as `UserError`; leave bugs as they are."""
+    """Raise errors of Hydra, and user errors wrapped by it, as `UserError`; other errors pass."""
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        sentence = user_message(error)
-        if sentence is None:
+        message = user_message(error)
+        if message is None:
             raise
-        raise UserError(" ".join(sentence.split())) from error
+        raise UserError(" ".join(message.split())) from error
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """On the port, or on any free one for 0; what is taken or impossible raises `UserError`."""
+    """Listen on a port, or on any free one if it is 0; raise `UserError` if that is not possible."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -98,21 +98,21 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener.listen()
         return listener
     except OSError as error:
-        raise UserError(f"host={host} port={port} cannot be used ({error}): choose another, such as port=0") from error
+        raise UserError(f"cannot listen on host={host} port={port}, {error}: choose another, such as port=0") from error
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play")
-@in_one_sentence
+@exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import schema
 
-    cfg = compose.checked(cfg, schema.Play)
+    cfg = compose.validate(cfg, schema.Play)
     listener = listening_socket(cfg.host, cfg.port)
     try:
         from src.web import app
     except ModuleNotFoundError as error:
-        raise UserError(f"the web page needs more ({error}): pip install -e '.[web]', or make play") from error
-    app.serve(Laboratory([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
+        raise UserError(f"the web page needs a package ({error}): pip install -e '.[web]', or make play") from error
+    app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Step through a game in the terminal, for a person or any agent."""
+"""Play a game in the terminal, by hand or by any agent."""
 
 import hydra
 from omegaconf import DictConfig
 
-from src.cli import in_one_sentence, launch, refuse_multirun
+from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import require
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="play_local")
-@in_one_sentence
+@exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from pathlib import Path
 
@@ -18,14 +18,14 @@ def main(cfg: DictConfig) -> None:
     from src.core.files import require_writable
     from src.core.seeding import generator
 
-    if "agent" not in cfg:  # nobody but the person at the keyboard
+    if "agent" not in cfg:  # agent=null: the user plays
         cfg = DictConfig({**cfg, "agent": None})
-    cfg = compose.checked(cfg, schema.PlayLocal)
+    cfg = compose.validate(cfg, schema.PlayLocal)
     if cfg.heatmap is not None:
-        require(Path(cfg.heatmap).parent.is_dir(), f"heatmap={cfg.heatmap}: there is no such folder")
+        require(Path(cfg.heatmap).parent.is_dir(), f"heatmap={cfg.heatmap}: its folder does not exist")
         require_writable(Path(cfg.heatmap))
     env = compose.build(cfg.env, "env")
-    require(hasattr(env, "play_local"), f"env={cfg.composition.env} cannot be stepped through in the terminal yet")
+    require(hasattr(env, "play_local"), f"env={cfg.composition.env} cannot be played in the terminal")
     agent = None if cfg.agent is None else compose.build_agent("agent", cfg, env.game)
     rng = np.random.default_rng() if cfg.seed is None else generator(cfg.seed, "play_local")
     env.play_local(agent, rng, None if cfg.heatmap is None else Path(cfg.heatmap))

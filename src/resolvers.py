@@ -1,4 +1,4 @@
-"""Functions that configuration files call in interpolations; importing this module registers them with OmegaConf."""
+"""OmegaConf resolvers for the configuration files, registered on import."""
 
 import os
 from importlib.metadata import PackageNotFoundError, version
@@ -8,12 +8,12 @@ from omegaconf import OmegaConf
 
 
 def accelerator(device: str) -> str:
-    """Name the scale that tuned settings are for, "cpu" or "gpu", given the chosen option of the group `device`."""
+    """Return "cpu" or "gpu", which selects the tuned settings, for an option of the group `device`."""
     return "gpu" if device == "cuda" or (device == "auto" and gpu_usable()) else "cpu"
 
 
 def gpu_usable() -> bool:
-    """Whether there is an NVIDIA GPU that the installed torch can use, without the second it takes to import torch."""
+    """Whether the installed torch can use an NVIDIA GPU, checked without the slow import of torch."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None and visible.strip() in ("", "-1"):
         return False

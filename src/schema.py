@@ -1,4 +1,4 @@
-"""The keys of each command and their types; a key that is not here is refused, wherever it was written."""
+"""The configuration keys of each command and their types; unknown keys are rejected."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ from src.core.ranges import Bounds, Count, NonNegative, Plies, Seed
 
 @dataclass
 class Command:
-    """What every command is composed of."""
+    """Keys of all commands but `play`."""
 
     env: Any
     reward: Any

@@ -1,4 +1,4 @@
-"""Learn: compose, check, fit, evaluate, return the metric."""
+"""Train: compose, check, fit, evaluate, return the optimized metric."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 import src.resolvers  # noqa: F401 (registers them)
-from src.cli import arrange, in_one_sentence, launch, stop_with_advice, sweep_name
+from src.cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
 from src.core import ranks
 from src.core.errors import require
 
@@ -17,18 +17,18 @@ log = logging.getLogger(__name__)
 
 
 def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
-    """Train what is configured in `directory`, evaluate it, and return the metrics of the final evaluation.
+    """Train in `directory`, or resume the run there, and return the metrics of the final evaluation.
 
-    A run that was stopped in `directory` goes on. Bad settings raise `UserError` before anything is written.
+    Invalid settings raise `UserError` before anything is written.
     """
-    # Imported here, so that --help answers without them.
+    # Slow imports, which --help does not need.
     from src import compose, schema
     from src.core.play.arena import require_openings
     from src.core.runs import report
     from src.core.runs.run import Run, has_learner
     from src.core.runs.worker_run import WorkerRun
 
-    cfg = compose.checked(cfg, schema.Train)
+    cfg = compose.validate(cfg, schema.Train)
     compose.require_tuned(cfg.composition)
     env = compose.build(cfg.env, "env")
     compose.require_algorithm_fits(cfg, env.game)
@@ -36,10 +36,10 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     require_openings(env.game, cfg.evaluation.opening_plies)
     algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
     curriculum = compose.build(cfg.curriculum, "curriculum")
-    together = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
-    require(together, f"algo={cfg.composition.algo} learns in one process: start it without torchrun")
+    supported = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
+    require(supported, f"algo={cfg.composition.algo} supports a single process only: start it without torchrun")
     algo.check(env, curriculum)
-    compose.warn_of_other_device(cfg.composition.get("device", "auto"), algo)
+    compose.warn_on_device_mismatch(cfg.composition.get("device", "auto"), algo)
     tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
 
     with (WorkerRun if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
@@ -50,30 +50,30 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
         run.finish(metrics, report.scores_as_dict(env.game, scores, lines))
     if ranks.rank() == 0:
         report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)
-    log.info("everything is in %s", directory)
+    log.info("results are in %s", directory)
     return metrics
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
-@in_one_sentence
+@exit_on_user_error
 def main(cfg: DictConfig) -> float:
     from src import compose, schema
     from src.core.runs.run import is_finished
     from src.core.runs.sweep import recorded
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
-    with compose.discard_if_refused(directory), stop_with_advice(directory):
-        if cfg.resume is not None:  # a run brings its configuration along, but where to report is decided here and now
+    with compose.discard_outputs_on_error(directory), suggest_resume(directory):
+        if cfg.resume is not None:  # the logger may change; everything else comes from the saved run
             cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
-        cfg = compose.checked(cfg, schema.Train)
+        cfg = compose.validate(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.get("sweep") or sweep
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
-            log.info("%s was finished before", directory)
+            log.info("%s is already finished", directory)
             return recorded(directory, cfg.optimized_metric)
         return train(cfg, directory)[cfg.optimized_metric]
 
 
 if __name__ == "__main__":
     with ranks.joined():
-        launch(main, arrange)
+        launch(main, train_arguments)

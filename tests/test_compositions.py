@@ -19,7 +19,7 @@ from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
-from src.compose import CONF, build, build_agent, checked, require_algorithm_fits, resolved
+from src.compose import CONF, build, build_agent, require_algorithm_fits, resolved, validate
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
@@ -82,7 +82,7 @@ EXTRAS = {"tensorboard"}  # options that need a package of their own name
 def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
         pytest.importorskip(option)
-    cfg = checked(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
+    cfg = validate(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", *(["logger.tracker"] if cfg.logger.tracker is not None else [])):
         build(OmegaConf.select(cfg, name), name)
 
@@ -116,12 +116,12 @@ def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option:
         except UserError as refusal:
             refusals.append(str(refusal))
     assert fitting
-    assert all("reward is a" in refusal and "but has to be a src.envs." in refusal for refusal in refusals)
+    assert all("reward is a" in refusal and "but must be a src.envs." in refusal for refusal in refusals)
 
 
 @pytest.mark.parametrize("option", options("agent"))
 def test_every_agent_composes(option: str):
-    cfg = checked(composed(f"agent={option}", *REQUIRED_VALUES.get(option, []), config="evaluate"), schema.Evaluate)
+    cfg = validate(composed(f"agent={option}", *REQUIRED_VALUES.get(option, []), config="evaluate"), schema.Evaluate)
     if option not in REQUIRED_VALUES:
         assert isinstance(build(cfg.agent, "agent"), Agent)
 
@@ -131,7 +131,7 @@ def test_every_agent_composes(option: str):
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
     names = [f"env={env}", f"algo={algo}"]
     budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in composed(*names).algo]
-    cfg = checked(composed(*names, *budget), schema.Train)
+    cfg = validate(composed(*names, *budget), schema.Train)
     environment = build(cfg.env, "env")
     try:
         with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):

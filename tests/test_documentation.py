@@ -13,9 +13,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from src import schema
-from src.cli import use_own_groups
-from src.compose import CONF, checked
-from src.evaluate import spell_out_opponent
+from src.cli import apply_group_aliases
+from src.compose import CONF, validate
+from src.evaluate import expand_opponent
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need
@@ -36,7 +36,7 @@ SCHEMAS: dict[str, Any] = {
     "play": schema.Play,
     "play_local": schema.PlayLocal,
 }
-REWRITES = {"train": use_own_groups, "evaluate": spell_out_opponent}
+REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
@@ -71,7 +71,7 @@ def test_a_command_of_a_page_composes(name: str, words: tuple[str, ...]):
     cfg = composed(*settled, config=name)
     assert swept == [] or name == "train"
     assert [override.input_line for override in swept if OmegaConf.select(cfg, override.key_or_group) is None] == []
-    checked(cfg, SCHEMAS[name], unused=("opponent",))
+    validate(cfg, SCHEMAS[name], unused=("opponent",))
 
 
 def test_every_group_is_on_the_page():

@@ -12,7 +12,7 @@ from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
 from src.compose import build
 from src.core.play.agent import RandomAgent
-from src.engine import MOST_LETTERS, Engine, serve
+from src.engine import MAX_LINE_LENGTH, Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab, Process
 from tests.test_compositions import composed
@@ -161,7 +161,7 @@ def test_who_cannot_play_is_refused(lab: Lab):
     done = lab.run("engine", "agent=self", stdin="go\nlegal\n")
     assert done.stdout.splitlines()[0].startswith("error agent=self plays like a learner")
     assert done.stdout.splitlines()[1] == "legal 0 1 2 3 4 5 6 7 8"
-    assert "one thing at a time" in lab.run("engine", "-m").stderr
+    assert "does not support -m" in lab.run("engine", "-m").stderr
 
 
 def test_positions_are_written_and_set_up_again(engine: Engine):
@@ -295,9 +295,9 @@ def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: st
 
 def test_a_line_that_never_ends_is_skipped(engine: Engine):
     out = io.StringIO()
-    serve(engine, io.StringIO("x" * (3 * MOST_LETTERS) + "\nlegal\n" + "y" * MOST_LETTERS), out)
+    serve(engine, io.StringIO("x" * (3 * MAX_LINE_LENGTH) + "\nlegal\n" + "y" * MAX_LINE_LENGTH), out)
     first, second, third = out.getvalue().splitlines()
-    assert first == third == f"error a line has less than {MOST_LETTERS} letters"
+    assert first == third == f"error a line must be shorter than {MAX_LINE_LENGTH} characters"
     assert second == "legal 0 1 2 3 4 5 6 7 8"
 
 

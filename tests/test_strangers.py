@@ -24,10 +24,10 @@ from omegaconf.errors import OmegaConfBaseException
 import src
 from experiments.faults.hostile import GIFT, HOSTILE, nodes
 from src import schema
-from src.compose import CONF, build, checked, load_agent, load_config, resolved
+from src.compose import CONF, build, load_agent, load_config, resolved, validate
 from src.core.errors import UserError
 from src.core.runs.targets import Targets
-from src.play import Laboratory
+from src.play import ConfigLab
 from tests.lab import ROOT, Lab
 from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, options
 
@@ -101,7 +101,7 @@ def test_no_page_executes_what_a_run_directory_names(gift: Path, monkeypatch: py
     monkeypatch.chdir(gift.parent.parent)
     monkeypatch.syspath_prepend(gift.parent.parent)
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        lab = Laboratory([gift.parent], seed=0)
+        lab = ConfigLab([gift.parent], seed=0)
         with pytest.raises(UserError, match="which is refused"):
             lab.agent("trained", lab.game("tictactoe"), {"run": str(gift)})
         with pytest.raises(UserError, match="which is refused"):
@@ -142,7 +142,7 @@ def test_whatever_can_be_composed_can_be_loaded_again(tmp_path: Path, overrides:
     if overrides[0].startswith("+"):
         missing = [word.replace("agent.", "env.baselines.another.") for word in REQUIRED_VALUES.get(name, [])]
     companions = COMPANIONS.get(name, []) if "agent" not in overrides[0] else []
-    config = resolved(checked(composed(*overrides, *companions, *missing), schema.Train))
+    config = resolved(validate(composed(*overrides, *companions, *missing), schema.Train))
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     assert resolved(load_config(tmp_path)) == config
 
@@ -265,7 +265,7 @@ def test_nothing_else_is_built_whatever_the_arguments_are(tmp_path: Path, monkey
         return call(target, *arguments)
 
     monkeypatch.setattr(hydra_instantiate, "_call_target", recorded)
-    masked = resolved(checked(composed("algo=maskable_ppo"), schema.Train))
+    masked = resolved(validate(composed("algo=maskable_ppo"), schema.Train))
     known = {word.split(".")[-1] for word in all_targets()}
     originals = [masked, *(read(SHIPPED[0].parents[1] / name) for name in ("tictactoe_qlearning", "quoridor_ppo"))]
     for original in originals:
@@ -336,7 +336,7 @@ def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):
         player = {"_target_": "src.compose.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
         algo = {"_target_": "src.algos.alphabeta.AlphaBeta", "player": player | {"changes": None}}
         put_run(tmp_path / "outputs" / name, read(TICTACTOE) | {"algo": algo})
-    for name, told in (("a", "made of itself"), ("b", "made of itself"), ("n0", "5th run that an agent is made of")):
+    for name, told in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):
         done = lab.run("evaluate", "agent=trained", f"agent.run=outputs/{name}", "episodes=2", seconds=120)
         assert done.returncode != 0
         assert told in done.stderr

@@ -75,7 +75,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     for row in (rows[0], rows[2]):
         run, rate = lab.folder / "sweep" / row["job"], win_rate(lab.folder / "sweep" / row["job"])
         assert rows_without_times(run)[-1]["step"] == "600"
-        assert "everything is in" in (run / "train.log").read_text()
+        assert "results are in" in (run / "train.log").read_text()
         assert float(row["result"]) == rate
         assert (float(row["low"]), float(row["high"])) == wilson_interval(round(40 * rate), 40)
     assert (lab.folder / "sweep/command.txt").read_text() in done.stdout, "to go on with"
@@ -147,7 +147,7 @@ def test_numbers_that_nobody_drew_are_shown_whole():
 def test_a_folder_without_jobs_is_no_sweep(lab: Lab):
     done = lab.run("sweep", "nowhere")
     assert "nowhere is not a sweep directory" in done.stderr
-    assert "name one sweep directory" in lab.run("sweep").stderr
+    assert "expected one sweep directory" in lab.run("sweep").stderr
     assert list(lab.folder.iterdir()) == []
 
 
@@ -252,11 +252,11 @@ def test_every_search_varies_what_there_is(search: str):
 
 def hydra_part(*arguments: str) -> tuple[Any, ...]:
     with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        cfg = compose("train", cli.use_own_groups(list(arguments)), return_hydra_config=True)
+        cfg = compose("train", cli.apply_group_aliases(list(arguments)), return_hydra_config=True)
     return tuple(OmegaConf.to_container(cfg.hydra[key], resolve=False) for key in ("sweeper", "launcher"))
 
 
-@pytest.mark.parametrize(("theirs", "ours"), cli.OWN_GROUPS.items())
+@pytest.mark.parametrize(("theirs", "ours"), cli.GROUP_ALIASES.items())
 def test_both_spellings_of_a_sweeper_or_launcher_mean_the_same(theirs: str, ours: str):
     for plugin, extra in PLUGINS:
         need(plugin, extra)
@@ -269,7 +269,7 @@ def test_every_launcher_and_the_search_can_be_named_as_hydra_does():
     assert hydra_part("hydra/sweeper=optuna")[0]["direction"] == "maximize"
     assert hydra_part("hydra/sweeper=optuna", "hparams_search=minesweeper_ppo")[0]["n_trials"] == 30
     launchers = {f"launcher={path.stem}" for path in (CONF / "launcher").glob("*.yaml")}
-    assert launchers | {"hparams_search=optuna"} == set(cli.OWN_GROUPS.values())
+    assert launchers | {"hparams_search=optuna"} == set(cli.GROUP_ALIASES.values())
 
 
 def test_the_command_to_go_on_with_is_in_our_words(lab: Lab):
@@ -283,15 +283,15 @@ def test_the_command_to_go_on_with_is_in_our_words(lab: Lab):
 
 @pytest.mark.parametrize("flags", [("--cfg", "hydra"), ("--cfg=job",), ("-c", "job"), ("--info",)])
 def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
-    with pytest.raises(UserError, match="tells of one run: leave out -m, and give one value"):
-        cli.refuse_showing_many(["-m", "seed=1,2", *flags])
-    cli.refuse_showing_many(["seed=1", *flags])
+    with pytest.raises(UserError, match="shows a single run: leave out -m, and give one value"):
+        cli.refuse_show_with_multirun(["-m", "seed=1,2", *flags])
+    cli.refuse_show_with_multirun(["seed=1", *flags])
 
 
 def test_a_sweep_to_be_shown_is_told_in_a_sentence(lab: Lab):
     done = lab.run("train", "-m", "seed=1,2", "--cfg", "hydra")
     assert done.returncode != 0
-    assert done.stderr.startswith("error: --cfg tells of one run")
+    assert done.stderr.startswith("error: --cfg shows a single run")
     assert list(lab.folder.iterdir()) == []
 
 

@@ -360,7 +360,7 @@ def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Pat
     assert ".hydra/overrides.yaml" in before
     done = lab.run("train", *QUICK, "logger=csv", "seed=9", override.format(run=finished_run))
     assert done.returncode != 0
-    assert "holds a run already" in done.stderr
+    assert "already contains a run" in done.stderr
     assert "Traceback" not in done.stderr
     assert contents(finished_run) == before
 
@@ -370,7 +370,7 @@ def test_the_notes_of_another_command_are_left_alone(lab: Lab):
     (lab.folder / "mine/.hydra/config.yaml").write_text("theirs: 1\n")
     before = contents(lab.folder)
     done = lab.run("train", "algo.epsilon=7", "hydra.run.dir=mine")
-    assert "mine/.hydra is of another command" in done.stderr
+    assert "mine/.hydra belongs to another command" in done.stderr
     assert contents(lab.folder) == before
 
 
@@ -522,7 +522,7 @@ def test_ctrl_c_says_how_to_go_on_with_the_run(lab: Lab):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     directory = began.removeprefix("training in ").strip()
-    assert err.strip().splitlines()[-1] == f"stopped: go on with python -m src.train resume={directory}"
+    assert err.strip().splitlines()[-1] == f"stopped: continue with python -m src.train resume={directory}"
     assert (lab.folder / directory / "config.yaml").is_file()
 
 

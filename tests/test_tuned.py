@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from src import schema
-from src.compose import build, checked, resolved
+from src.compose import build, resolved, validate
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
 from src.core.runs.run import Run
@@ -15,7 +15,7 @@ from tests.test_compositions import composed
 
 def trained(directory: Path, *overrides: str):
     """The environment and the agent that `python -m src.train` with these overrides ends with."""
-    cfg = checked(composed(*overrides, "device=cpu", "logger=csv"), schema.Train)
+    cfg = validate(composed(*overrides, "device=cpu", "logger=csv"), schema.Train)
     env, algo, curriculum = (build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     algo.check(env, curriculum)
     with Run(directory, resolved(cfg), None) as run:

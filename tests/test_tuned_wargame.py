@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from src import schema
-from src.compose import build, checked, resolved
+from src.compose import build, resolved, validate
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, wilson_interval
 from src.core.runs.run import Run
@@ -29,7 +29,7 @@ def network(cfg):
 @pytest.mark.parametrize("env", ENVS)
 def test_ppo_is_tuned_for_every_scenario_and_device(env: str, device: str):
     first = composed("env=deployment", "algo=ppo", f"device={device}")
-    cfg = checked(composed(f"env={env}", "algo=ppo", f"device={device}"), schema.Train)
+    cfg = validate(composed(f"env={env}", "algo=ppo", f"device={device}"), schema.Train)
     assert cfg.composition.tuned == f"{env}_ppo"
     assert cfg.algo.total_steps == first.algo.total_steps != 10_000_000
     assert cfg.algo.num_envs == first.algo.num_envs
@@ -41,7 +41,7 @@ def test_ppo_is_tuned_for_every_scenario_and_device(env: str, device: str):
 @pytest.mark.parametrize("env", ENVS)
 def test_maskable_ppo_is_tuned_for_every_scenario(env: str):
     first = composed("env=deployment", "algo=maskable_ppo")
-    cfg = checked(composed(f"env={env}", "algo=maskable_ppo"), schema.Train)
+    cfg = validate(composed(f"env={env}", "algo=maskable_ppo"), schema.Train)
     assert cfg.algo == first.algo
     assert cfg.composition.tuned == f"{env}_maskable_ppo"
     assert cfg.algo.num_envs % 4 == 0
@@ -80,7 +80,7 @@ def test_it_beats_random_soon_and_no_game_is_cut_off(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(VecDeployment, "step", watched)
     budget = ("algo.total_steps=65536", "algo.eval_every=65536", "algo.eval_episodes=2")
-    cfg = checked(composed("env=deployment", "algo=ppo", "device=cpu", *budget), schema.Train)
+    cfg = validate(composed("env=deployment", "algo=ppo", "device=cpu", *budget), schema.Train)
     env, learner, curriculum = build(cfg.env, "env"), build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
     with Run(tmp_path, resolved(cfg), None) as run:
         agent = learner.fit(env, curriculum, run)

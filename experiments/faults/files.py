@@ -104,7 +104,7 @@ class Guard:
 def command(module: str, *arguments: str) -> None:
     """A command as a user types it."""
     found = importlib.import_module(f"src.{module}")
-    rewrite = {"train": "arrange", "evaluate": "spell_out_opponent"}.get(module)
+    rewrite = {"train": "train_arguments", "evaluate": "expand_opponent"}.get(module)
     sys.argv = [f"src.{module}", *arguments]
     try:
         launch(found.main, getattr(found, rewrite) if rewrite else lambda words: words)
@@ -142,7 +142,7 @@ def page(_: str) -> None:
     import hydra
 
     from src.compose import CONF
-    from src.play import Laboratory
+    from src.play import ConfigLab
     from src.web import files
     from src.web.lab import finished_runs
     from src.web.runs import curves
@@ -165,7 +165,7 @@ def page(_: str) -> None:
         _refusals_allowed(lambda: curves.metrics_of({"x": files.read_metrics(run)}))  # noqa: B023
         [files.picture_size(run, name) for name in files.pictures(run)]
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        lab = Laboratory(folders, seed=0)
+        lab = ConfigLab(folders, seed=0)
         game = lab.run_game(RUN)
         lab.agent("trained", game, {"run": str(RUN)})
 

@@ -88,7 +88,7 @@ class Operations:
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
     """The command `python -m src.train`, in a forked child."""
-    from src.cli import arrange
+    from src.cli import train_arguments
     from src.train import main
 
     os.chdir(folder)
@@ -100,7 +100,7 @@ def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the write that passes the limit is cut short, the next kills
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(kill.moment), int(kill.moment)))
     with ranks.joined():
-        launch(main, arrange)
+        launch(main, train_arguments)
     if count is not None:
         count.write_text(str(operations.count))
 

@@ -22,7 +22,7 @@ from experiments.faults.report import Row
 from src import compose
 from src.core.play.game import TwoPlayerGame
 from src.core.play.replay import ReplayedGame
-from src.engine import MOST_ERROR, MOST_LETTERS, Engine, serve
+from src.engine import MAX_ERROR_LENGTH, MAX_LINE_LENGTH, Engine, serve
 
 BLOCK = 100  # lines of a case
 COMMANDS = ("position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show")
@@ -115,7 +115,7 @@ class Talk:
             return hostile_line(self.rng).encode(errors="surrogatepass")
         if kind < 0.9995:
             return bytes(self.rng.randrange(256) for _ in range(self.rng.randrange(200)))
-        return self.rng.choice((b"x", b"moves ", b"\xff", b"\0")) * (MOST_LETTERS + self.rng.randrange(-2, 3))
+        return self.rng.choice((b"x", b"moves ", b"\xff", b"\0")) * (MAX_LINE_LENGTH + self.rng.randrange(-2, 3))
 
     def valid(self) -> str:
         command = self.rng.choice((*COMMANDS, "position", "position", "position"))
@@ -183,7 +183,7 @@ class Talk:
         if answer.startswith("error "):
             return self.check_refusal(answer, before, files)
         shape = SHAPES.get(words[0])
-        if shape is None or len(line) >= MOST_LETTERS - 1 or shape.fullmatch(answer) is None:
+        if shape is None or len(line) >= MAX_LINE_LENGTH - 1 or shape.fullmatch(answer) is None:
             return f"answered by {answer[:200]!r}"
         return self.check_answer(words, answer, before)
 
@@ -193,7 +193,7 @@ class Talk:
         return engine.start, tuple(engine.actions), engine.state, written, repr(engine.rng.bit_generator.state)
 
     def check_refusal(self, answer: str, before: tuple[Any, ...], files: object) -> str | None:
-        if "\n" in answer or not answer.isprintable() or len(answer) > MOST_ERROR + 20:
+        if "\n" in answer or not answer.isprintable() or len(answer) > MAX_ERROR_LENGTH + 20:
             return f"refused by {answer[:400]!r}"
         if self.snapshot() != before:
             return f"refused, but something has changed: {answer}"

@@ -1,1 +1,1 @@
-"""Pages over the same engines that everything else plays by; they hold no rule of any game."""
+"""Web pages for the games in src/envs; they contain no game rules."""

@@ -1,4 +1,4 @@
-"""The pages put together and served."""
+"""Mount the pages and serve them."""
 
 import asyncio
 import logging
@@ -17,12 +17,12 @@ from src.web.shell import frame
 log = logging.getLogger(__name__)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-RECONNECT_TIMEOUT = 120.0  # seconds a game waits for a browser that lost its connection
-RESPONSE_TIMEOUT = 60.0  # seconds that a first visit may take: rules are imported, hundreds of runs are read
+RECONNECT_TIMEOUT = 120.0  # seconds before the game of a disconnected browser is deleted
+RESPONSE_TIMEOUT = 60.0  # seconds for a first visit, which imports rules and reads all runs
 
 
 def mount(page: PageEntry, lab: Lab) -> None:
-    """Serve a page at its path."""
+    """Register a page at its path."""
 
     @ui.page(page.path, response_timeout=RESPONSE_TIMEOUT)
     async def visit(request: Request) -> None:
@@ -35,18 +35,18 @@ def mount(page: PageEntry, lab: Lab) -> None:
 
 
 def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool) -> None:
-    """Serve until it is interrupted. Connections wait at the listener, so the printed address works at once."""
+    """Serve until interrupted. The socket already listens, so the printed address works at once."""
     port = listener.getsockname()[1]
     for page in discover(lab.envs):
         mount(page, lab)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
-    if host in LOOPBACK:  # a name that a stranger's site points here is not ours
+    if host in LOOPBACK:  # against DNS rebinding
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
     else:
         log.warning(
             "LISTENING ON %s: anyone who can reach this machine can play, read its runs and use its processor. "
-            "There is no password. host=127.0.0.1 keeps it to yourself.",
+            "There is no password. Use host=127.0.0.1 to allow this machine only.",
             host,
         )
     app.on_startup(lambda: print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True))

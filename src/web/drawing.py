@@ -1,4 +1,4 @@
-"""A drawing on a page whose parts can be clicked."""
+"""An SVG drawing with clickable parts."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from src.web.shell import finish, show_errors
 
 LEFT, RIGHT = "left", "right"
 
-# One listener for the whole drawing: a part that can be picked carries data-id. A long press is a right click, for
-# fingers have only one button; the click and the menu that browsers make of it are held back.
+# One listener for the whole drawing: clickable parts have a data-id. A long press counts as a right click; the click
+# and the context menu that browsers generate from it are suppressed.
 _PART = "const part = e.target.closest('[data-id]'); const box = e.currentTarget;"
 _CLICK = f"(e) => {{ {_PART} if (box.held) {{ box.held = false; return; }} if (part) emit(part.dataset.id, 'left'); }}"
 _MENU = f"""(e) => {{ {_PART} e.preventDefault();
@@ -28,7 +28,7 @@ class Pick(NamedTuple):
 
 
 class Drawing(ui.html):
-    """SVG text on the page. `on_pick` is called with the part that was clicked; its errors are shown."""
+    """An SVG element. `on_pick` is called with the clicked part; its errors are shown."""
 
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)
@@ -48,17 +48,17 @@ class Drawing(ui.html):
 
 
 def read_pick(message: object) -> Pick:
-    """What the browser sent, once it has the form of a pick."""
+    """Parse a message of the browser."""
     match message:
         case [str(part), str(button)] if len(part) < 100:
-            require(button in (LEFT, RIGHT), "that is no button this page knows")
+            require(button in (LEFT, RIGHT), "unknown mouse button")
             return Pick(part, button)
-    raise UserError("that is no part of the board")
+    raise UserError("this is not a part of the board")
 
 
 def numbered(part: str, prefix: str, count: int) -> int:
-    """The number in an id such as cell-12, below `count`; anything else raises `UserError`."""
+    """Return the number in an id such as cell-12; raise `UserError` unless it is below `count`."""
     name, _, digits = part.rpartition("-")
     known = name == prefix and digits.isascii() and digits.isdigit() and len(digits) < 6 and int(digits) < count
-    require(known, f"there is no {part!r} here: they are {prefix}-0 to {prefix}-{count - 1}")
+    require(known, f"{part!r} does not exist: expected {prefix}-0 to {prefix}-{count - 1}")
     return int(digits)

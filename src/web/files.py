@@ -1,4 +1,4 @@
-"""Run directories as they lie on disk: read only, never outside of their folders, and whatever is in them."""
+"""Read run directories, which may be damaged or untrusted; nothing outside the configured folders is opened."""
 
 import json
 import math
@@ -17,19 +17,19 @@ from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_config, parse_ya
 from src.core.runs.runlog import is_whole, parse_rows
 from src.core.runs.wandb_tracker import ADDRESS
 
-MOST_TEXT = 1 << 20  # bytes of a result
-MOST_METRICS = 1 << 28
-MOST_PICTURES = 24
+MAX_TEXT = 1 << 20  # bytes
+MAX_METRICS = 1 << 28  # bytes
+MAX_PICTURES = 24
 
 
 class RunPath(NamedTuple):
-    name: str  # its folder and the way from there; what an address says
+    name: str  # folder name and relative path, as used in URLs
     path: Path
-    folder: Path  # nothing outside of it is opened
+    folder: Path  # files outside it are not opened
 
 
 def find(folders: Sequence[Path]) -> Iterator[RunPath]:
-    """Every directory with a config.yaml; what lies inside one belongs to it."""
+    """Yield every directory with a config.yaml; run directories are not searched further."""
     for folder in folders:
         pending = [folder] if folder.is_dir() else []
         while pending:
@@ -38,39 +38,41 @@ def find(folders: Sequence[Path]) -> Iterator[RunPath]:
                 if (path / "config.yaml").is_file():
                     yield RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
                 else:
-                    pending += [entry for entry in path.iterdir() if entry.is_dir() and _is_looked_into(entry)]
-            except OSError:  # it is gone by now, or not ours to read
+                    pending += [entry for entry in path.iterdir() if entry.is_dir() and _is_searched(entry)]
+            except OSError:  # deleted meanwhile, or not readable
                 continue
 
 
-def _is_looked_into(path: Path) -> bool:
+def _is_searched(path: Path) -> bool:
     return not path.is_symlink() and not path.name.startswith((".", "__"))
 
 
 def locate(folders: Sequence[Path], name: str) -> RunPath:
-    """The run of that name, which may come from anybody."""
+    """Return the run of a name, which is untrusted input."""
     first, *rest = PurePosixPath(name).parts or ("",)
     for folder in folders:
         if folder.name == first:
             path = _inside(folder, folder.joinpath(*rest), name)
             if path is None or not (path / "config.yaml").is_file():
-                raise UserError(f"{name} is not a run: there is no config.yaml")
+                raise UserError(f"{name} is not a run: it has no config.yaml")
             return RunPath(name, path, folder)
     known = " and ".join(f"{folder.name}/" for folder in folders)
-    raise UserError(f"{name} is not a run: runs lie below {known}, and nothing else is opened")
+    raise UserError(f"{name} is not a run: only runs below {known} are opened")
 
 
-def file_of(run: RunPath, name: str, most: int) -> Path | None:
-    """A file of a run, once it is known to lie in the run's folder; None where there is none."""
+def file_of(run: RunPath, name: str, max_bytes: int) -> Path | None:
+    """Return the path of a file of a run, or None if it does not exist."""
     path = _inside(run.folder, run.path / name, f"{run.name}/{name}")
     if path is None or not path.is_file():
         return None
-    require(path.stat().st_size <= most, f"{run.name}/{name} is larger than {most:,} bytes: it is not read")
+    require(
+        path.stat().st_size <= max_bytes, f"{run.name}/{name} is too large: at max_bytes {max_bytes:,} bytes are read"
+    )
     return path
 
 
-def content(run: RunPath, name: str, most: int) -> bytes | None:
-    path = file_of(run, name, most)
+def content(run: RunPath, name: str, max_bytes: int) -> bytes | None:
+    path = file_of(run, name, max_bytes)
     try:
         return path.read_bytes() if path else None
     except OSError as error:
@@ -78,18 +80,18 @@ def content(run: RunPath, name: str, most: int) -> bytes | None:
 
 
 def _inside(folder: Path, path: Path, name: str) -> Path | None:
-    """Where a path leads, links followed; None where there is nothing."""
+    """Resolve a path, or return None if it does not exist; raise `UserError` if it is outside `folder`."""
     try:
         resolved = path.resolve()
         if resolved.is_relative_to(folder.resolve()):
             return resolved if resolved.exists() else None
-    except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, a link to itself
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, a link loop
         raise UserError(f"{name[:80]!r} is not the name of a run: {error}") from error
-    raise UserError(f"{name} leads out of {folder.name}/: only what lies below it is opened")
+    raise UserError(f"{name} leads out of {folder.name}/: only files below it are opened")
 
 
 class Stamp(NamedTuple):
-    """A file that was changed has another one."""
+    """Identifies a version of a file."""
 
     modified: int  # nanoseconds
     size: int
@@ -105,7 +107,7 @@ def stamp(run: RunPath, name: str) -> Stamp:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Columns of equal length; None where a row says nothing that is a number."""
+    """Columns of equal length; None where a row has no finite number."""
 
     columns: dict[str, list[float | None]] = field(default_factory=dict)
 
@@ -118,8 +120,8 @@ class Metrics:
 
 
 def read_metrics(run: RunPath) -> Metrics:
-    """A row counts once its line has ended: the last one may be half written."""
-    rows = parse_rows(content(run, "metrics.csv", MOST_METRICS) or b"", f"{run.name}/metrics.csv")
+    """Read metrics.csv without a last row that is still being written."""
+    rows = parse_rows(content(run, "metrics.csv", MAX_METRICS) or b"", f"{run.name}/metrics.csv")
     whole = [row for row in rows if is_whole(row)]
     return Metrics({name: [_number(row[name]) for row in whole] for name in whole[0]} if whole else {})
 
@@ -137,14 +139,14 @@ def read_config(run: RunPath) -> dict[str, Any]:
 
 
 def read_changes(run: RunPath) -> list[str]:
-    """The values that were set for this run, as Hydra has noted them; the jobs of a sweep differ in nothing else."""
+    """Return the overrides of a run, as saved by Hydra."""
     name = ".hydra/overrides.yaml"
     found = parse_yaml(content(run, name, MOST_BYTES) or b"[]", f"{run.name}/{name}")
     return [str(word) for word in found] if isinstance(found, list) else []
 
 
 class Score(NamedTuple):
-    """One line of an evaluation."""
+    """The result against one opponent; `low` and `high` are the 95% interval."""
 
     name: str
     episodes: int
@@ -157,15 +159,15 @@ class Score(NamedTuple):
 
 
 def read_scores(run: RunPath) -> list[Score]:
-    """What the finished agent achieved; empty while it is not there."""
-    text = content(run, "eval.json", MOST_TEXT)
+    """Return the scores of the final evaluation, or [] if there is none yet."""
+    text = content(run, "eval.json", MAX_TEXT)
     if text is None:
         return []
     try:
         scores = json.loads(text)["scores"]
         return [_score(str(name), found) for name, found in scores.items()]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise UserError(f"{run.name}/eval.json is not a result of an evaluation: {str(error)[:200]}") from error
+        raise UserError(f"{run.name}/eval.json is not a valid evaluation result: {str(error)[:200]}") from error
 
 
 def _score(name: str, found: dict[str, Any]) -> Score:
@@ -175,7 +177,7 @@ def _score(name: str, found: dict[str, Any]) -> Score:
 
 
 def pictures(run: RunPath) -> list[str]:
-    """PNG files of a run, curves and heat maps, by their way from its directory."""
+    """Return the paths of the PNG files of a run, relative to its directory."""
     found = []
     for depth in ("*.png", "*/*.png", "*/*/*.png"):
         for path in sorted(run.path.glob(depth)):
@@ -183,13 +185,13 @@ def pictures(run: RunPath) -> list[str]:
             hidden = any(part.startswith(".") or part == "wandb" for part in inner.parts)
             if not hidden and path.is_file() and path.resolve().is_relative_to(run.folder.resolve()):
                 found.append(inner.as_posix())
-    return found[:MOST_PICTURES]
+    return found[:MAX_PICTURES]
 
 
 def picture_size(run: RunPath, name: str) -> tuple[int, int] | None:
-    """Width and height as the head of a PNG file tells them; None where it does not."""
+    """Return width and height in pixels from the header of a PNG file, or None if it is invalid."""
     try:
-        if not (run.path / name).is_file():  # opening a pipe would wait
+        if not (run.path / name).is_file():  # opening a pipe would block
             return None
         with (run.path / name).open("rb") as file:
             head = file.read(24)
@@ -202,8 +204,8 @@ def picture_size(run: RunPath, name: str) -> tuple[int, int] | None:
 
 
 def wandb_address(run: RunPath) -> str | None:
-    """Where a tracked run is to be seen, as its tracker has noted; runs that were never online have no such note."""
-    text = (content(run, ADDRESS, MOST_TEXT) or b"").decode(errors="replace").strip()
+    """Return the wandb URL saved with the run, or None if it was never online."""
+    text = (content(run, ADDRESS, MAX_TEXT) or b"").decode(errors="replace").strip()
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -211,18 +213,18 @@ def wandb_address(run: RunPath) -> str | None:
     return text if parts.scheme == "https" and parts.netloc else None
 
 
-_ASKING = threading.Lock()  # two pages that ask at once would take each other for a training
+_PROBING = threading.Lock()  # or two simultaneous probes would take each other for a training
 
 
 def is_training(run: RunPath) -> bool:
-    """Whether a process holds the lock of the run. It is tried for an instant, and not made where there is none."""
+    """Whether a process holds the lock of the run; the lock file is not created."""
     path = run.path / ".lock"
     if path.is_symlink() or not path.is_file():
         return False
     try:
-        with _ASKING, FileLock(path, timeout=0):
+        with _PROBING, FileLock(path, timeout=0):
             return False
     except Timeout:
         return True
-    except OSError:  # it is gone by now, or not ours to open
+    except OSError:  # deleted meanwhile, or not accessible
         return False

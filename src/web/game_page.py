@@ -1,4 +1,4 @@
-"""What the page of every game does: choices in the address, seats, agents that move, looking back, keys."""
+"""The base class of game pages: choices in the URL, seats, agent moves, history, keys."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,12 +19,12 @@ AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
 class GamePage(Generic[AnyMatch]):
-    """One tab with one match. The page of a game sets the attributes below and says how the match is shown."""
+    """One browser tab with one match. Subclasses set the attributes below and implement `show`."""
 
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
     match: AnyMatch
     agents: AgentCache
-    rng: np.random.Generator  # of new games and of the agents
+    rng: np.random.Generator  # for new games and agents
     busy: shell.Busy
 
     def __init__(
@@ -34,16 +34,16 @@ class GamePage(Generic[AnyMatch]):
         defaults: Mapping[str, str] = NOTHING,
         query: Mapping[str, str] = NOTHING,
     ) -> None:
-        """`defaults` are the choices of the page by name, and `query` is what the address asks for instead."""
+        """`defaults` are the choices of the page by name; `query` overrides them from the URL."""
         self.lab, self.players, self.setup = lab, players, dict(defaults)
-        self.ply: int | None = None  # the ply looked back at; None: the present
-        self.turn = object()  # replaced when the match changes: a decision that began before is dropped
+        self.ply: int | None = None  # the ply shown; None: the latest
+        self.turn = object()  # replaced when the match changes, to drop decisions in progress
         self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
         self._read_address(query)
         ui.context.client.on_delete(self.drop_decisions)
 
     async def show(self, moved: bool = False) -> None:
-        """Show the match; `moved`: a move was just made."""
+        """Show the match; `moved`: animate the latest move."""
         raise NotImplementedError
 
     def new_match(self) -> AnyMatch:
@@ -52,16 +52,16 @@ class GamePage(Generic[AnyMatch]):
     # Choices
 
     def check_choice(self, name: str, value: str) -> None:
-        """Raise `UserError` where a value is not offered, whether it comes from the address or from the page."""
+        """Raise `UserError` if a value from the URL or the page is not an option."""
         chosen(self.players, value)
 
     async def apply_choice(self, name: str) -> None:
-        """Act on another choice: by default it is a player, and the match goes on."""
+        """Apply a changed choice; by default it is a player, and the match continues."""
         self.match.persons = self.persons
         await self.changed()
 
     def _read_address(self, query: Mapping[str, str]) -> None:
-        """Take over what is offered; what is not is shown, and its default kept."""
+        """Apply valid choices; report invalid ones and keep their defaults."""
         for name in self.setup:
             with shell.show_errors():
                 if value := query.get(name):
@@ -69,7 +69,7 @@ class GamePage(Generic[AnyMatch]):
                     self.setup[name] = value
 
     async def choose(self, name: str, value: object) -> None:
-        """Take over a choice and keep it in the address."""
+        """Apply a choice and save it in the URL."""
         with shell.show_errors():
             self.check_choice(name, str(value))
             self.setup[name] = str(value)
@@ -82,7 +82,7 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def titles(self) -> dict[str, str]:
-        """What players are called in a dropdown."""
+        """The titles of the players by key."""
         return {key: player.title for key, player in self.players.items()}
 
     # Seats
@@ -105,9 +105,9 @@ class GamePage(Generic[AnyMatch]):
         return not self.match.is_over and not self.match.waits_for_person
 
     def require_person(self) -> None:
-        """Raise `UserError` where a person may not move now."""
-        require(self.ply is None, "this is an earlier position: go back to the game to move")
-        require(not self.match.is_over, "the game is over: begin a new one, or take a move back")
+        """Raise `UserError` unless it is the turn of a human player."""
+        require(self.ply is None, "this is an earlier position: return to the latest one to move")
+        require(not self.match.is_over, "the game is over: start a new one, or take a move back")
         require(self.match.waits_for_person, f"it is the turn of {self.mover}")
 
     @property
@@ -116,23 +116,23 @@ class GamePage(Generic[AnyMatch]):
         return self.players[self.player_keys[self.match.seat]].title
 
     def headline(self) -> str:
-        """Whose move it is, or how the match ended."""
+        """Return whose turn it is, or the result."""
         if self.match.outcome is not None:
-            return {1: "Player 1 has won", 0: "Drawn", -1: "Player 2 has won"}[self.match.outcome]
+            return {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[self.match.outcome]
         if not self.match.waits_for_person:
             return f"{self.mover} to move"
         return "Your move" if len(self.persons) == 1 else f"Player {self.match.seat + 1} to move"
 
-    # Looking back
+    # History
 
     @property
     def state(self) -> Any:
-        """What is looked at."""
+        """The state shown."""
         return self.match.at(self.now)
 
     @property
     def now(self) -> int:
-        """How many moves lead to what is looked at."""
+        """The number of moves before the state shown."""
         return len(self.match.moves) if self.ply is None else self.ply
 
     async def look_at(self, ply: int) -> None:
@@ -142,7 +142,7 @@ class GamePage(Generic[AnyMatch]):
         await self.show()
 
     async def pick_ply(self, pick: Pick) -> None:
-        """Look at the position after a move of the list."""
+        """Show the position after a move of the list."""
         await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
 
     async def look_by(self, plies: int) -> None:
@@ -156,16 +156,16 @@ class GamePage(Generic[AnyMatch]):
         return 0.0
 
     def drop_decisions(self) -> None:
-        """Ignore the decisions that agents are making now."""
+        """Ignore the decisions in progress."""
         self.turn = object()
 
     def begin_turn(self) -> None:
-        """Reset what belongs to the match as it was before a change."""
+        """Reset what belongs to the previous position."""
         self.drop_decisions()
         self.ply = None
 
     async def changed(self, moved: bool = False) -> None:
-        """Show the match after a change, and let agents move."""
+        """Show the match after a change, then let agents move."""
         self.begin_turn()
         turn = self.turn
         await self.show(moved)
@@ -173,7 +173,7 @@ class GamePage(Generic[AnyMatch]):
             await self.play_agents()
 
     async def play_agents(self) -> None:
-        """Let agents move until a person has to, the match is over, or something else has changed it."""
+        """Let agents move until it is a person's turn, the match is over, or it was changed."""
         turn = self.turn
         while turn is self.turn and self.agent_moves:
             action, note = await self.decide()
@@ -186,11 +186,11 @@ class GamePage(Generic[AnyMatch]):
             await self.show(moved=True)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
-        """What the agent to move would do, and what it tells about it."""
+        """Return the action of the agent to move, and its info."""
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
-            raise UserError(f"{mover} has no move to offer here")
+            raise UserError(f"{mover} offers no move in this position")
         return decision.action, decision.info
 
     async def play(self, action: int) -> None:
@@ -214,6 +214,6 @@ class GamePage(Generic[AnyMatch]):
                 await self.press(name, event.action.repeat)
 
     async def press(self, name: str, repeated: bool = False) -> None:
-        """Act on a key; `repeated`: it is held down."""
+        """Handle a key; `repeated`: it is held down."""
         if name in self.shortcuts and not repeated:
             await shell.finish(self.shortcuts[name]())

@@ -1,4 +1,4 @@
-"""A game in progress on a page: where it began and what was played since."""
+"""A game in progress: its start and its moves."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar, Generic, TypeVar
@@ -14,29 +14,29 @@ Note = TypeVar("Note")
 
 
 class Match(Generic[State, Move, Note]):
-    """What is refused changes nothing. `persons` are the seats of people; whoever else moves is an agent.
+    """A match between persons, by seat, and agents. An illegal move raises and changes nothing.
 
-    A game may change its states in place, so an earlier state is the game played again from its start.
+    Games may change states in place, so earlier states are replayed from the start.
     """
 
-    no_move_of_a_person: ClassVar[str] = "there is no move to take back"
+    no_move_message: ClassVar[str] = "there is no move to take back"
 
     def __init__(self, game: Game[State], new: Callable[[], State], persons: Collection[int] = ()) -> None:
-        """`new` returns the same starting state every time."""
+        """`new` returns a new copy of the start state."""
         self.game, self.persons = game, persons
         self.begin(new, ())
 
     def begin(self, new: Callable[[], State], moves: Sequence[Move]) -> None:
-        """Start again with `moves` played already."""
+        """Restart, and play `moves`."""
         state = new()
         for move in moves:
             state = self.apply(state, move)
         self._new, self.state, self.moves = new, state, list(moves)
-        self.notes: list[Note | None] = [None] * len(moves)  # what the player told about each move
-        self._replayed: tuple[int, State] | None = None  # the ply that was last looked back at
+        self.notes: list[Note | None] = [None] * len(moves)  # info of the player about each move
+        self._replayed: tuple[int, State] | None = None  # the latest earlier state
 
     def apply(self, state: State, move: Move) -> State:
-        """The state after a move, which is an action of the game unless a subclass has other moves."""
+        """Return the state after a move: an action of the game, unless a subclass defines other moves."""
         assert isinstance(move, int), f"{move} is not an action"
         return self.game.play(state, move)
 
@@ -47,7 +47,7 @@ class Match(Generic[State, Move, Note]):
 
     @property
     def seat(self) -> int:
-        """Whose turn it is."""
+        """The seat to move."""
         return self.game.to_move(self.state)
 
     @property
@@ -63,7 +63,7 @@ class Match(Generic[State, Move, Note]):
         return not self.is_over and self.seat in self.persons
 
     def at(self, ply: int) -> State:
-        """The state after that many moves."""
+        """Return the state after `ply` moves."""
         if ply == len(self.moves):
             return self.state
         done, state = self._replayed or (0, self._new())
@@ -75,24 +75,24 @@ class Match(Generic[State, Move, Note]):
         return state
 
     def take_back(self) -> None:
-        """Go back to where a person last had the move, or by one move where only agents play."""
+        """Undo up to the latest move of a person, or one move if only agents play."""
         if not self.moves:
             raise UserError("there is no move to take back")
         seats = [self.game.to_move(self.at(ply)) for ply in range(len(self.moves))]
         kept = max((ply for ply, seat in enumerate(seats) if seat in self.persons or not self.persons), default=None)
         if kept is None:
-            raise UserError(self.no_move_of_a_person)
+            raise UserError(self.no_move_message)
         notes = self.notes[:kept]
         self.begin(self._new, self.moves[:kept])
         self.notes = notes
 
     def names(self) -> list[str]:
-        """The moves so far in the notation of the game, or as plain numbers where it has none."""
+        """Return the moves in the notation of the game, or as numbers if it has none."""
         return [move_name(self.game, self.at(ply), move) for ply, move in enumerate(self.moves)]
 
 
 def seeded_start(game: Game[State], rng: np.random.Generator) -> Callable[[], State]:
-    """Return a function that gives the same new game every time; chance is drawn from a seed of its own."""
+    """Return a function that starts the same seeded game on every call."""
     seed = int(rng.integers(2**32))
     return lambda: game.initial(np.random.default_rng(seed))
 

@@ -1,4 +1,4 @@
-"""The pages of the server: each folder here announces one, and every other environment gets the generic page."""
+"""Discovery of the pages: one for each folder here, and the generic page for other environments."""
 
 import pkgutil
 from collections.abc import Callable, Iterable
@@ -14,10 +14,10 @@ GENERIC = "src.web.generic"
 
 @dataclass(frozen=True, kw_only=True)
 class PageEntry:
-    """A page in the navigation, which a folder announces as `PAGE` in its `__init__.py`.
+    """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
-    `<package>.page` has `async def build(lab, request)`. It is imported on the first visit, because the rules of a game
-    may bring a compiler with them that no other page has to wait for.
+    `<package>.page` has `async def build(lab, request)`. It is imported on the first visit, because importing the rules
+    of a game can be slow.
     """
 
     package: str
@@ -25,19 +25,19 @@ class PageEntry:
     path: str
     icon: str
     order: int  # position in the navigation
-    summary: str = ""  # on its card of the start page
+    summary: str = ""  # on its card on the start page
     picture: str = ""  # SVG on the card; without one there is no card
-    routes: Callable[[Lab], None] | None = None  # registers what else the page serves, such as pictures
+    routes: Callable[[Lab], None] | None = None  # registers further routes, such as images
 
 
 def discover(envs: Iterable[str]) -> list[PageEntry]:
-    """Return the announced pages and a generic one for each environment that none of them plays, in order.
+    """Return the pages of all folders and a generic one for each other environment, in order.
 
-    The folder `chess` plays the environments `chess` and `chess_<variant>`.
+    The folder `chess` covers the environments `chess` and `chess_<variant>`.
     """
     folders = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
-    announced = (getattr(import_module(f"src.web.{name}"), "PAGE", None) for name in folders)
-    pages = [page for page in announced if page is not None]
+    entries = (getattr(import_module(f"src.web.{name}"), "PAGE", None) for name in folders)
+    pages = [page for page in entries if page is not None]
     pages += [generic_page(env) for env in envs if not any(plays(folder, env) for folder in folders)]
     return sorted(pages, key=lambda page: page.order)
 
@@ -53,7 +53,7 @@ def generic_page(env: str) -> PageEntry:
         path=f"/play/{env}",
         icon="extension",
         order=50,
-        summary="Play it against any agent that can, or watch two of them.",
+        summary="Play against an agent, or watch two of them.",
         picture=card_picture(_pieces()),
     )
 
@@ -65,5 +65,5 @@ def _pieces() -> Iterable[str]:
 
 
 def card_picture(parts: Iterable[str]) -> str:
-    """An SVG of 160 by 100 for the start page, in the colours of the theme."""
+    """Return an SVG of 160 by 100 for a card of the start page."""
     return f'<svg viewBox="0 0 160 100" width="100%" role="img" aria-hidden="true">{"".join(parts)}</svg>'

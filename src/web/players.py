@@ -1,4 +1,4 @@
-"""Who can play: the choices of a page, by keys that go into its address, and the agents behind them."""
+"""The players a page offers, by their keys in the URL, and their agents."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ Option = TypeVar("Option")
 
 class Player(NamedTuple):
     title: str
-    agent: str | None  # by its name in the configuration; None: a person
+    agent: str | None  # name in conf/agent; None: a person
     changes: Mapping[str, Any] = NOTHING
-    run: Path | None = None  # the run whose observations it needs
+    run: Path | None = None  # the run whose observations it expects
 
 
 YOU = "you"
@@ -27,7 +27,7 @@ LEVELS = ("easy", "normal", "hard", "hell")  # of alpha-beta search
 
 
 def general_players() -> dict[str, Player]:
-    """Agents that need no particular game, though some need a game without chance or a small one."""
+    """Return agents that are not specific to a game; some need a game without chance or a small one."""
     return {
         **{level: Player(f"Search: {level}", "alphabeta", {"difficulty": level}) for level in LEVELS},
         "mcts": Player("Monte Carlo tree search", "mcts"),
@@ -42,22 +42,22 @@ def trained_players(runs: list[FinishedRun], kind: str = "Run") -> dict[str, Pla
 
 
 def chosen(options: Mapping[str, Option], key: str, what: str = "player") -> Option:
-    """The option of a key; whatever else stands in an address raises `UserError`."""
+    """Return the option of a key; raise `UserError` if it is unknown."""
     if key not in options:
         fixed = [name for name in options if not _is_run(name)]
         others = " or a run of the list" if len(fixed) < len(options) else ""
-        raise UserError(f"there is no {what} {key[:80]!r} here: choose one of {', '.join(fixed)}{others}")
+        raise UserError(f"{what} {key[:80]!r} is unknown: choose one of {', '.join(fixed)}{others}")
     return options[key]
 
 
 def _is_run(key: str) -> bool:
-    return ":" in key  # what is made of the run, then its name
+    return ":" in key  # a prefix, then the name of the run
 
 
 class AgentCache:
-    """The agents of one page by the keys of their players, each built when it is first asked for.
+    """The agents of one page by player key, built on first use.
 
-    Building and deciding take their time, so pages do both off the event loop.
+    Building and deciding can be slow, so pages do both off the event loop.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AgentCache:
         players: Mapping[str, Player],
         run_game: Callable[[Player], Game] | None = None,
     ) -> None:
-        """`run_game` returns the game whose observations the agent of a run understands."""
+        """`run_game` returns the game with the observations that the agent of a run expects."""
         self._lab, self._game, self._players = lab, game, players
         self._run_game = run_game or self._as_trained
         self._built: dict[str, tuple[Agent, Game]] = {}

@@ -1,4 +1,4 @@
-"""What every page shares: its frame, controls, how errors are shown and how slow work is done off the event loop."""
+"""Shared parts of the pages: frame, controls, error messages, and slow work off the event loop."""
 
 import asyncio
 import json
@@ -18,15 +18,15 @@ Result = TypeVar("Result")
 Option = TypeVar("Option")
 
 THEME_COOKIE = "theme"
-LONG = 4.0  # seconds of work after which a note is shown
-LONG_WORK = "Still working. What is used for the first time after an installation is compiled, which can take a minute."
+LONG = 4.0  # seconds before a note is shown
+LONG_WORK = "Still working. The first use after an installation compiles code, which can take a minute."
 
-# A button that was clicked loses the focus; one that was reached by keys keeps it.
+# Remove the focus from a clicked button, so that keys go to the board.
 _BLUR_CLICKED_BUTTONS = (
     "<script>addEventListener('click', e => e.detail && e.target.closest('button')?.blur())</script>"
 )
 
-# Keys that move something on a board do not scroll the page as well, unless something else has the keyboard.
+# Keep arrow keys and space from scrolling the page, unless an element has the focus.
 _PREVENT_SCROLLING = """<script>addEventListener('keydown', e => {
   if ((e.key.startsWith('Arrow') || e.key === ' ') && document.activeElement === document.body) e.preventDefault();
 })</script>"""
@@ -34,11 +34,11 @@ _PREVENT_SCROLLING = """<script>addEventListener('keydown', e => {
 
 @contextmanager
 def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
-    """The page around its content: navigation above, the theme that was chosen last."""
+    """Build the frame of a page: navigation and theme."""
     ui.add_css(CSS)
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{page.title} · board lab")
-    ui.on_exception(lambda error: notify(f"Something broke here, and the server's log tells more: {error!r}"))
+    ui.on_exception(lambda error: notify(f"Something went wrong; see the log of the server: {error!r}"))
     dark = ui.dark_mode(_chosen_theme())
     with ui.header().classes("lab-header"):
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
@@ -46,7 +46,7 @@ def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
                 with ui.link(target=other.path).classes("lab-link" + (" here" if other == page else "")) as link:
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
-                link.props(f'aria-label="{other.title}"')  # on a phone there is no room for the label
+                link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
         ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
             'flat round dense aria-label="dark or light"'
         ).classes("lab-theme")
@@ -56,7 +56,7 @@ def frame(page: PageEntry, navigation: Sequence[PageEntry]) -> Iterator[None]:
 
 
 def _chosen_theme() -> bool | None:
-    """None, which follows the system, until a choice was made."""
+    """Return whether the theme is dark, or None to follow the system."""
     request = ui.context.client.request
     return {"dark": True, "light": False}.get(request.cookies.get(THEME_COOKIE, ""))
 
@@ -69,13 +69,13 @@ async def _toggle_theme(dark: ui.dark_mode) -> None:
 
 
 def notify(message: str) -> None:
-    """Show a message, such as why something was refused."""
+    """Show a message, such as an error."""
     ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
 
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show a `UserError` that is raised within; the handler ends there."""
+    """Show a `UserError` raised within, and suppress it."""
     try:
         yield
     except UserError as error:
@@ -83,7 +83,7 @@ def show_errors() -> Iterator[None]:
 
 
 def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:
-    """Return an event handler that does the work, awaits it where it is asynchronous, and shows its errors."""
+    """Return an event handler that runs `work`, which may be asynchronous, and shows its errors."""
 
     async def handle() -> None:
         with show_errors():
@@ -99,24 +99,24 @@ async def finish(result: Awaitable[None] | None) -> None:
 
 
 def checked(value: object, options: Iterable[Option]) -> Option:
-    """What a control was set to, once it is one of its options: a browser can send anything."""
+    """Return the option equal to a value sent by the browser, which is untrusted."""
     for option in options:
         if option == value:
             return option
-    raise UserError(f"{str(value)[:80]!r} is not a choice here: choose one of those that are offered")
+    raise UserError(f"{str(value)[:80]!r} is not an option: choose one of the list")
 
 
 def between(value: object, low: float, high: float) -> float:
-    """A number that a control was set to, once it lies within its limits, as nan does not."""
+    """Return a number sent by the browser if it is in [low, high], which excludes nan."""
     if isinstance(value, int | float) and low <= value <= high:
         return float(value)
-    raise UserError(f"{str(value)[:80]!r} is not a number from {low:g} to {high:g}: choose one that is")
+    raise UserError(f"{str(value)[:80]!r} is not a number from {low:g} to {high:g}")
 
 
 def dropdown(
     options: Mapping[str, str], value: str, label: str, on_change: Callable[[events.ValueChangeEventArguments], Any]
 ) -> ui.select:
-    """A choice that loses the focus once it was made, so that the next key goes to the board."""
+    """Create a dropdown that loses the focus after a choice, so that the next key goes to the board."""
     select = ui.select(dict(options), value=value, label=label, on_change=on_change)
     select.on("popup-hide", js_handler="() => setTimeout(() => document.activeElement?.blur(), 50)")
     select.props("outlined dense options-dense").classes("w-full")
@@ -124,24 +124,24 @@ def dropdown(
 
 
 def prevent_scrolling() -> None:
-    """Keep the page still under keys that move something on a board."""
+    """Keep arrow keys and space from scrolling the page."""
     ui.add_body_html(_PREVENT_SCROLLING)
 
 
 def pressed(event: events.KeyEventArguments) -> str | None:
-    """The name of a key that went down by itself, letters in lower case; None for what belongs to the browser."""
+    """Return the name of a pressed key, letters in lower case; None with a modifier or on release."""
     modified = event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta
     name = event.key.name
     return None if modified or not event.action.keydown else name.lower() if len(name) == 1 else name
 
 
 def set_address(setup: Mapping[str, object]) -> None:
-    """Keep the set-up in the address of the page, so that a refresh shows it again."""
+    """Save the choices in the URL, so that they survive a refresh."""
     ui.run_javascript(f"history.replaceState(null, '', '?' + {json.dumps(urlencode(setup))})")
 
 
 class Busy:
-    """A spinner, there while slow work is done off the event loop; it keeps its place when it is not."""
+    """A spinner that is visible during slow work; hidden, it keeps its space."""
 
     def __init__(self) -> None:
         self._working = 0
@@ -154,9 +154,9 @@ class Busy:
         return self._working > 0
 
     async def do(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
-        """The result of `work`, done in a thread so that every page stays responsive.
+        """Run `work` in a thread and return its result.
 
-        Where the page was closed meanwhile, what asked for it ends here.
+        Raises `CancelledError` if the page was closed meanwhile.
         """
         self._working += 1
         self._spinner.classes(add="on")

@@ -1,11 +1,11 @@
-"""Colours and the look of the pages. The palette is Okabe and Ito's, which colour-blind people can tell apart."""
+"""Colors and CSS of the pages. The palette of Okabe and Ito is safe for color-blind readers."""
 
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 
 FIRST, SECOND = BLUE, VERMILLION  # the two players, in every game
 
-# Drawings use these variables, so that they follow the theme without being drawn anew.
+# Drawings use these variables, so that they follow the theme without a redraw.
 CSS = """
 :root {
   --orange: #E69F00; --sky: #56B4E9; --green: #009E73; --yellow: #F0E442;
@@ -31,7 +31,7 @@ body { background: var(--page); color: var(--ink); }
 .lab-theme { color: var(--ink) !important; }
 .lab-main { width: 100%; max-width: 1240px; margin: 0 auto; }
 .nicegui-content { padding: 1rem; }
-/* A board beside what is said about it; below each other where there is no room. */
+/* The board and the panel side by side, or stacked on narrow screens. */
 .bench { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; justify-content: center; }
 .board { flex: 0 1 auto; max-width: 100%; overflow: auto; background: var(--card); border: 1px solid var(--line);
   border-radius: .9rem; padding: .8rem; }
@@ -40,8 +40,8 @@ body { background: var(--page); color: var(--ink); }
 .headline { font-size: 1.25rem; font-weight: 600; line-height: 1.3; min-height: 1.6rem; }
 .headline.won { color: var(--green); } .headline.lost { color: var(--vermillion); }
 .faint { color: var(--faint); font-size: .85rem; }
-/* The blue of buttons is too dark for a dark page where it is a line or a word. An early layer, as only that comes
-   before the important rules of Quasar. */
+/* The primary blue is too dark for outlines and text on a dark page. Only an early layer precedes Quasar's
+   !important rules. */
 @layer base { body.body--dark .q-btn--outline.text-primary, body.body--dark .q-btn--flat.text-primary {
   color: var(--sky) !important; } }
 .lab-note { position: fixed; bottom: 1rem; left: 50%; transform: translateX(-50%); z-index: 3000; padding: .6rem 1rem;

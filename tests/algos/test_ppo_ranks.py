@@ -91,7 +91,7 @@ def test_torchrun_trains_one_run(tmp_path: Path):
     assert [row["step"] for row in rows_without_times(run)] == ["128", "256", "384", "512", "512", "512"]
     assert read_json(run / "eval.json")["scores"]["trained"]["episodes"] == 11
     assert done.stdout.count("ppo on minesweeper_8x8") == 1
-    assert done.stderr.count("everything is in") == 1
+    assert done.stderr.count("results are in") == 1
 
 
 def test_ranks_add_up_what_their_games_have_to_tell(told: Path):
@@ -108,7 +108,7 @@ def test_ranks_add_up_what_their_games_have_to_tell(told: Path):
 def test_what_cannot_be_shared_is_refused(tmp_path: Path):
     done = torchrun(tmp_path, "src.train", "algo=qlearning")
     assert done.returncode != 0
-    assert "error: algo=qlearning learns in one process: start it without torchrun" in done.stderr
+    assert "error: algo=qlearning supports a single process only: start it without torchrun" in done.stderr
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

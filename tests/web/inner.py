@@ -13,7 +13,7 @@ from nicegui import ui
 
 from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.play.game import Game
-from src.play import Laboratory
+from src.play import ConfigLab
 from src.web.app import mount
 from src.web.pages import discover, generic_page
 from tests.lab import ROOT
@@ -33,7 +33,7 @@ class Thinker(Agent):
         return RandomAgent().decide(game, view, rng)
 
 
-class TestLab(Laboratory):
+class TestLab(ConfigLab):
     """The real one with small games, where a thinker sits in for minimax."""
 
     __test__ = False  # it is not a collection of tests

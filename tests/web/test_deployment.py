@@ -12,7 +12,7 @@ from src.core.errors import UserError
 from src.envs.deployment.account import Step
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
-from src.play import Laboratory
+from src.play import ConfigLab
 from src.web.deployment import board, setup, words
 from src.web.deployment.board import Look
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
@@ -215,14 +215,14 @@ def add_run(folder: Path, name: str, env: str) -> None:
 def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: DeploymentGame, tmp_path: Path):
     for name, env in (("one", "deployment_mirror"), ("two", "deployment_alternated"), ("three", "tictactoe")):
         add_run(tmp_path, name, env)
-    lab = Laboratory([tmp_path], seed=0)
+    lab = ConfigLab([tmp_path], seed=0)
     names = {run.env: run.name for run in setup.runs(lab)}
     assert set(names) == {"deployment_mirror", "deployment_alternated"}
     mirror, alternated = (f"run:{names[env]}" for env in ("deployment_mirror", "deployment_alternated"))
     with pytest.raises(UserError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
         setup.match_of(lab, game, Setup(player_2=mirror))
     for name in (alternated.replace("two", "three"), alternated.replace("two", "one/../two")):
-        with pytest.raises(UserError, match="there is no finished run"):
+        with pytest.raises(UserError, match="is not a finished run"):
             setup.match_of(lab, game, Setup(player_2=name))
 
 

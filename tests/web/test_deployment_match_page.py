@@ -9,7 +9,7 @@ import pytest
 from nicegui import Client, ui
 
 from src.envs.deployment.game import DeploymentGame
-from src.play import Laboratory
+from src.play import ConfigLab
 from src.web import shell
 from src.web.deployment.match import DeploymentMatch, Seat
 from src.web.deployment.match_page import DeploymentPage
@@ -42,7 +42,7 @@ def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], A
             first, second = (
                 Seat("somebody", None if people else bot(0.1), np.random.default_rng(seat)) for seat in (1, 2)
             )
-            lab = Laboratory([], 0)
+            lab = ConfigLab([], 0)
             await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, Setup())))
         client.delete()
 
@@ -53,7 +53,7 @@ def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: Deploy
     async def send(page: DeploymentPage) -> None:
         page.layout.pace.value = None
         assert page.timer.interval == page.layout.pace.value == 0.5
-        assert told == ["'None' is not a choice here: choose one of those that are offered"]
+        assert told == ["'None' is not an option: choose one of the list"]
         wrong: list[Any] = [None, {}, "1", -1, float("nan")]
         for value in wrong:
             page.layout.slider.set_value(value)

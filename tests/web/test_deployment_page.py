@@ -100,7 +100,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     assert "9 of 9 to deploy" in browser.text(part("roster-2"))
     hurry(browser)
     browser.press(Keys.ENTER)
-    browser.wait_text(part("headline"), "Player 1, R1: pick a hex to go to, or wait")
+    browser.wait_text(part("headline"), "Player 1, R1: choose a hex to move to, or wait")
     assert len(placed(browser)) == 14
 
 
@@ -126,7 +126,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     browser.click(part("rest"))
     browser.wait_text(part("headline"), "confirm")
     browser.click(part("confirm"))
-    browser.wait_text(part("headline"), "pick a hex to go to")
+    browser.wait_text(part("headline"), "choose a hex to move to")
     pick(browser, 12, 0)
     browser.wait_told("cannot go to (12, 0): no path that short")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
@@ -146,15 +146,15 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
 
     steps = int(moment(browser).split("/")[1])
     browser.click('.dp-log [data-moment="1"]')
-    wait_moment(browser, f"1 / {steps} · looking back")
+    wait_moment(browser, f"1 / {steps} · history")
     assert placed(browser) == {"A1"}
     pick(browser, 12, 13)
     browser.wait_told("this is an earlier moment")
     browser.click(part("forth"))
-    wait_moment(browser, f"2 / {steps} · looking back")
+    wait_moment(browser, f"2 / {steps} · history")
     assert len(placed(browser)) == 2
     browser.press("[", "[")
-    wait_moment(browser, f"0 / {steps} · looking back")
+    wait_moment(browser, f"0 / {steps} · history")
     assert not placed(browser)
     browser.click(f'.dp-log [data-moment="{steps}"]')
     wait_moment(browser, f"{steps} / {steps}")

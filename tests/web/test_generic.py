@@ -107,7 +107,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
         for _ in range(2):
             await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         await page.pick_ply(Pick("ply-1", LEFT))
-        assert page.headline() == "Looking back at move 1 of 4"
+        assert page.headline() == "Position after move 1 of 4"
         with pytest.raises(UserError, match="earlier position"):
             await page.pick_move(Pick("move-0", LEFT))
         await page.look_at(99)
@@ -122,7 +122,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
         await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         assert page.headline() == "Player 2 to move"
         await page.choose("second", "nobody")
-        assert told == ["there is no player 'nobody' here: choose one of you, random, slow"]
+        assert told == ["player 'nobody' is unknown: choose one of you, random, slow"]
         await page.new_game()
         assert page.match.moves == []
 
@@ -131,7 +131,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
 
 def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
     async def play(page: GenericPage) -> None:
-        for part, words in (("move-9", "there is no 'move-9' here"), ("cell-1", "there is no 'cell-1' here")):
+        for part, words in (("move-9", "'move-9' does not exist"), ("cell-1", "'cell-1' does not exist")):
             with pytest.raises(UserError, match=words):
                 await page.pick_move(Pick(part, LEFT))
         for _ in range(4):
@@ -169,5 +169,5 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
     monkeypatch.setattr(agents.agent("run"), "decide", lambda game, view, rng: asked.append(game))
     agents.decide("run", "." * 9, np.random.default_rng(0))
     assert asked == [trained_on]
-    with pytest.raises(UserError, match="there is no player 'nobody' here"):
+    with pytest.raises(UserError, match="player 'nobody' is unknown"):
         agents.agent("nobody")

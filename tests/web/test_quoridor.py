@@ -130,7 +130,7 @@ def test_a_game_is_read_as_it_was_written():
         ("e1 e9 9 9 0 e3h,e3v", "overlaps or crosses"),
         ("start e1 e9 10 10 0 -\nmoves e2 e5\nresult *", "move 2 of the game"),
         ("start e1 e9 10 10 0 -\nmoves e2\nresult 1-0", "its moves give"),
-        ("x" * 30_000, "characters long"),
+        ("x" * 30_000, "characters: at most"),
     ],
 )
 def test_a_text_that_is_no_game_changes_nothing(text: str, told: str):
@@ -160,12 +160,12 @@ def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int],
 
 def test_a_verdict_is_told_from_the_side_of_player_1():
     info = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
-    first, second = panels.judged(info, 0), panels.judged(info, 1)
+    first, second = panels.from_search(info, 0), panels.from_search(info, 1)
     assert first.share + second.share == pytest.approx(1)
     assert (first.words, second.words) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
-    assert panels.judged(info | {"score": "win-in-3"}, 1).share == 0
-    assert panels.judged(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert panels.from_search(info | {"score": "win-in-3"}, 1).share == 0
+    assert panels.from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
 
 
 def test_factors_add_up():

@@ -10,7 +10,7 @@ from tests.web.browser import Browser
 
 def begin(browser: Browser, first: str, second: str) -> None:
     browser.open(f"/quoridor?first={first}&second={second}")
-    browser.until(lambda: "waking" not in browser.text(".qr-note"), "the engine")
+    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
 
 
 def moves(browser: Browser) -> list[str]:
@@ -73,7 +73,7 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     leave_field(browser)
     while "won" not in browser.text(".qr-headline"):
         take_hint(browser)
-    assert browser.text(".qr-headline") == "Player 1 has won"
+    assert browser.text(".qr-headline") == "Player 1 wins"
     assert moves(browser)[-1][1] == "9"
     assert not browser.all(".spot"), "a finished game takes no more moves"
 
@@ -97,12 +97,12 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     leave_field(browser)
     browser.press("v")
     click_wall(browser, "a1v")
-    browser.wait_text(".qr-note", "click once more to place a1v")
+    browser.wait_text(".qr-note", "click again to place a1v")
     click_wall(browser, "a1v")
     wait_moves(browser, 2)
 
     browser.click("[data-id='ply-1']")
-    browser.wait_text(".qr-note", "looking back at ply 11")
+    browser.wait_text(".qr-note", "position after ply 11")
     assert not browser.all(".spot")
     browser.press(Keys.ESCAPE, "u")
     browser.until(lambda: not moves(browser), "both moves to be taken back")
@@ -124,7 +124,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     browser.choose(".qr-second", "Random moves")
     browser.until(lambda: len(moves(browser)) > 2, "the agents to play")
     browser.click("[data-id='ply-1']")  # who looks back does not want the game to go on
-    browser.wait_text(".qr-do-pause", "go on")
+    browser.wait_text(".qr-do-pause", "continue")
     paused = len(moves(browser))
     browser.press("s")
     assert len(wait_moves(browser, paused + 1)) == paused + 1
@@ -142,7 +142,7 @@ def test_controls_that_send_nonsense_change_nothing(browser: Browser):
     begin(browser, "you", "you")
     for part, value, told in (
         (".qr-delay", "soon", "'soon' is not a number from 0 to 2"),
-        (".qr-modes", None, "'None' is not a choice here"),
+        (".qr-modes", None, "'None' is not an option"),
         (".qr-typed", {"a": 1}, "is not a move"),
     ):
         browser.send(part, value)
@@ -166,5 +166,5 @@ def test_a_hint_is_taken_by_keys_alone_in_either_case(browser: Browser):
 
 def test_a_player_that_is_not_there_is_refused(browser: Browser):
     browser.open("/quoridor?first=deep-blue")
-    browser.wait_told("there is no player 'deep-blue' here")
+    browser.wait_told("player 'deep-blue' is unknown")
     browser.wait_text(".qr-headline", "Your move")

@@ -72,11 +72,11 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
         ("outputs/../secret", "leads out of outputs/"),
         ("outputs/run/../../secret", "leads out of outputs/"),
         ("outputs/link", "leads out of outputs/"),
-        ("/etc", "runs lie below outputs/"),
-        ("{folder}/secret", "runs lie below outputs/"),
-        ("secret", "runs lie below outputs/"),
-        ("../outputs/run", "runs lie below outputs/"),
-        ("", "runs lie below outputs/"),
+        ("/etc", "only runs below outputs/"),
+        ("{folder}/secret", "only runs below outputs/"),
+        ("secret", "only runs below outputs/"),
+        ("../outputs/run", "only runs below outputs/"),
+        ("", "only runs below outputs/"),
         ("outputs/nothing", "no config.yaml"),
         ("outputs", "no config.yaml"),
         ("outputs/a\0b", "not the name of a run"),
@@ -227,7 +227,7 @@ def test_labels_say_what_is_different():
 
 def test_long_curves_are_thinned_and_keep_their_end():
     points = [(float(x), 0.0) for x in range(50_001)]
-    assert len(curves.thinned(points)) <= curves.MOST_POINTS + 1
+    assert len(curves.thinned(points)) <= curves.MAX_POINTS + 1
     assert curves.thinned(points)[-1] == points[-1]
 
 

@@ -14,7 +14,7 @@ from hydra import initialize_config_module
 from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import UserError
-from src.play import Laboratory, listening_socket
+from src.play import ConfigLab, listening_socket
 from src.web.drawing import Pick, numbered, read_pick
 from src.web.lab import finished_runs
 from src.web.players import chosen
@@ -42,7 +42,7 @@ def test_a_cell_that_is_not_there_is_refused(part: str):
 
 @pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
 def test_what_is_no_choice_of_a_control_is_refused(value: object):
-    with pytest.raises(UserError, match="choose one of those that are offered"):
+    with pytest.raises(UserError, match="choose one of the list"):
         checked(value, {"a": 1, "b": 2})
     assert checked("b", {"a": 1, "b": 2}) == "b"
 
@@ -118,12 +118,12 @@ def test_listening_to_others_is_warned_of(lab: Lab):
 
 
 @pytest.fixture
-def laboratory() -> Iterator[Laboratory]:
+def laboratory() -> Iterator[ConfigLab]:
     with initialize_config_module("conf", version_base="1.3"):
-        yield Laboratory([ROOT / "experiments"], seed=0)
+        yield ConfigLab([ROOT / "experiments"], seed=0)
 
 
-def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laboratory):
+def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: ConfigLab):
     game = laboratory.game("minesweeper_8x8", {"config.H": 4, "config.mine_count": 2})
     assert game.num_actions == 4 * 8
     assert laboratory.agent("exact", game).deterministic
@@ -134,7 +134,7 @@ def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: Laborator
     assert laboratory.rng().integers(1 << 30) != laboratory.rng().integers(1 << 30)
 
 
-def test_a_run_is_played_by_its_own_observations(laboratory: Laboratory):
+def test_a_run_is_played_by_its_own_observations(laboratory: ConfigLab):
     run = next(run for run in finished_runs(laboratory.folders) if run.name == "experiments/minesweeper_8x8")
     game = laboratory.run_game(run.path, {"config.H": 9})
     view = game.view(game.initial(laboratory.rng()))
@@ -152,7 +152,7 @@ def test_a_run_is_played_by_its_own_observations(laboratory: Laboratory):
         ("env", "tictactoe", {"choices": {"env/nothing@env.x": "y"}}),
     ],
 )
-def test_what_is_unknown_or_does_not_fit_is_refused(laboratory: Laboratory, group: str, name: str, options: Any):
+def test_what_is_unknown_or_does_not_fit_is_refused(laboratory: ConfigLab, group: str, name: str, options: Any):
     ask = laboratory.game if group == "env" else partial(laboratory.agent, game=laboratory.game("tictactoe"))
     with pytest.raises(UserError):
         ask(name, **options)

@@ -12,7 +12,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.envs.tictactoe.symmetry import TRANSFORMS
 from src.web.lab import FinishedRun
 from src.web.tictactoe import picture
-from src.web.tictactoe.match import TicTacToeMatch, opinion
+from src.web.tictactoe.match import TicTacToeMatch, analyse
 from src.web.tictactoe.page import players_of
 from src.web.tictactoe.words import LOOKED_UP, remark_of
 from tests.web.browser import Browser
@@ -42,8 +42,8 @@ def test_both_rows_that_one_stone_finishes_are_struck_through():
 
 
 def test_cells_show_what_they_are_worth():
-    judged = opinion(GAME, AGENT, "XO.......")
-    assert judged.filed_as is None, "nothing is looked up by a search"
+    judged = analyse(GAME, AGENT, "XO.......")
+    assert judged.canonical is None, "nothing is looked up by a search"
     root = drawn(picture.board("XO.......", worth=judged.worth))
     texts = [(part.text, part.get("class")) for part in root.iter() if "worth" in (part.get("class") or "")]
     assert texts.count(("win", "worth good")) == 3
@@ -54,7 +54,7 @@ def test_cells_show_what_they_are_worth():
     ("score", "tone"), [("win-in-3", "good"), ("loss", "bad"), ("draw", "even"), ("0.00", "even"), ("-0.25", "bad")]
 )
 def test_tones(score: str, tone: str):
-    assert picture.Worth(score, best=False).tone == tone
+    assert picture.CellValue(score, best=False).tone == tone
 
 
 def test_taking_back_leads_to_the_last_turn_of_a_person():
@@ -81,7 +81,7 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
 
 def test_every_agent_tells_its_choice_in_a_sentence():
     table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
-    assert remark_of(table) == "It goes by its table. Looked up turned by 180°, the best move is worth 0."
+    assert remark_of(table) == "It uses its table. Looked up rotated by 180°, the best move is worth 0."
     search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
     assert remark_of(search) == "It sees a win in 3, 3 plies deep in 60 positions: 4 0 8."
     assert remark_of(search | {"score": "-12"}).startswith("It sees a score of -12,")
@@ -130,7 +130,7 @@ def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
     browser.click(".undo")
     browser.until(lambda: stones(browser) == "." * 9, "the empty board")
     browser.choose(".choose-values", "Q-table experiments/tictactoe_qlearning")
-    browser.wait_text(".account", "It goes by its table.")
+    browser.wait_text(".account", "It uses its table.")
     assert len(browser.all("svg .worth")) == 9
     while "Your turn" in browser.text(".headline"):
         play_best(browser)
@@ -159,15 +159,15 @@ def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
     browser.wait_text(".headline", "Your turn: O")
     browser.script("document.querySelector('[data-id=cell-0]').dataset.id = 'cell-99'")
     browser.click("[data-id=cell-99]")
-    browser.wait_told("there is no 'cell-99' here")
+    browser.wait_told("'cell-99' does not exist")
     assert stones(browser).replace(".", "") == "X"
     browser.go_to(first)
     browser.wait_text(".headline", "A draw")
-    browser.wait_text(".account", "It goes by its table.")
+    browser.wait_text(".account", "It uses its table.")
 
 
 def test_a_player_that_is_not_there_is_told(browser: Browser):
     browser.open("/tictactoe?o=<b>nobody</b>&values=you")
-    browser.wait_told("there is no player '<b>nobody</b>' here")
-    browser.wait_told("there is no player 'you' here")
+    browser.wait_told("player '<b>nobody</b>' is unknown")
+    browser.wait_told("player 'you' is unknown")
     browser.wait_text(".headline", "Your turn: X")

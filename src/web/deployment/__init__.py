@@ -1,4 +1,4 @@
-"""The deployment wargame against agents or another person, or with two agents to watch."""
+"""The deployment wargame, for persons and agents."""
 
 from collections.abc import Iterable
 from math import cos, pi, sin

@@ -1,4 +1,4 @@
-"""The board as SVG, from state to text. What never changes in a scenario is one drawing, what does is laid over it."""
+"""The board as SVG text: a static drawing of the scenario, and one of the units on top of it."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -12,28 +12,28 @@ from src.envs.deployment.scenario import Board, Hex, Scenario
 from src.envs.deployment.state import GameState, Unit
 from src.web.deployment.glyphs import BODIES, sign
 
-SIZE = 20.0  # from the centre of a hex to a corner
-HALF = SIZE * sqrt(3) / 2  # and to an edge
-MARGIN = 16.0  # for the numbers of columns and rows
+SIZE = 20.0  # circumradius of a hex
+HALF = SIZE * sqrt(3) / 2  # inradius
+MARGIN = 16.0  # for column and row numbers
 #   4___5
 #  3/   \0    corners; edge k, towards neighbour k, ends at the corners EDGES[k]
 #   \___/
 #   2   1
 CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))
 EDGES = ((4, 5), (5, 0), (0, 1), (1, 2), (2, 3), (3, 4))
-# a hex as the data of a path that begins at corner 3
-AROUND = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
+# path data of a hex, starting at corner 3
+HEX_PATH = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
 STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
 
 
 class Look(NamedTuple):
-    """What is marked on a position."""
+    """Marks on a position."""
 
-    candidates: Collection[Hex] = ()  # the legal hexes of the unit
+    candidates: Collection[Hex] = ()  # legal hexes of the unit
     unit: str | None = None  # the unit that acts
     cursor: Hex | None = None
     last: Account | None = None  # the latest step
-    is_new: bool = False  # it has just been taken, so it is shown moving
+    is_new: bool = False  # animate the latest step
 
 
 def centre(one: Hex) -> tuple[float, float]:
@@ -42,7 +42,7 @@ def centre(one: Hex) -> tuple[float, float]:
 
 
 def size(board: Board) -> tuple[float, float]:
-    """Hexes that fall off the lower edge are not drawn, so they need no room."""
+    """Return width and height; hexes beyond the lower edge are not drawn."""
     return MARGIN + SIZE * (1.5 * board.cols + 0.5) + 2, MARGIN + 2 * HALF * board.rows + 2
 
 
@@ -56,11 +56,11 @@ def _svg(board: Board, name: str, label: str, content: str) -> str:
 
 def _path(one: Hex) -> str:
     x, y = centre(one)
-    return f"M{x - SIZE:.1f} {y:.1f}{AROUND}"
+    return f"M{x - SIZE:.1f} {y:.1f}{HEX_PATH}"
 
 
 def outline(hexes: Iterable[Hex]) -> str:
-    """The border around a set of hexes, as the data of a path."""
+    """Return the border of a set of hexes, as path data."""
     inside, path = set(hexes), []
     for one in sorted(inside):
         x, y = centre(one)
@@ -72,7 +72,7 @@ def outline(hexes: Iterable[Hex]) -> str:
 
 
 def ground(scenario: Scenario) -> str:
-    """Everything that does not change: hexes to pick, walls, zones, objectives and the numbers on the edge."""
+    """Draw the static parts: clickable hexes, walls, zones, objectives and coordinates."""
     board, kinds = scenario.board, defaultdict[tuple[str, str], list[Hex]](list)
     for cell in range(board.cols * board.rows):
         one = (cell % board.cols, cell // board.cols)
@@ -89,7 +89,7 @@ def _zones(scenario: Scenario) -> Iterable[tuple[int, tuple[Hex, ...]]]:
 
 
 def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
-    """The classes of a hex, and the same in words."""
+    """Return the CSS classes of a hex, and its description."""
     if one in scenario.board.walls:
         return "wall", "wall"
     kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in _zones(scenario) if one in pool]
@@ -99,7 +99,7 @@ def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
 
 
 def _field(board: Board, kind: str, words: str, hexes: list[Hex]) -> str:
-    """Hexes of one kind. A class a hex would make every change of the page slower."""
+    """Draw the hexes of one kind as a group, because classes on every hex slow down each update."""
     drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)
     title = f"<title>{words}</title>" if words else ""
     return f'<g class="field {kind}">{title}{drawn}</g>'
@@ -112,7 +112,7 @@ def _numbers(board: Board) -> list[str]:
 
 
 def pieces(state: GameState, look: Look) -> str:
-    """Everything that changes: who holds what, the legal hexes, the latest step, the units."""
+    """Draw the changing parts: objective holders, legal hexes, the latest step, units."""
     board = state.scenario.board
     parts = [f'<path class="candidate" d="{"".join(map(_path, look.candidates))}"/>']
     parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
@@ -148,7 +148,7 @@ def _token(unit: Unit, look: Look) -> str:
 
 
 def _motion(unit: Unit, look: Look) -> str:
-    """A unit that has just moved comes from where it stood."""
+    """Return the attributes that animate a unit from its previous hex."""
     last = look.last
     if not look.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
         return ""
@@ -157,7 +157,7 @@ def _motion(unit: Unit, look: Look) -> str:
 
 
 def _health(unit: Unit) -> str:
-    """One segment a hit point, filled while it is there."""
+    """Draw one segment per hit point, filled if it is left."""
     most, width = unit.profile.hp, 26.0
     each = width / most
     return "".join(
@@ -176,7 +176,7 @@ def _reticle(unit: Unit) -> str:
 
 
 def _trace(look: Look) -> list[str]:
-    """Where the latest step went."""
+    """Draw a line from start to end of the latest step."""
     if look.last is None or look.last.start is None or look.last.end is None:
         return []
     (from_x, from_y), (x, y) = centre(look.last.start), centre(look.last.end)
@@ -185,7 +185,7 @@ def _trace(look: Look) -> list[str]:
 
 
 def _loss(state: GameState, look: Look) -> list[str]:
-    """What the latest attack cost its target, and a cross where it fell."""
+    """Draw the damage of the latest attack, and a cross if its target fell."""
     if look.last is None or look.last.end is None or look.last.dice is None:
         return []
     (x, y), words = centre(look.last.end), _result(look.last, look.last.dice)

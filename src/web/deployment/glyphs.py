@@ -1,4 +1,4 @@
-"""What units look like: the body tells the side, the sign on it the profile."""
+"""Unit symbols: the body shows the side, the sign the profile."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ from src.envs.deployment.scenario import Profile
 LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
 SOLID = 'fill="currentColor"'
 
-# Signs in a box from -12 to 12, drawn in the current colour.
+# Signs in a box from -12 to 12, in currentColor.
 SIGNS = {
     "rifleman": f'<path {LINE} d="M0 -11V-5M0 5V11M-11 0H-5M5 0H11"/><circle r="6.5" {LINE}/>',
     "sergeant": f'<path {LINE} stroke-width="4" d="M-9 1L0 -8L9 1M-9 10L0 1L9 10"/>',
@@ -27,13 +27,13 @@ BODIES = {
 
 
 def sign(profile: Profile) -> str:
-    """The sign of a profile; one that has none is known by its first letters."""
+    """Return the sign of a profile, by default its first two letters."""
     letters = f'<text class="letters" y="5">{escape(profile.name[:2])}</text>'
     return SIGNS.get(profile.name, letters)
 
 
 def badge(player: int, profile: Profile) -> str:
-    """A small picture of a unit for lists and tables."""
+    """Return a small picture of a unit for lists and tables."""
     return (
         f'<svg class="dp-badge p{player}" viewBox="-18 -18 36 36" aria-hidden="true">{BODIES[player]}'
         f'<g transform="scale(.8)">{sign(profile)}</g></svg>'
@@ -41,5 +41,5 @@ def badge(player: int, profile: Profile) -> str:
 
 
 def side(player: int) -> str:
-    """The plain body of a side."""
+    """Return the body of a side without a sign."""
     return f'<svg class="dp-badge p{player}" viewBox="-18 -18 36 36" aria-hidden="true">{BODIES[player]}</svg>'

@@ -1,4 +1,4 @@
-"""Where everything stands on the page. Handlers are given by name; nothing here knows the game."""
+"""The layout of the page, without game logic."""
 
 from typing import Any, Protocol
 
@@ -10,9 +10,9 @@ from src.web.deployment.match import DeploymentMatch
 from src.web.deployment.panels import NewGame, Roster, keys_help
 from src.web.drawing import Drawing, Pick
 
-SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds a step
+SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
 
-# Once the board has its new size, the middle of the marked hexes comes to the middle of what is seen of it.
+# Once the board is resized, scroll to the center of the legal hexes.
 _LOOK_AT_CANDIDATES = """setTimeout(() => {
   const board = document.querySelector('.dp-board'), seen = board.getBoundingClientRect();
   const marked = board.querySelector('.candidate').getBoundingClientRect();
@@ -22,7 +22,7 @@ _LOOK_AT_CANDIDATES = """setTimeout(() => {
 
 
 class Handlers(Protocol):
-    """What people do on the page."""
+    """User actions."""
 
     def pick(self, pick: Pick) -> None: ...
     def choose_unit(self, unit: str) -> None: ...

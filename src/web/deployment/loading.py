@@ -1,4 +1,4 @@
-"""Where games begin: what an address asks for is built and shown, or told why it cannot be."""
+"""Build and show the match named by a URL, or the reason why it is invalid."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +18,7 @@ from src.web.lab import Lab
 
 @cache
 def _prepared_game(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
-    """All visitors share it: rules hold no state of a game."""
+    """Cached for all visitors: rules are stateless."""
     game = setup.game_of(lab, scenario, order, zones)
     warm_up(game)
     return game
@@ -29,7 +29,7 @@ def _new_match(lab: Lab, chosen: Setup) -> DeploymentMatch:
 
 
 async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping[str, str]) -> None:
-    """Put the game that a query names into a box of the page."""
+    """Show the match of a query in an element of the page."""
     chosen, match, problem = Setup(), None, ""
     try:
         chosen = setup.read(query)

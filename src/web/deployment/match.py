@@ -1,4 +1,4 @@
-"""A match of the wargame: who plays, and every step so far with an account of it."""
+"""A match of the wargame, with a description of every step."""
 
 from typing import NamedTuple, cast
 
@@ -17,15 +17,15 @@ from src.web.match import Match
 
 
 class Seat(NamedTuple):
-    """Who plays one side."""
+    """The player of one side."""
 
     name: str
-    agent: Agent | None  # None: a person at this page
+    agent: Agent | None  # None: a person
     rng: np.random.Generator
 
 
 class DeploymentMatch(Match[GameState, Step, Account]):
-    """A move is a step, as not everything that a person does in the deployment is an action."""
+    """Moves are steps, because undeploying and confirming are not actions of the game."""
 
     game: DeploymentGame
 
@@ -38,29 +38,29 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         return perform(self.game, state, move)
 
     def play(self, move: Step, note: Account | None = None) -> None:
-        """Perform a step. A refused one raises and leaves no trace."""
+        """Perform a step; an illegal one raises and changes nothing."""
         account = apply_and_describe(self.game, self.state, move)
         self.moves.append(move)
         self.notes.append(account)
 
     @property
     def accounts(self) -> list[Account]:
-        """What came of each step."""
+        """The description of each step."""
         return cast(list[Account], self.notes)
 
     @property
     def to_move(self) -> int:
-        """The player, 1 or 2, who acts next."""
+        """The player to move, 1 or 2."""
         return self.seat + 1
 
     @property
     def agent(self) -> Agent | None:
-        """Who acts next, where that is no person."""
+        """The agent to move; None for a person or at the end."""
         return None if self.is_over else self.seats[self.seat].agent
 
     @property
     def unconfirmed(self) -> int | None:
-        """A person who has placed everything and is asked to confirm before an agent goes on."""
+        """The person who has placed every unit and must confirm before an agent continues."""
         deployment = self.state.deployment_state
         if self.agent is None or self.state.phase != "deployment":
             return None
@@ -69,12 +69,12 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         return other if done and other - 1 in self.persons else None
 
     def decide(self) -> Step:
-        """What the agent to move would do."""
+        """Return the step of the agent to move."""
         player = self.seats[self.seat]
         assert player.agent is not None
         action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
         if action is None:
-            raise UserError(f"player {self.to_move}, {player.name}, does not know what to do")
+            raise UserError(f"player {self.to_move}, {player.name}, offers no move in this position")
         return Step("play", (action,))
 
     def require_person(self) -> None:
@@ -84,10 +84,10 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         require(player.agent is None, f"it is the turn of player {self.to_move}, {player.name}: let it play first")
 
     def step_at(self, at: Hex, unit: str | None) -> Step:
-        """What picking a hex asks for: to place a unit on it, to aim at the enemy there, or to go there."""
+        """Return the step for a clicked hex: place a unit, attack the enemy there, or move there."""
         if self.state.phase == "deployment":
             if unit is None:
-                raise UserError("choose a unit of the roster first, then its hex")
+                raise UserError("choose a unit in the roster first, then its hex")
             return Step("deploy_unit", (unit, *at))
         cell = self.state.cell_of(at)
         seat, there = self.to_move - 1, int(self.state.games.cells["occupant"][self.state.i, cell])
@@ -96,7 +96,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         return Step("play", (self.game.actions.go(seat, cell),))
 
     def candidates(self, unit: str | None) -> list[Hex]:
-        """Where the unit may be placed, go or aim, by column and row; read from the engine's legal actions alone."""
+        """Return the hexes (column, row) of the legal placements, moves or targets of a unit."""
         actions, legal = self.game.actions, self.game.legal_actions(self.state)
         if self.state.phase == "deployment":
             number = None if unit is None else self.state.number(unit)
@@ -106,13 +106,13 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         return sorted({one for one in hexes if one is not None})
 
     def latest_placement(self) -> str | None:
-        """The unit that who deploys now has placed last."""
+        """Return the unit placed last by the player to move."""
         state, units = self.state, self.state.games.units[self.state.i]
         own = [u for u in state.numbers if u // state.slots == self.seat and units["deployed"][u]]
         return state.unit_id(max(own, key=lambda u: units["order"][u])) if own else None
 
     def place_rest(self) -> None:
-        """Place what is left in front, as long as it is this player's turn."""
+        """Place the remaining units on the front line while it is this player's turn."""
         helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
         while self.state.phase == "deployment" and self.seat == seat and not self.is_over:
             action = helper.decide(self.game, self.state, self.seats[seat].rng).action
@@ -120,9 +120,9 @@ class DeploymentMatch(Match[GameState, Step, Account]):
 
 
 def warm_up(game: DeploymentGame) -> None:
-    """A game that nobody sees: what has to be compiled or loaded for it is there when people play."""
+    """Play a game of two bots, so that kernels are compiled before users play."""
     bot = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
-    seat = Seat("rehearsal", bot, generator(0, "rehearsal"))
+    seat = Seat("warm-up", bot, generator(0, "warm-up"))
     match = DeploymentMatch(game, (seat, seat), 0)
     while not match.is_over:
         match.play(match.decide())

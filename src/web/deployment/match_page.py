@@ -1,4 +1,4 @@
-"""The page once its match is built: what is picked or typed becomes a step of the engine, and its answer is shown."""
+"""The page of a match."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,8 +23,8 @@ from src.web.lab import Lab
 Option = TypeVar("Option")
 
 ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
-PIECE = 20  # lines of the log that are sent together
-BLITZ, AT_ONCE = 0.05, 8  # below this pace several steps are taken before the board is drawn again
+LOG_CHUNK = 20  # log lines per element
+BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
 
 
 class DeploymentPage(GamePage[DeploymentMatch]):
@@ -48,11 +48,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.timer = ui.timer(self.layout.pace.value, self.tick)
         self.refresh()
 
-    # What is looked at
+    # Display
 
     @property
     def acting(self) -> str | None:
-        """The unit that the next action is for."""
+        """The unit to act."""
         return self.unit if self.state.phase == "deployment" else self.state.active_unit_id
 
     @property
@@ -61,19 +61,19 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     @property
     def units_to_place(self) -> list[str]:
-        """Of the person who deploys now."""
+        """The units left to place, if a person deploys."""
         by_hand = self.match.agent is None
         return self.match.state.deployment_state.deployable_units_by_player[self.match.to_move] if by_hand else []
 
     def refresh(self, is_new: bool = False) -> None:
-        """Choose a unit to go on with after a change, and show everything."""
+        """Select the next unit to place after a change, and show everything."""
         match = self.match
         if self.unit not in self.units_to_place:
             self.unit = next(iter(self.units_to_place), None)
         self.cursor = None
         deploying = match.state.phase == "deployment"
         if self._was_deploying and not deploying:
-            for roster in self.layout.rosters:  # nothing is left to place: make room for the tables
+            for roster in self.layout.rosters:  # make room for the tables
                 roster.box.close()
         self._was_deploying = deploying
         self.timer.active = self.playing and match.agent is not None
@@ -99,20 +99,20 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self._show_buttons()
 
     def _show_log(self) -> None:
-        """New lines come on top, some of them to a piece; pieces that are full never travel again."""
+        """Add new lines on top, grouped in elements, so that full ones are not sent again."""
         pieces, accounts = self.layout.log_pieces, self.match.accounts
         first = max(len(pieces) - 1, 0)
-        for number in range(first, -(-len(accounts) // PIECE)):
+        for number in range(first, -(-len(accounts) // LOG_CHUNK)):
             if number == len(pieces):
                 pieces.append(self.layout.add_log_piece())
-            lines = enumerate(accounts[number * PIECE : (number + 1) * PIECE], number * PIECE + 1)
+            lines = enumerate(accounts[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
             pieces[number].set_content("".join(reversed([words.entry(k, account) for k, account in lines])))
 
     def _show_replay(self, now: int) -> None:
         slider, most = self.layout.slider, len(self.match.moves)
         slider.props(f"max={most}")
         slider.value = now
-        self.layout.moment.set_text(f"{now} / {most}" + ("" if self.ply is None else " · looking back"))
+        self.layout.moment.set_text(f"{now} / {most}" + ("" if self.ply is None else " · history"))
 
     def _show_buttons(self) -> None:
         page, match, state = self.layout, self.match, self.match.state
@@ -131,10 +131,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         page.play.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
         page.play.set_enabled(not match.is_over)
 
-    # What people do
+    # User actions
 
     def act(self, step: Callable[[], Step]) -> None:
-        """A step of the person whose turn it is. What the engine refuses is shown in its own words."""
+        """Play a step of the person to move, and show errors."""
         with shell.show_errors():
             self._require_present()
             self.match.require_person()
@@ -142,7 +142,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.refresh(is_new=True)
 
     def _require_present(self) -> None:
-        require(self.ply is None, "this is an earlier moment, to look at only: go forward to the present first")
+        require(self.ply is None, "this is an earlier moment: go to the latest one to play")
 
     def pick(self, pick: Pick) -> None:
         if pick.button != LEFT:
@@ -159,7 +159,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.draw()
 
     def choose_unit(self, unit: str) -> None:
-        """Any unit can be chosen; whether it can be placed is for the engine to say."""
+        """Select a unit; whether it can be placed is checked by the game."""
         if self.state.phase == "deployment":
             self.unit, self.cursor = unit, None
             self.draw()
@@ -170,10 +170,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.choose_unit(unit)
 
     def undo(self) -> None:
-        """The latest placement of who deploys now, wherever the engine allows it."""
+        """Take back the latest placement of the player to move."""
         placed = self.match.latest_placement()
         if placed is None:
-            shell.notify(f"player {self.match.to_move} has placed no unit that could be taken back")
+            shell.notify(f"player {self.match.to_move} has no placed unit to take back")
         else:
             self.take_back_unit(placed)
 
@@ -184,11 +184,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.act(lambda: Step("pass_deployment", ()))
 
     def confirm(self) -> None:
-        """Confirming is for a person who is done, while the other one may still be placing."""
+        """Confirm for a person who has placed all units, even if the other player is still placing."""
         with shell.show_errors():
             self._require_present()
             people = sorted(seat + 1 for seat in self.match.persons)
-            require(bool(people), "agents deploy without confirming: let them play")
+            require(bool(people), "agents do not confirm: press Play")
             done = [player for player in people if why_not_confirm(self.match.state, player) is None]
             self.match.play(Step("confirm_deployment", (done[0] if done else people[0],)))
             self.refresh(is_new=True)
@@ -201,15 +201,15 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.refresh(is_new=True)
 
     def show_moment(self, moment: object) -> None:
-        """An earlier moment, to look at; the last one is the present."""
+        """Show an earlier moment; the last one is the current state."""
         before, most = self.now, len(self.match.moves)
         with shell.show_errors():
             chosen = int(shell.between(moment, 0, most))
             self.ply = None if chosen == most else chosen
-        if self.now != before or self.layout.slider.value != self.now:  # a refused value leaves the slider too
+        if self.now != before or self.layout.slider.value != self.now:  # reset the slider after an invalid value
             self.draw()
 
-    # What agents do
+    # Agents
 
     def toggle(self) -> None:
         self.playing = not self.playing
@@ -218,11 +218,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def set_pace(self, seconds: object) -> None:
         with shell.show_errors():
             self.timer.interval = shell.checked(seconds, SPEEDS)
-        self.layout.pace.value = self.timer.interval  # a refused value leaves the toggle too
+        self.layout.pace.value = self.timer.interval  # reset the toggle after an invalid value
 
     async def tick(self) -> None:
         if self.playing and self.ply is None:
-            await self._advance(AT_ONCE if self.timer.interval < BLITZ else 1)
+            await self._advance(BLITZ_STEPS if self.timer.interval < BLITZ else 1)
 
     async def step(self) -> None:
         if self.ply is not None:
@@ -235,7 +235,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             await self._advance(1)
 
     async def _advance(self, count: int) -> None:
-        """Let agents act, that many times at most. Their thinking is done off the event loop."""
+        """Let agents play at most `count` steps; they decide off the event loop."""
         if self._deciding or self.match.agent is None or self.match.unconfirmed is not None:
             return
         self._deciding, turn = True, self.turn
@@ -250,7 +250,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.playing = False
             shell.notify(str(error))
         except Exception:
-            self.playing = False  # or it would break again at every tick
+            self.playing = False  # or the error would repeat at every tick
             self._show_buttons()
             raise
         finally:
@@ -260,7 +260,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     # Keys
 
     async def on_key(self, message: object) -> None:
-        """A key as the script of the page tells it; `board`: the board has the focus."""
+        """Handle a key event of the page script; `board`: the board has the focus."""
         match message:
             case {"key": str(name), "board": bool(on_board)}:
                 if name in ARROWS:
@@ -275,7 +275,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.act_at(self.cursor)
 
     def _arrow(self, across: int, down: int, on_board: bool) -> None:
-        """On the board the cursor goes from hex to hex. Elsewhere up and down lead through units, or legal hexes."""
+        """Move the cursor if the board has the focus, otherwise select the next unit or legal hex."""
         if on_board:
             self.point_at(self._beside(across, down))
         elif down and self.units_to_place:

@@ -1,4 +1,4 @@
-"""A frame at once, and the game in it as soon as it is built."""
+"""Show a placeholder at once, and the game when it is built."""
 
 from importlib import import_module
 
@@ -9,8 +9,7 @@ from src.web import shell
 from src.web.deployment.style import CSS
 from src.web.lab import Lab
 
-# Keys that belong to a field, or to the button in focus, are left to it; a button that was clicked with a mouse does
-# not keep the focus, nor does the part of it that Quasar hands the focus to.
+# Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
 KEYS = """<script>
 document.addEventListener('keydown', (e) => {
   const at = e.target instanceof Element ? e.target : document.body;
@@ -34,7 +33,7 @@ async def build(lab: Lab, request: Request) -> None:
         busy = _placeholder()
 
     async def load() -> None:
-        """The rules bring a compiler with them, which takes its time."""
+        """Import the rules in a thread: they import the slow Numba."""
         loading = await busy.do(import_module, "src.web.deployment.loading")
         await loading.show_match(lab, box, busy, dict(request.query_params))
 
@@ -42,7 +41,7 @@ async def build(lab: Lab, request: Request) -> None:
 
 
 def _placeholder() -> shell.Busy:
-    """The room that the board will take, so that nothing jumps when it comes."""
+    """Reserve the space of the board, so that the layout does not shift."""
     with ui.element("div").classes("dp w-full"):
         with ui.element("div").classes("dp-left"):
             ui.element("div").classes("dp-status-room")

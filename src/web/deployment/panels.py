@@ -1,4 +1,4 @@
-"""The parts of the page beside the board: rosters, the choice of a game and its keys."""
+"""Rosters, the dialog for a new game, and the help for keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from src.envs.deployment.state import GameState, Unit
 from src.web.deployment import setup
 from src.web.deployment.glyphs import badge
 from src.web.deployment.setup import Setup
-from src.web.deployment.words import arms
+from src.web.deployment.words import weapons
 from src.web.lab import Lab
 from src.web.shell import Busy
 
@@ -24,19 +24,19 @@ LABELS = {
     "placement_2": "Placement of player 2",
 }
 KEYS = (
-    ("↑ ↓", "choose a unit, in battle a legal hex"),
+    ("↑ ↓", "choose a unit, or a legal hex in battle"),
     ("← →", "choose a legal hex; on the board all arrows move the cursor"),
-    ("Enter", "act on the hex chosen, or confirm the deployment"),
+    ("Enter", "act on the chosen hex, or confirm the deployment"),
     ("U", "take the latest placement back"),
     ("W", "wait"),
     ("Space", "let an agent take a step"),
     ("P", "play or pause"),
-    ("[ ]", "look a step back or forward"),
+    ("[ ]", "go a step back or forward"),
 )
 
 
 class Roster:
-    """The units of a player: those to place, and those placed that can be taken back."""
+    """The units of a player, to place or take back."""
 
     def __init__(
         self, player: int, units: list[Unit], choose: Callable[[str], Any], take_back: Callable[[str], Any]
@@ -52,7 +52,7 @@ class Roster:
     def _add(self, unit: Unit, choose: Callable[[str], Any], take_back: Callable[[str], Any]) -> None:
         with ui.element("div").classes("dp-row").props(f'data-row="{unit.id}"') as row:
             with ui.element("button").classes("pick").props("type=button") as pick:
-                pick.on("click", lambda: choose(unit.id)).tooltip(arms(unit))
+                pick.on("click", lambda: choose(unit.id)).tooltip(weapons(unit))
                 ui.html(badge(unit.player, unit.profile), sanitize=False)
                 ui.label(f"{unit.id} {unit.profile.name}")
                 where = ui.element("small")
@@ -71,14 +71,14 @@ class Roster:
             classes = ["chosen"] * (one == chosen) + ["placed"] * (one not in left)
             classes += ["can-undo"] * (open_to_undo and why_not_undeploy(state, one) is None)
             now = " ".join(classes), "" if one in left else f"{unit.col}, {unit.row}" if unit.col >= 0 else "fallen"
-            if self._shown.get(one) != now:  # what stays as it is need not travel
+            if self._shown.get(one) != now:  # send changes only
                 self._shown[one] = now
                 row.classes(replace=f"dp-row {now[0]}")
                 label.set_text(now[1])
 
 
 class NewGame:
-    """A dialog that leads to the address of another game."""
+    """A dialog that opens the URL of another game."""
 
     def __init__(self, lab: Lab, current: Setup) -> None:
         self._lab, self._current = lab, current
@@ -91,7 +91,7 @@ class NewGame:
                 for key, label in LABELS.items()
             }
             self._fields["seed"] = (
-                ui.input("Seed of the dice, drawn if empty", value=current.seed)
+                ui.input("Seed of the dice, random if empty", value=current.seed)
                 .props('outlined dense data-field="seed"')
                 .classes("w-full")
             )
@@ -109,7 +109,7 @@ class NewGame:
             field.set_options(_options(setup.CHOICES[key], field.value) | trained)
 
     def again(self) -> None:
-        """The same players on the same ground, from the beginning."""
+        """Restart with the same choices."""
         ui.navigate.to(self._current.address)
 
     def _start(self) -> None:
@@ -117,7 +117,7 @@ class NewGame:
 
 
 def _options(known: tuple[str, ...], current: str) -> dict[str, str]:
-    """What is chosen now stays a choice, even where it is a run that was named in the address."""
+    """Return the options, including the current one, which may be a run named in the URL."""
     return {one: _shown(one) for one in dict.fromkeys((*known, current))}
 
 

@@ -1,4 +1,4 @@
-"""Which game is played and by whom. A set-up is the query of the page's address, so a refresh shows the same one."""
+"""The choices of a game, saved in the URL so that they survive a refresh."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
@@ -16,20 +16,22 @@ from src.web.deployment.match import DeploymentMatch, Seat
 from src.web.lab import FinishedRun, Lab, finished_runs
 
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
-FOUGHT = {env: scenario for scenario, env in SCENARIOS.items()} | {"deployment_alternated": "skirmish"}  # by env
+SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
+    "deployment_alternated": "skirmish"
+}  # by env
 ZONES = ("hammer", "trench", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "erratic")
-RUN = "run:"  # before the path of a finished run, whose agent plays
+RUN = "run:"  # prefix of the name of a finished run
 PLACEMENTS: Mapping[str, type[Placement]] = {
     "deterministic": Deterministic,
     "front_line": FrontLine,
     "back_line": BackLine,
     "scripted": Scripted,
 }
-OWN = "own"  # the zones of the scenario, the placement that an agent has of itself
-ZONE_HEXES = 176  # of the largest zone, where one is chosen that is not the scenario's
-MOST_SEED = 2**32
+OWN = "own"  # the zones of the scenario, the placement of the agent
+ZONE_HEXES = 176  # size of the largest zone
+SEED_LIMIT = 2**32
 
 
 class Setup(NamedTuple):
@@ -40,7 +42,7 @@ class Setup(NamedTuple):
     placement_1: str = OWN
     player_2: str = "tactical"
     placement_2: str = OWN
-    seed: str = ""  # drawn if empty
+    seed: str = ""  # random if empty
 
     @property
     def address(self) -> str:
@@ -61,15 +63,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def read(query: Mapping[str, str]) -> Setup:
-    """The set-up that an address names; anything unknown in it raises `UserError`."""
+    """Parse a query; raise `UserError` for unknown keys and values."""
     for key, value in query.items():
         require(key in Setup._fields, f"{key}={value} is unknown: there are {', '.join(Setup._fields)}")
         if key in CHOICES and not (key.startswith("player") and value.startswith(RUN)):
             require(value in CHOICES[key], f"{key}={value} is unknown: choose one of {', '.join(CHOICES[key])}")
     setup = Setup(**query)
     if setup.seed:
-        whole = setup.seed.isascii() and setup.seed.isdigit() and len(setup.seed) < 12 and int(setup.seed) < MOST_SEED
-        require(whole, f"seed={setup.seed}: expected a whole number from 0 to {MOST_SEED - 1}, or nothing")
+        whole = setup.seed.isascii() and setup.seed.isdigit() and len(setup.seed) < 12 and int(setup.seed) < SEED_LIMIT
+        require(whole, f"seed={setup.seed}: expected a whole number from 0 to {SEED_LIMIT - 1}, or an empty text")
     return setup
 
 
@@ -85,8 +87,8 @@ def game_of(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
 
 
 def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> DeploymentMatch:
-    """A new match. Its agents take a while, so it is not for the event loop."""
-    seed = int(setup.seed) if setup.seed else int(lab.rng().integers(MOST_SEED))
+    """Start a match; loading its agents is slow, so call it off the event loop."""
+    seed = int(setup.seed) if setup.seed else int(lab.rng().integers(SEED_LIMIT))
     chosen = ((setup.player_1, setup.placement_1), (setup.player_2, setup.placement_2))
     first, second = (
         Seat(name, _agent(lab, game, setup.scenario, name, placement), generator(seed, "player", number))
@@ -97,7 +99,7 @@ def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> DeploymentMatch:
 
 def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: str) -> Agent | None:
     if name == HUMAN:
-        require(placement == OWN, f"placement={placement}: a human places by hand, so leave it at {OWN}")
+        require(placement == OWN, f"placement={placement}: a human places by hand: choose {OWN}")
         return None
     try:
         run = name.removeprefix(RUN)
@@ -111,20 +113,20 @@ def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: 
 
 
 def _trained(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
-    """The agent of a run that is found below the folders, never of any other path that a browser may send."""
+    """Load the agent of a known run; names are untrusted, so they are not used as paths."""
     run = next((run for run in runs(lab) if run.name == name), None)
     if run is None:
-        raise UserError(f"there is no finished run {name!r} of this game: choose one of the list")
-    fought = FOUGHT[run.env]
-    require(fought == scenario, f"it was trained on env={run.env}: choose that scenario, {fought}")
+        raise UserError(f"{name!r} is not a finished run of this game: choose one of the list")
+    trained_on = SCENARIO_BY_ENV[run.env]
+    require(trained_on == scenario, f"it was trained on env={run.env}: choose that scenario, {trained_on}")
     try:
         return lab.agent("trained", game, {"run": str(run.path)})
     except UserError as error:
-        if isinstance(error.__cause__, RuntimeError):  # torch's own words are about tensors
-            raise UserError(f"it was trained for zones or rosters of another size: leave zones at {OWN}") from error
+        if isinstance(error.__cause__, RuntimeError):  # torch reports tensor shapes
+            raise UserError(f"it was trained for zones or rosters of another size: choose zones={OWN}") from error
         raise
 
 
 def runs(lab: Lab) -> list[FinishedRun]:
-    """The runs whose agents can play some scenario of this page."""
-    return [run for run in finished_runs(lab.folders) if run.env in FOUGHT]
+    """Return the runs trained on a scenario of this page."""
+    return [run for run in finished_runs(lab.folders) if run.env in SCENARIO_BY_ENV]

@@ -1,4 +1,4 @@
-"""The look of this page. Sides differ in shape as well as colour: discs and solid lines against squares and dashes."""
+"""CSS of the page. Sides differ in shape as well as color: discs and solid lines, squares and dashes."""
 
 CSS = """
 :root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --token-ink: #fff; --legal: #009E73; }
@@ -17,7 +17,7 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
 .dp-layers { position: relative; }
 .dp-layers svg { width: 100%; height: auto; display: block; }
 .dp-over { position: absolute; inset: 0; pointer-events: none; }
-.dp-layers > * { will-change: transform; }  /* a layer each: what moves does not make the ground be painted again */
+.dp-layers > * { will-change: transform; }  /* one layer each, so that animations do not repaint the ground */
 
 .dp-ground .field { fill: var(--cell); stroke: var(--line); }
 .dp-ground .zone-1 { fill: color-mix(in srgb, var(--first) 11%, var(--cell)); }

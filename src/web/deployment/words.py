@@ -1,4 +1,4 @@
-"""How the game stands and what happened, in words and dice: HTML text from states and accounts."""
+"""Status, results, dice and unit tables as HTML text."""
 
 from html import escape
 
@@ -10,16 +10,16 @@ from src.web.deployment.glyphs import badge, side
 from src.web.deployment.match import DeploymentMatch
 
 STAGES = ("hit", "wound", "save")
-ASKED = {
-    "move": "pick a hex to go to, or wait",
-    "shoot": "pick a target to shoot, or wait",
-    "charge": "pick a target to charge, or wait",
-    "fight": "pick a target to fight, or wait",
+PROMPTS = {
+    "move": "choose a hex to move to, or wait",
+    "shoot": "choose a target to shoot, or wait",
+    "charge": "choose a target to charge, or wait",
+    "fight": "choose a target to fight, or wait",
 }
 
 
 def status(match: DeploymentMatch, state: GameState) -> str:
-    """The line above the board: both scores, and between them round and phase."""
+    """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
     when = f"round {state.round} of {ROUNDS}" if state.round else "before round 1"
     return (
@@ -41,17 +41,17 @@ def _score(match: DeploymentMatch, state: GameState, player: int) -> str:
 
 
 def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
-    """What is awaited, or how it ended."""
+    """Return the next action, or the result."""
     if match.game.outcome(state) is not None:
         return ending(match, state)
     player = match.game.to_move(state) + 1
     agent = match.seats[player - 1].agent
     if state is match.state and match.unconfirmed is not None:
-        return f"Player {match.unconfirmed} has placed every unit: confirm, and player {player} goes on"
+        return f"Player {match.unconfirmed} has placed every unit: confirm to continue with player {player}"
     if state.phase == "deployment":
-        asked = f"place {unit} on a marked hex" if unit else "choose a unit of the roster"
+        asked = f"place {unit} on a marked hex" if unit else "choose a unit in the roster"
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")
-    asked = f": {ASKED[state.phase]}" if agent is None else ""
+    asked = f": {PROMPTS[state.phase]}" if agent is None else ""
     return f"Player {player}, {state.active_unit_id}{asked}"
 
 
@@ -68,7 +68,7 @@ def ending(match: DeploymentMatch, state: GameState) -> str:
 
 
 def entry(number: int, account: Account) -> str:
-    """A line of the log."""
+    """Return a line of the log."""
     when = f"R{account.round} {account.phase}" if account.round else account.phase
     events = "".join(f"<li>{escape(event)}</li>" for event in account.events)
     return (
@@ -97,7 +97,7 @@ def _die(value: int, good: bool) -> str:
 
 
 def unit_table(state: GameState, player: int) -> str:
-    """`UnitStatusTable`: every unit of a player, as it stands."""
+    """Return the `UnitStatusTable` of a player."""
     heads = ("unit", "", "hp", "M", "T", "Sv", "OC", "hex", "")
     rows = "".join(_row(state, unit) for unit in state.units.values() if unit.player == player)
     cells = "".join(f"<th>{head}</th>" for head in heads)
@@ -116,7 +116,7 @@ def _row(state: GameState, unit: Unit) -> str:
     cells = "".join(f"<td>{value}</td>" for value in values)
     kind = _condition(state, unit).replace(" ", "-")
     return (
-        f'<tr class="{kind}" data-status="{escape(unit.id)}" title="{escape(arms(unit))}">'
+        f'<tr class="{kind}" data-status="{escape(unit.id)}" title="{escape(weapons(unit))}">'
         f"<td>{badge(unit.player, profile)} {escape(unit.id)}</td><td>{escape(profile.name)}</td>{cells}</tr>"
     )
 
@@ -131,8 +131,8 @@ def _condition(state: GameState, unit: Unit) -> str:
     return " ".join(name for name in ("acted", "fled", "charged") if getattr(unit, name))
 
 
-def arms(unit: Unit) -> str:
-    """The weapons of a unit on one line."""
+def weapons(unit: Unit) -> str:
+    """Return the weapons of a unit on one line."""
     words = [f"{unit.profile.name}, {unit.profile.points} points"]
     for kind, arm in (("range", unit.profile.ranged), ("melee", unit.profile.melee)):
         if arm is not None:

@@ -1,1 +1,1 @@
-"""A page for every environment that has none of its own, made of what every `Game` can do."""
+"""The page of environments that have no page of their own."""

@@ -1,4 +1,4 @@
-"""Any game by its text and its list of legal moves: for people, agents, or both."""
+"""Play any game by its text rendering and its list of legal moves."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from src.web.players import PERSON, YOU, AgentCache, Player, general_players, tr
 GameMatch = Match[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "random"}
-WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: where only agents play, and in reply to a person
+WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: if only agents play, and in reply to a person
 
 STYLE = """
 .gp-text { font-family: monospace; font-size: 1.25rem; line-height: 1.4; margin: 0; white-space: pre; }
@@ -36,7 +36,7 @@ STYLE = """
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """The last part of the path names the environment."""
+    """Build the page of the environment named by the last part of the path."""
     env = request.url.path.rpartition("/")[2]
     with shell.show_errors():
         game, players = await asyncio.to_thread(_prepare, lab, env)
@@ -52,13 +52,13 @@ def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
 
 @cache
 def _game_and_agents(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
-    """All visitors share them: rules hold no state of a game."""
+    """Cached for all visitors: rules are stateless."""
     game = lab.game(env)
     return game, fitting_players(lab, game)
 
 
 def fitting_players(lab: Lab, game: Game) -> dict[str, Player]:
-    """Return a player for each agent of the configuration that can play the game as it is configured."""
+    """Return a player for each agent in conf/agent that can play the game with its defaults."""
     players = general_players()
     named = {player.agent for player in players.values()}
     players |= {name: Player(name.replace("_", " ").capitalize(), name) for name in lab.agents if name not in named}
@@ -68,7 +68,7 @@ def fitting_players(lab: Lab, game: Game) -> dict[str, Player]:
 
 def _can_play(lab: Lab, name: str, game: Game) -> bool:
     try:
-        return not isinstance(lab.agent(name, game), SelfPlay | OpponentPool)  # these two are for training
+        return not isinstance(lab.agent(name, game), SelfPlay | OpponentPool)  # for training only
     except UserError:
         return False
 
@@ -108,7 +108,7 @@ class GenericPage(GamePage[GameMatch]):
                     undo.props("outline").classes("undo")
                 ui.label("Legal moves").classes("faint")
                 self.legal = Drawing("", self.pick_move).classes("w-full")
-                ui.label("Moves so far: click one to look back").classes("faint")
+                ui.label("Moves: click one to see its position").classes("faint")
                 self.moves = Drawing("", self.pick_ply).classes("w-full")
                 ui.label("Keys: U takes back, N starts a new game, [ and ] look back and forward.").classes("faint")
         ui.keyboard(self.key)
@@ -126,7 +126,7 @@ class GenericPage(GamePage[GameMatch]):
 
     def headline(self) -> str:
         if self.ply is not None:
-            return f"Looking back at move {self.ply} of {len(self.match.moves)}"
+            return f"Position after move {self.ply} of {len(self.match.moves)}"
         if self.match.outcome is not None and len(self.persons) == 1:
             (seat,) = self.persons
             return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
@@ -140,13 +140,13 @@ class GenericPage(GamePage[GameMatch]):
 
 
 def legal_moves(game: Game, state: Any) -> str:
-    """A button for each legal move, as HTML."""
+    """Return a button for each legal move, as HTML."""
     actions = game.legal_actions(game.view(state))
     return _buttons("gp-legal", [(f"move-{action}", "", move_name(game, state, action)) for action in actions])
 
 
 def move_list(match: GameMatch, now: int) -> str:
-    """The moves so far, the one that led to what is looked at in bold, as HTML."""
+    """Return the moves as HTML, the one before the position shown in bold."""
     seats = [match.game.to_move(match.at(ply)) for ply in range(len(match.moves))]
     rows = []
     for number, (seat, name) in enumerate(zip(seats, match.names(), strict=True), 1):
@@ -155,6 +155,6 @@ def move_list(match: GameMatch, now: int) -> str:
 
 
 def _buttons(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
-    """Buttons from their ids, classes and texts."""
+    """Return buttons from their ids, classes and texts, as HTML."""
     buttons = (f'<button data-id="{key}" class="{style}">{escape(text)}</button>' for key, style, text in rows)
     return f'<div class="{kind}">{"".join(buttons)}</div>'

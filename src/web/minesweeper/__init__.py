@@ -1,4 +1,4 @@
-"""Minesweeper: play, see the odds, ask or watch an agent, and have any position analysed."""
+"""Minesweeper: play, see mine probabilities, get hints, watch agents, and analyse positions."""
 
 from collections.abc import Iterable
 
@@ -25,6 +25,6 @@ PAGE = PageEntry(
     path="/minesweeper",
     icon="flag",
     order=20,
-    summary="Play, see the odds of every cell, or let a solver or a network sweep.",
+    summary="Play, see the odds of every cell, or watch a solver or a network.",
     picture=card_picture(_picture()),
 )

@@ -1,4 +1,4 @@
-"""What solvers and networks make of a position, put into words for people."""
+"""Hints and mine probabilities of solvers and networks, as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 def odds_sources(players: Mapping[str, Player]) -> dict[str, str]:
-    """Who can be asked for the odds of every cell, by their titles."""
+    """Return the titles of the sources of mine probabilities, by key."""
     networks = {key: player.title for key, player in players.items() if player.run is not None}
     return {NONE: "hidden", EXACT: "exact", **networks}
 
@@ -41,22 +41,22 @@ class Advice:
     action: int | None
     words: str
     risky: bool = False
-    also: tuple[int, ...] = ()  # reveals that are just as certain
-    proof: tuple[int, ...] = ()  # the numbers it follows from
+    also: tuple[int, ...] = ()  # further safe reveals
+    proof: tuple[int, ...] = ()  # the numbers that prove it
 
 
 class Advisor:
-    """What agents and the solver say about boards of one size."""
+    """Agents and the solver for boards of one size."""
 
     def __init__(self, lab: Lab, players: Mapping[str, Player], rows: int, cols: int) -> None:
         self._lab, self._players = lab, players
-        # An agent is told the mines of the board with each view, so one will do for the game it decides by.
+        # Views contain the number of mines, so that of this game does not matter.
         self._game = Minesweeper(rows, cols, 1, safe_neighborhood=False)
         self._agents = AgentCache(lab, self._game, players, self._run_game)
         self._latest: tuple[tuple[str, int, bytes], np.ndarray] | None = None
 
     def _run_game(self, player: Player) -> Minesweeper:
-        """A game of our size that is observed as in the run."""
+        """Return a game of this size with the observations of the run."""
         assert player.run is not None
         size = {"config.H": self._game.rows, "config.W": self._game.cols, "config.mine_count": 1}
         free = {"config.mine_density": None, "config.guarantee_safe_neighborhood": False}
@@ -65,10 +65,10 @@ class Advisor:
         return game
 
     def odds(self, key: str, view: View) -> np.ndarray:
-        """(rows, cols) mine probabilities: exact ones, or a network's belief; kept while nothing changes."""
-        asked = (key, view.mines, view.visible.tobytes())
-        if self._latest is None or self._latest[0] != asked:
-            self._latest = asked, self._odds(key, view)
+        """Return (rows, cols) mine probabilities, exact or predicted by a network; the latest are cached."""
+        query = (key, view.mines, view.visible.tobytes())
+        if self._latest is None or self._latest[0] != query:
+            self._latest = query, self._odds(key, view)
         return self._latest[1]
 
     def _odds(self, key: str, view: View) -> np.ndarray:
@@ -76,20 +76,20 @@ class Advisor:
             return analyse(view.visible, view.mines).mine_probability
         belief = self._agents.decide(key, view, np.random.default_rng(0)).info.get("mine_probability")
         if belief is None:
-            raise UserError(f"{self._players[key].title} tells no mine probabilities: choose exact ones")
+            raise UserError(f"{self._players[key].title} does not predict mine probabilities: choose exact")
         return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
 
     def advise(self, key: str, view: View, rng: np.random.Generator) -> Advice:
-        """What an agent would do, and how right it is: its own words, then what is exactly so."""
+        """Return the action of an agent, with its exact mine probability and the info of the agent."""
         decision = self._agents.decide(key, view, rng)
         if decision.action is None:
-            return Advice(None, f"It stops here: {decision.info.get('reason', 'it offers no move')}.")
+            return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it offers no move')}.")
         cell = decision.action % view.visible.size
         place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
         if (view.visible < 0).all():
-            return Advice(decision.action, f"{place}: the first reveal is safe wherever it is.")
+            return Advice(decision.action, f"{place}: the first reveal is always safe.")
         chances = analyse(view.visible, view.mines).mine_probability.ravel()
-        said = _own_words(decision, cell)
+        said = _agent_info(decision, cell)
         if chances[cell] > 0:
             return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
         also = tuple(other for other in decision.plan if chances[other] == 0)
@@ -101,8 +101,8 @@ class Advisor:
 
 def because(proof: Proof | None) -> str:
     if proof is None:
-        return "that is certain, but the reason is too long to show"
-    return "the number of mines left settles it" if proof.counted else "the ringed numbers leave no other way"
+        return "this is certain, but the proof is too long to show"
+    return "it follows from the number of mines left" if proof.counted else "it follows from the ringed numbers"
 
 
 def _risk(chances: np.ndarray, view: View, cell: int) -> str:
@@ -112,16 +112,16 @@ def _risk(chances: np.ndarray, view: View, cell: int) -> str:
     return f"a mine with {percent(float(chances[cell]))}%, {rest}."
 
 
-def _own_words(decision: Decision, cell: int) -> str:
-    """What the agent itself tells, as far as it is a reason, a chance or a belief."""
+def _agent_info(decision: Decision, cell: int) -> str:
+    """Return the reason and the predictions of the agent as a sentence."""
     info = decision.info
-    told = []
+    parts = []
     if "reason" in info:
-        told.append(str(info["reason"]))
+        parts.append(str(info["reason"]))
     if "win_chance" in info:
-        told.append(f"it expects to win {percent(info['win_chance'])}% from here")
+        parts.append(f"it expects to win {percent(info['win_chance'])}% from here")
     if "action_probability" in info:
-        told.append(f"its policy gives it {percent(float(info['action_probability'][decision.action]))}%")
+        parts.append(f"its policy gives it {percent(float(info['action_probability'][decision.action]))}%")
     if "mine_probability" in info:
-        told.append(f"it believes in a mine there with {percent(float(np.ravel(info['mine_probability'])[cell]))}%")
-    return f"In its own words: {', '.join(told)}." if told else ""
+        parts.append(f"it predicts a mine there with {percent(float(np.ravel(info['mine_probability'])[cell]))}%")
+    return f"The agent: {', '.join(parts)}." if parts else ""

@@ -1,4 +1,4 @@
-"""A match of Minesweeper as a person plays it: reveals, flags and chords, all through the engine."""
+"""A match of Minesweeper with reveals, flags and chords."""
 
 import re
 import time
@@ -13,8 +13,8 @@ from src.envs.minesweeper.solver import no_guess_board
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
 from src.web.match import Match, seeded_start
 
-TRIES = 2000  # boards looked at for one that needs no guess
-MOST_ROWS, MOST_COLS = 40, 60
+MAX_TRIES = 2000  # boards to generate until one needs no guess
+MAX_ROWS, MAX_COLS = 40, 60
 BOARDS = {
     "8x8x10": "8 by 8, 10 mines",
     "9x9x10": "9 by 9, 10 mines",
@@ -24,21 +24,21 @@ BOARDS = {
 
 
 def read_size(text: str) -> tuple[int, int, int]:
-    """Rows, columns and mines from a text such as 16x30x99; what no game can be played on raises `UserError`."""
+    """Parse rows, columns and mines from a text such as 16x30x99; raise `UserError` if it is invalid."""
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})x(\d{1,4})", text, re.ASCII)
     if found is None:
-        raise UserError(f"{text!r} is no board: expected ROWSxCOLUMNSxMINES, such as 16x30x99")
+        raise UserError(f"{text!r} is not a board size: expected ROWSxCOLUMNSxMINES, such as 16x30x99")
     rows, cols, mines = map(int, found.groups())
     require(
-        rows <= MOST_ROWS and cols <= MOST_COLS,
-        f"{rows}x{cols} is too large for this page: at most {MOST_ROWS} rows and {MOST_COLS} columns",
+        rows <= MAX_ROWS and cols <= MAX_COLS,
+        f"{rows}x{cols} is too large for this page: at most {MAX_ROWS} rows and {MAX_COLS} columns",
     )
     Minesweeper(rows, cols, mines)
     return rows, cols, mines
 
 
 class MinesweeperMatch(Match[Position, int, None]):
-    """Methods may compile kernels or search for a board, so pages call them off the event loop."""
+    """Methods can be slow (compilation, board generation), so pages call them off the event loop."""
 
     game: Minesweeper
 
@@ -60,27 +60,27 @@ class MinesweeperMatch(Match[Position, int, None]):
 
     @property
     def seconds(self) -> float:
-        """From the first reveal to the last, or to now."""
+        """Seconds since the first reveal; stops at the end of the game."""
         return 0.0 if self._began is None else (self._ended or time.monotonic()) - self._began
 
     @property
     def mines_left(self) -> int:
-        """As far as the flags are right."""
+        """The number of mines minus flags."""
         games = self.state.boards.games[0]
         return int(games["mines"]) - int(games["flags"])
 
     @property
     def mines(self) -> np.ndarray:
-        """(rows, cols) bool: where they lie, to be shown when the game is over."""
+        """(rows, cols) bool, shown when the game is over."""
         return (self.state.boards.number[0] == rules.MINE).reshape(self.game.rows, self.game.cols)
 
     def value(self, cell: int) -> int:
         return int(self.state.boards.visible[0, cell])
 
     def click(self, cell: int) -> None:
-        """Every reveal that the click stands for, until one of them ends the game."""
+        """Reveal a cell, or the neighbours of a number (chord), until the game ends."""
         if self.is_over:
-            self.play(cell)  # which the engine refuses
+            self.play(cell)  # raises `UserError`
         for other in reveals(self.view.visible, cell):
             if not self.is_over and self.value(other) == HIDDEN:
                 self.play(other)
@@ -99,13 +99,13 @@ class MinesweeperMatch(Match[Position, int, None]):
 
     def apply(self, state: Position, move: int) -> Position:
         if self.no_guess and not self.started and move < self.game.cells and self.game.outcome(state) is None:
-            return self._lay_without_guess(move)
+            return self._generate_without_guess(move)
         return super().apply(state, move)
 
-    def _lay_without_guess(self, first: int) -> Position:
-        """A board that can be won from here by reasoning alone, with the flags that stand already."""
+    def _generate_without_guess(self, first: int) -> Position:
+        """Generate a board that can be won without a guess, and keep the flags."""
         game, flags = self.game, np.flatnonzero(self.view.visible == FLAGGED).tolist()
-        mines = no_guess_board(game.rows, game.cols, game.mines, first, self._rng, TRIES)
+        mines = no_guess_board(game.rows, game.cols, game.mines, first, self._rng, MAX_TRIES)
         state = game.start(first, mines.tolist())
         for cell in flags:
             if state.boards.visible[0, cell] == HIDDEN and game.outcome(state) is None:

@@ -1,4 +1,4 @@
-"""The page of Minesweeper: what happens when something is clicked."""
+"""The page of Minesweeper."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,31 +23,30 @@ from src.web.minesweeper.tools import Tools
 from src.web.players import Player, chosen
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
-ENDINGS = {1: "Swept: every safe cell is found.", 0: "The game was cut off.", -1: "Boom: that was a mine."}
+ENDINGS = {1: "You win: every safe cell is revealed.", 0: "The game was stopped.", -1: "You lose: that was a mine."}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """The page for what its address asks for; what cannot be is told, and left as usual."""
     players = players_of(await asyncio.to_thread(runs_of, lab.folders, "minesweeper"))
     page = MinesweeperPage(lab, players, request.query_params)
     ui.timer(0.05, lambda: page.do(_nothing), once=True)
 
 
 class MinesweeperPage(GamePage[MinesweeperMatch]):
-    """What is asked for is done one after the other, so nothing is answered for a game that is gone."""
+    """Requests are handled one after the other, so that none applies to an earlier game."""
 
     def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
         super().__init__(lab, players, DEFAULTS, query)
         self.rng = lab.rng()
-        self.begun = False  # there is a match
+        self.has_match = False  # the match exists
         self.sketch: Sketch | None = None
         self.advice: Advice | None = None
-        self.ahead: list[int] = []  # what the agent will reveal next without thinking again
+        self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
-        self._rounds = 0  # how often playing on was begun, so that only the latest goes on
-        self._in_order = asyncio.Lock()
+        self._play_loops = 0  # starts of `play_on`: only the latest loop continues
+        self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
         self.shortcuts = {"n": self.new_game, "h": self.hint, "s": self.step, "p": self.play_on}
         self._layout()
@@ -58,7 +57,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):
                 with ui.element("div").classes("ms-bar"):
-                    self.left = _count("flag", "mines less flags").classes("ms-left")
+                    self.left = _count("flag", "mines minus flags").classes("ms-left")
                     self.title = ui.label("Reveal any cell").classes("headline")
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
                 self.drawing = Drawing(picture.empty(rows, cols), self._picked)
@@ -71,14 +70,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         ui.keyboard(self.key)
 
     async def do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """One request: done when its turn comes, its refusal told, and the outcome shown."""
+        """Handle one request after the previous ones, and show its result or error."""
         with shell.show_errors():
-            async with self._in_order:
-                if not self.begun:
+            async with self._lock:
+                if not self.has_match:
                     await self._begin()
                 try:
                     await work()
-                except Exception:  # which the end of the tab is not: then there is nothing to show any more
+                except Exception:  # CancelledError passes: the tab is closed
                     self.playing = False
                     await self.show()
                     raise
@@ -92,8 +91,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _begin(self) -> None:
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
-        self.begun = True
-        self.sketch, self.advice, self.ahead = None, None, []
+        self.has_match = True
+        self.sketch, self.advice, self.queued = None, None, []
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
@@ -107,8 +106,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             chosen(options[name], value, name)
 
     async def apply_choice(self, name: str) -> None:
-        """Another board begins a new game, other odds or another agent do not."""
-        self.advice, self.ahead = None, []
+        """Start a new game after a change of the board, but not of odds or agent."""
+        self.advice, self.queued = None, []
         await (self.new_game() if name in ("board", "guess") else self.do(_nothing))
 
     async def _picked(self, pick: Pick) -> None:
@@ -121,11 +120,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.tools.edit(self.sketch)
             return
         match = self._game()
-        self.advice, self.ahead = None, []
+        self.advice, self.queued = None, []
         await self.busy.do(match.flag if button == RIGHT else match.click, cell)
 
     def _game(self) -> MinesweeperMatch:
-        require(self.sketch is None, "there is no game behind this position: go back to the game to play")
+        require(self.sketch is None, "this position was set up by hand: return to the game to play")
         return self.match
 
     def _view(self) -> View:
@@ -140,7 +139,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         view = self._view()
         require(not view.over, "the game is over")
         self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
-        self.ahead = list(self.advice.also)
+        self.queued = list(self.advice.also)
 
     async def step(self) -> None:
         await self.do(self._step)
@@ -148,9 +147,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _step(self) -> None:
         match = self._game()
         ready = self.advice is not None and self.advice.action is not None and self._is_open(self.advice.action)
-        self.ahead = [cell for cell in self.ahead if self._is_open(cell)]
-        if not ready and self.ahead and self.advice is not None:
-            self.advice = Advice(self.ahead[0], f"{len(self.ahead)} left of those that are just as certain.")
+        self.queued = [cell for cell in self.queued if self._is_open(cell)]
+        if not ready and self.queued and self.advice is not None:
+            self.advice = Advice(self.queued[0], f"{len(self.queued)} safe cells left.")
         elif not ready:
             await self._ask()
         assert self.advice is not None
@@ -164,10 +163,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def play_on(self) -> None:
         """Let the agent play until it is stopped or the game is over."""
         self.playing = not self.playing
-        self._rounds += 1
-        this = self._rounds
+        self._play_loops += 1
+        this = self._play_loops
         await self.do(_nothing)
-        while self.playing and this == self._rounds:
+        while self.playing and this == self._play_loops:
             await self.step()
             await asyncio.sleep(1 / self.panel.speed)
 
@@ -179,7 +178,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     # Positions set up by hand
 
     async def sketch_on(self) -> None:
-        """Set up a position, beginning with what is on the board."""
+        """Edit the position on the board."""
         await self.do(self._set_up)
 
     async def _set_up(self) -> None:
@@ -188,7 +187,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def sketch_off(self) -> None:
         async def back() -> None:
-            self.sketch, self.advice, self.ahead = None, None, []
+            self.sketch, self.advice, self.queued = None, None, []
             self.tools.edit(None)
 
         await self.do(back)
@@ -200,7 +199,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do(take_over)
 
     def _use(self, sketch: Sketch) -> None:
-        self.sketch, self.advice, self.ahead, self.cursor, self.playing = sketch, None, [], None, False
+        self.sketch, self.advice, self.queued, self.cursor, self.playing = sketch, None, [], None, False
         self.tools.edit(sketch)
 
     # What is shown
@@ -221,13 +220,13 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.panel.show(words, self.playing)
 
     async def _judge(self, view: View) -> tuple[np.ndarray | None, str]:
-        """Odds where they are wanted, and of a sketch whether it can be at all."""
+        """Return the odds, if they are shown, and a text; of a sketch, whether it is possible."""
         source = self.setup["odds"] if self.sketch is None or self.setup["odds"] != NONE else EXACT
         words = "" if self.sketch is None else await self.busy.do(verdict, view)
         if source == NONE or view.over:
             return None, words
         if self.sketch is None and (view.visible < 0).all():
-            return None, "The first reveal is safe wherever it is, so there are no odds yet."
+            return None, "The first reveal is always safe, so there are no odds yet."
         return await self.busy.do(self._advisor_for(view).odds, source, view), words
 
     def _look(self, odds: np.ndarray | None, over: bool) -> picture.Look:
@@ -252,10 +251,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         elif over:
             self.title.text = ENDINGS[outcome]
         else:
-            self.title.text = "Sweeping" if self.match.started else "Reveal any cell"
+            self.title.text = "Playing" if self.match.started else "Reveal any cell"
 
     def _tick(self) -> None:
-        seconds = self.match.seconds if self.begun else 0.0
+        seconds = self.match.seconds if self.has_match else 0.0
         self.clock.text = f"{seconds:.0f}" if self.sketch is None else "-"
 
     async def press(self, name: str, repeated: bool = False) -> None:
@@ -280,4 +279,4 @@ def _count(icon: str, meaning: str) -> ui.label:
 
 
 async def _nothing() -> None:
-    """Only show anew."""
+    """Do nothing: `do` shows the match."""

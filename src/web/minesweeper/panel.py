@@ -1,4 +1,4 @@
-"""What stands beside the board of Minesweeper: boards, odds, agents and positions set up by hand."""
+"""The panel beside the board: board sizes, odds and agents."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -13,12 +13,12 @@ from src.web.players import Player
 
 CUSTOM = "custom"
 SPEEDS = 1, 20
-GUESSING = {"luck": "as the dice fall", "none": "winnable without a guess"}
+GUESSING = {"luck": "at random", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
 
 class Handlers(Protocol):
-    """What a visitor does on the page, and what it was set up with."""
+    """The actions and choices of the page."""
 
     setup: dict[str, str]
     players: Mapping[str, Player]
@@ -37,7 +37,7 @@ class Handlers(Protocol):
 class Panel:
     def __init__(self, do: Handlers) -> None:
         self.do = do
-        self.speed = 4.0  # moves a second
+        self.speed = 4.0  # moves per second
         with ui.element("div").classes("panel"):
             self._boards()
             self._agents()
@@ -73,7 +73,7 @@ class Panel:
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label("Speed").classes("faint")
             slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
-            slider.props('label aria-label="moves a second"').classes("speed")
+            slider.props('label aria-label="moves per second"').classes("speed")
 
     def _board_options(self) -> dict[str, str]:
         current = self.do.setup["board"]
@@ -81,14 +81,14 @@ class Panel:
         return {current: f"{rows} by {cols}, {mines} mines"} | BOARDS | {CUSTOM: "Another size …"}
 
     async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
-        wanted = await self._ask_size() if event.value == CUSTOM else str(event.value)
-        if wanted is not None and wanted != self.do.setup["board"]:
-            await self.do.choose("board", wanted)
+        size = await self._ask_size() if event.value == CUSTOM else str(event.value)
+        if size is not None and size != self.do.setup["board"]:
+            await self.do.choose("board", size)
         if event.value == CUSTOM:
             self._board.set_options(self._board_options(), value=self.do.setup["board"])
 
     async def _ask_size(self) -> str | None:
-        """A size of the visitor's own, once it can be played; None where that is given up."""
+        """Ask for a board size; return None if the dialog is cancelled."""
         with ui.dialog() as dialog, ui.card().classes("custom"):
             now = zip(("Rows", "Columns", "Mines"), read_size(self.do.setup["board"]), strict=True)
             fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]

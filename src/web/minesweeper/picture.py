@@ -43,12 +43,12 @@ body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --
 
 @dataclass(frozen=True)
 class Look:
-    """What is shown besides the cells themselves."""
+    """Marks and colors on top of the cells."""
 
     odds: np.ndarray | None = None  # (rows, cols) mine probabilities, for hidden cells
-    hint: int | None = None  # the cell an agent would reveal
-    risky: bool = False  # and it is a guess
-    also: tuple[int, ...] = ()  # cells it would reveal just as surely
+    hint: int | None = None  # suggested reveal
+    risky: bool = False  # the hint is a guess
+    also: tuple[int, ...] = ()  # further safe cells
     proof: tuple[int, ...] = ()  # numbers that prove the hint
     cursor: int | None = None
     mines: np.ndarray | None = None  # (rows, cols) bool, once the game is over
@@ -68,7 +68,7 @@ def board(visible: np.ndarray, look: Look | None = None) -> str:
 
 
 def empty(rows: int, cols: int) -> str:
-    """A board on which nothing is revealed."""
+    """Return a board with all cells hidden."""
     return board(np.full((rows, cols), HIDDEN, np.int8))
 
 
@@ -76,18 +76,18 @@ LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%<
 
 
 def scale(rows: int, cols: int) -> float:
-    """Small boards are drawn larger, so that they fill the place a board has."""
+    """Return the zoom, larger for small boards."""
     return float(np.clip(480 / (max(rows, cols) * SIZE), 0.9, 1.7))
 
 
 def percent(chance: float) -> str:
-    """Whole percents; 0 and 100 are kept for what is certain."""
+    """Format as a whole percentage; 0 and 100 mean certain."""
     if chance in (0.0, 1.0):
         return f"{100 * chance:.0f}"
     return "<1" if chance < 0.005 else ">99" if chance >= 0.995 else f"{100 * chance:.0f}"
 
 
-# Every part is drawn at its place: a transform for each cell takes a browser many times as long to lay out.
+# Absolute coordinates: a transform per cell is many times slower to lay out.
 
 
 def _cell(visible: np.ndarray, cell: int, look: Look) -> str:
@@ -103,7 +103,7 @@ def _cell(visible: np.ndarray, cell: int, look: Look) -> str:
 
 
 def _name(value: int, mined: bool | None) -> str:
-    """What a cell that is not revealed is; whether it is mined is known once the game is over."""
+    """Return the name of an unrevealed cell; `mined` is None until the game is over."""
     if value == FLAGGED:
         return "wrong flag" if mined is False else "flag"
     return "mine" if mined else "hidden"
@@ -140,7 +140,7 @@ def _tint(chance: float) -> str:
 
 
 def _marks(cols: int, look: Look) -> Iterator[str]:
-    """Above the cells, so that no neighbour covers them."""
+    """Yield the marks, drawn after the cells so that none is covered."""
     rings = [(cell, "proof") for cell in look.proof]
     if look.hint is not None:
         rings.append((look.hint, "hint risky" if look.risky else "hint"))

@@ -1,4 +1,4 @@
-"""A position set up by hand, to be analysed: there is no game behind it."""
+"""A position set up by hand for analysis, without a game."""
 
 from dataclasses import dataclass
 from math import exp, log
@@ -9,7 +9,7 @@ from src.core.errors import require
 from src.envs.minesweeper.game import View
 from src.envs.minesweeper.notation import SIGNS, read_board, write_board
 from src.envs.minesweeper.solver import analyse
-from src.web.minesweeper.match import MOST_COLS, MOST_ROWS
+from src.web.minesweeper.match import MAX_COLS, MAX_ROWS
 
 BRUSHES = {sign: value for value, sign in SIGNS.items()}
 
@@ -22,9 +22,9 @@ class Sketch:
     def __post_init__(self) -> None:
         rows, cols = self.visible.shape
         require(
-            rows <= MOST_ROWS and cols <= MOST_COLS and self.visible.size > 1,
-            f"a position of {rows}x{cols} does not fit here: it has two cells at least, and at most {MOST_ROWS} rows "
-            f"and {MOST_COLS} columns",
+            rows <= MAX_ROWS and cols <= MAX_COLS and self.visible.size > 1,
+            f"a position of {rows}x{cols} is not supported: it must have at least two cells, at most {MAX_ROWS} rows "
+            f"and at most {MAX_COLS} columns",
         )
         require(0 <= self.mines <= self.visible.size, f"{self.mines} mines do not fit on {self.visible.size} cells")
 
@@ -47,7 +47,7 @@ class Sketch:
 
 
 def verdict(view: View) -> str:
-    """How many placements of the mines agree with a position; one with none raises `UserError`."""
+    """Describe how many mine placements are consistent with a position; raise `UserError` if none is."""
     count = analyse(view.visible, view.mines).log_completions
     if count > log(1e6):
         return f"Possible: about 10^{count / log(10):.0f} placements of the mines agree with it."

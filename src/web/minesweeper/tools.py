@@ -14,7 +14,7 @@ NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 
 class Tools:
     def __init__(self, analyse: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
-        """`analyse` takes the rows of a position and its mines; `back` leads to the game."""
+        """`analyse` takes the rows and mines of a position; `back` returns to the game."""
         self._analyse = analyse
         with ui.column().classes("w-full gap-2 tools") as self._box:
             ui.label("Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8.").classes(
@@ -34,11 +34,11 @@ class Tools:
 
     @property
     def brush(self) -> int:
-        """What a click paints."""
+        """The cell value that a click sets."""
         return BRUSHES[shell.checked(self._brush.value, BRUSHES)]
 
     def edit(self, sketch: Sketch | None) -> None:
-        """Show the tools with a position, or put them away."""
+        """Show the tools for a position, or hide them for None."""
         self._box.set_visibility(sketch is not None)
         if sketch is not None:
             self._text.value, self._mines.value = sketch.text, sketch.mines
@@ -49,7 +49,7 @@ class Tools:
 
 
 def whole(value: object) -> int:
-    """A number as the browser sends it, if it is a whole one."""
+    """Return a number sent by the browser as an int; raise `UserError` if it is not whole."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
         return int(value)
-    raise UserError(f"{str(value)[:80]!r} is no whole number")
+    raise UserError(f"{str(value)[:80]!r} is not a whole number")

@@ -1,4 +1,4 @@
-"""What stands where on the page."""
+"""The layout of the page."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,14 +13,14 @@ from src.web.quoridor.picture import Mode
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
-    "[ and ] look back, F turns the board, N begins anew; P pauses two agents, S lets them make one move"
+    "[ and ] step through the game, F turns the board, N starts a new game; with two agents P pauses, S makes one move"
 )
 DELAYS = 0, 2
 MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
 
 class Handlers(Protocol):
-    """What a visitor does on the page, and what it was set up with."""
+    """The actions and choices of the page."""
 
     setup: dict[str, str]
 
@@ -48,11 +48,9 @@ class Handlers(Protocol):
 
 
 class Layout:
-    """The elements of one page."""
-
     def __init__(self, do: Handlers) -> None:
         self.do = do
-        self.delay = 0.5  # seconds a move of two agents
+        self.delay = 0.5  # seconds per move of two agents
         shell.prevent_scrolling()
         ui.keyboard(do.key, repeating=False, ignore=["input", "textarea", "select"])
         with ui.element("div").classes("bench"):
@@ -80,9 +78,9 @@ class Layout:
         with ui.row().classes("gap-2 items-center") as self.watch:
             self.pause = self.button("pause", "pause", self.do.pause)
             self.button("step", "skip_next", self.do.step)
-            ui.label("seconds a move").classes("faint")
+            ui.label("seconds per move").classes("faint")
             delay = ui.slider(min=DELAYS[0], max=DELAYS[1], step=0.1, value=self.delay, on_change=self._set_delay)
-            delay.classes("qr-delay").props('label aria-label="seconds a move"')
+            delay.classes("qr-delay").props('label aria-label="seconds per move"')
         self.modes = ui.toggle(
             {str(mode): title for mode, title in MODES.items()},
             value=str(Mode.BOTH),
@@ -103,7 +101,7 @@ class Layout:
         select.props("dense outlined").classes(f"qr-seat qr-{name}")
 
         async def change_player() -> None:
-            select.run_method("blur")  # the keys are for the board again
+            select.run_method("blur")  # so that keys go to the board
             await self.do.choose(name, select.value)
 
         select.on_value_change(change_player)

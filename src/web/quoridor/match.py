@@ -1,4 +1,4 @@
-"""A match of Quoridor, and who can play it."""
+"""A match of Quoridor, and its players."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from src.web.lab import FinishedRun, Lab
 from src.web.match import Match
 from src.web.players import PERSON, YOU, Player, general_players, trained_players
 
-LONGEST_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
+MAX_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "normal"}
 
@@ -24,11 +24,11 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 def run_game(lab: Lab, game: Quoridor, player: Player) -> Game:
-    """The game that a run was trained on, once its positions are those of `game`."""
+    """Return the game of a run; raise `UserError` if its board differs from that of `game`."""
     assert player.run is not None
     found = lab.run_game(player.run)
-    alike = isinstance(found, Quoridor) and _board(found) == _board(game)
-    require(alike, f"{player.title} was trained on another board than this one")
+    same_board = isinstance(found, Quoridor) and _board(found) == _board(game)
+    require(same_board, f"{player.title} was trained on another board: choose another player")
     return found
 
 
@@ -46,8 +46,8 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         return write_game(self.game, self.at(0), self.moves)
 
     def read(self, text: str) -> None:
-        """Go on from a position as the engine writes it, or from a saved game."""
-        require(len(text) <= LONGEST_TEXT, f"that is {len(text)} characters long: a game has {LONGEST_TEXT} at most")
+        """Load a position in the notation of the engine, or a saved game."""
+        require(len(text) <= MAX_TEXT, f"the text has {len(text)} characters: at most {MAX_TEXT} are allowed")
         head, *rest = text.split() or [""]
         if head == "start":
             start, moves = read_game(self.game, text)
@@ -57,10 +57,10 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
 
 
 def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:
-    """The legal pawn move that goes that way on the board; None where there is none, or more than one."""
+    """Return the legal pawn move in a direction, or None if there is none or more than one."""
     origin_row, origin_col = divmod(state.pawns[game.to_move(state)], game.size)
     straight: list[int] = []
-    aslant: list[int] = []
+    diagonal: list[int] = []
     for action in game.legal_actions(state):
         move = game.turned(state, action)
         if move >= game.cells:
@@ -69,6 +69,6 @@ def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:
         north, east = row - origin_row, col - origin_col
         along, across = north * up + east * right, north * right + east * up
         if along > 0:
-            (aslant if across else straight).append(action)
-    found = straight or aslant
+            (diagonal if across else straight).append(action)
+    found = straight or diagonal
     return found[0] if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""The page of Quoridor: what is clicked or typed becomes a move of the engine, and what the engine says is shown."""
+"""The page of Quoridor."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from src.web.quoridor.match import DEFAULTS, SEATS, QuoridorMatch, players_of, r
 from src.web.quoridor.picture import Marks, Mode, draw
 from src.web.quoridor.style import CSS
 
-ANALYST = "hell"  # who judges positions and gives hints
+ANALYST = "hell"  # the agent that evaluates positions and gives hints
 HINTS = 5
-REPLY = 0.35  # seconds before an agent answers a person, so that the eye can follow
+REPLY = 0.35  # seconds before an agent replies to a person
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
 
 
@@ -46,11 +46,11 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.game, self.rng = game, lab.rng()
         self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
         self.match = self.new_match()
-        self.ready = asyncio.Event()  # the compiled engine is loaded
+        self.ready = asyncio.Event()  # set once the compiled engine is loaded
         self.mode, self.flipped, self.paused = Mode.BOTH, False, False
-        self.armed: str | None = None  # a wall that one more click places
+        self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
-        self.verdict = panels.Verdict(0.5, "", {})
+        self.verdict = panels.Evaluation(0.5, "", {})
         self.shortcuts = {
             "u": self.take_back,
             "?": self.hint,
@@ -70,7 +70,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         return QuoridorMatch(self.game, self.game.initial(self.rng), self.persons)
 
     async def load_engine(self) -> None:
-        """Load the engine off the event loop: its first move may have to be compiled, which takes a minute."""
+        """Load the engine off the event loop: compilation on first use takes a minute."""
         await self.busy.do(self._warm_up)
         self.ready.set()
         await self.changed()
@@ -81,11 +81,11 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.game.shortest_path(state, 0)
         self.agents.agent(ANALYST).analyse(self.game, state, 1)
 
-    # What is shown
+    # Display
 
     @property
     def turned(self) -> bool:
-        """A person has its own side below."""
+        """Whether player 2 is shown at the bottom, as for a person who plays it."""
         return (self.persons == {1}) != self.flipped
 
     @property
@@ -93,7 +93,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         return not self.persons
 
     def marks(self, moved: bool) -> Marks:
-        """What goes with the position; of the rules it takes what the engine tells."""
         if not self.ready.is_set():
             return Marks(turned=self.turned)
         position = self.state
@@ -126,17 +125,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         if not self.hints:
             layout.hints.draw(panels.NO_HINTS)
         layout.watch.set_visibility(self.watching)
-        layout.pause.text, layout.pause.icon = ("go on", "play_arrow") if self.paused else ("pause", "pause")
+        layout.pause.text, layout.pause.icon = ("continue", "play_arrow") if self.paused else ("pause", "pause")
         layout.modes.value = str(self.mode)
 
     def _note(self) -> str:
         if not self.ready.is_set():
-            return "waking the engine; the first time it is compiled, which takes a minute"
+            return "loading the engine; the first time it is compiled, which takes a minute"
         if self.ply is not None:
-            return f"looking back at ply {self.state.ply} - Esc goes back to the game"
+            return f"position after ply {self.state.ply} - press Esc to return to the game"
         if self.armed is not None:
-            return f"click once more to place {self.armed}"
-        return f"ply {self.match.state.ply} of {self.game.ply_limit} at most"
+            return f"click again to place {self.armed}"
+        return f"ply {self.match.state.ply} of at most {self.game.ply_limit}"
 
     async def show(self, moved: bool = False) -> None:
         self.redraw(moved)
@@ -145,10 +144,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     async def _judge(self) -> None:
         position, outcome = self.state, self.game.outcome(self.state)
         if outcome is not None:
-            verdict = panels.ended(outcome)
+            verdict = panels.from_outcome(outcome)
         else:
             info = (await self.busy.do(self.agents.decide, ANALYST, position, self.rng)).info
-            verdict = panels.judged(info, self.game.to_move(position))
+            verdict = panels.from_search(info, self.game.to_move(position))
         if position == self.state:
             self.verdict = verdict
             self._show_panels()
@@ -168,7 +167,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.hints, self.armed = (), None
 
     def read_move(self, name: str) -> int:
-        """A move of a person; the engine says whether it is one."""
+        """Parse a move of a person; raise `UserError` if it is illegal or not their turn."""
         self.require_person()
         return self.game.parse_move(self.match.state, name)
 
@@ -180,27 +179,27 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     async def take_back(self) -> None:
         await self.ready.wait()
         self.match.take_back()
-        await self._changed_by_hand()
+        await self._changed_by_user()
 
     async def load(self, text: str) -> None:
         await self.ready.wait()
         self.match.read(text)
-        await self._changed_by_hand()
+        await self._changed_by_user()
 
-    async def _changed_by_hand(self) -> None:
-        """Two agents wait until they are asked to go on."""
+    async def _changed_by_user(self) -> None:
+        """Show a change by the user; a match of two agents is paused."""
         self.paused = self.paused or self.watching
         await self.changed()
 
     async def pause(self) -> None:
-        require(self.watching, "only two agents can be paused: choose one on both sides")
+        require(self.watching, "pause needs two agents: choose an agent for both players")
         self.paused = not self.paused
         await self.changed()
 
     async def step(self) -> None:
-        """One ply of two agents who are paused."""
+        """Pause, and play one ply of two agents."""
         await self.ready.wait()
-        require(self.watching, "a step is for two agents: choose one on both sides")
+        require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
         self.drop_decisions()
@@ -208,10 +207,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         if turn is self.turn:
             await self.play(action)
 
-    # What a visitor does
+    # User actions
 
     async def pick(self, pick: Pick) -> None:
-        """A wall that is placed by the switch is shown first and placed by a second click."""
+        """Play the clicked move; in a wall mode the first click previews the wall, the second places it."""
         await self.ready.wait()
         if pick.button == RIGHT:
             self.switch_to(Mode.VERTICAL if self.mode == Mode.HORIZONTAL else Mode.HORIZONTAL)
@@ -230,7 +229,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.redraw()
 
     async def look_at(self, ply: int) -> None:
-        """An earlier position, which cannot be played on; two agents wait meanwhile."""
+        """Show an earlier position; a match of two agents is paused."""
         self.hints = ()
         if self.watching and ply < len(self.match.moves):
             self.paused = True
@@ -271,9 +270,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def _walk(self, right: int, up: int) -> None:
         await self.ready.wait()
-        require(self.person_moves, "it is not your turn here")
+        require(self.person_moves, "it is not your turn")
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)
         if action is None:
-            raise UserError("no pawn move goes that way, or more than one: click the cell")
+            raise UserError("no pawn move in this direction, or more than one: click the cell")
         await self.play(action)

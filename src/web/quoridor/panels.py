@@ -1,4 +1,4 @@
-"""What is said about a position beside the board, as HTML text: pure functions of what an agent found."""
+"""The evaluation, hints and moves beside the board, as HTML text."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,61 +8,61 @@ from typing import Any, NamedTuple
 from src.core.play.game import outcome_for_seat
 from src.envs.quoridor.evaluation import FACTORS
 
-SCALE = 40.0  # a lead of so much, four steps, is worth about three games of four
-FULL = 60  # the weighted factor that fills its half of the bar
+SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
+FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
-    "path": "steps to the goal that the other needs more",
+    "path": "how much longer the shortest path of the opponent is",
     "endgame": "how close to the goal the last steps are",
-    "walls": "walls in hand more than the other",
-    "mobility": "open sides of the pawn's cell more than the other's",
-    "efficiency": "steps by which walls lengthen the other's way",
+    "walls": "walls in hand, minus those of the opponent",
+    "mobility": "open sides of the pawn's cell, minus those of the opponent",
+    "efficiency": "steps by which walls lengthen the path of the opponent",
 }
 
 
-NO_HINTS = '<div class="faint">press ? for the best moves, their scores and what follows</div>'
+NO_HINTS = '<div class="faint">press ? for the best moves, their scores and lines</div>'
 
 
-class Verdict(NamedTuple):
-    """A position as player 1 sees it."""
+class Evaluation(NamedTuple):
+    """The evaluation of a position for player 1."""
 
     share: float  # 0: player 2 wins, 1: player 1 wins
     words: str
     parts: Mapping[str, int]  # weighted factors
 
 
-def judged(info: Mapping[str, Any], mover: int) -> Verdict:
-    """What a search tells, which is for the player to move, as a verdict."""
+def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
+    """Convert the info of a search, which is for the player to move."""
     score = str(info["score"])
     parts = {name: outcome_for_seat(mover, int(info[name])) for name in FACTORS}
     decided, _, plies = score.partition("-in-")
     if plies:
         winner = mover if decided == "win" else 1 - mover
-        return Verdict(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
+        return Evaluation(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
     points = outcome_for_seat(mover, int(score))
     leader = "Even" if points == 0 else f"Player {1 if points > 0 else 2} is ahead"
-    return Verdict(
+    return Evaluation(
         1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)} after search)" if points else leader, parts
     )
 
 
-def ended(outcome: int) -> Verdict:
-    words = {1: "Player 1 has won", 0: "Drawn", -1: "Player 2 has won"}
-    return Verdict((1 + outcome) / 2, words[outcome], dict.fromkeys(FACTORS, 0))
+def from_outcome(outcome: int) -> Evaluation:
+    words = {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}
+    return Evaluation((1 + outcome) / 2, words[outcome], dict.fromkeys(FACTORS, 0))
 
 
 def share_bar(share: float, turned: bool) -> str:
-    """A bar as high as the board, filled from the side of player 1."""
+    """Return a vertical bar of the win share, filled from the side of player 1."""
     side = "top" if turned else "bottom"
     return f'<div class="qr-bar"><div class="qr-bar-first" style="{side}:0;height:{100 * share:.1f}%"></div></div>'
 
 
 def factor_bars(parts: Mapping[str, int]) -> str:
-    """The position as it stands, before any search: bars to the left speak for player 1, to the right for player 2."""
+    """Return bars of the static evaluation: to the left for player 1, to the right for player 2."""
     rows = [
         '<div class="qr-factor faint"><span></span><div class="qr-sides"><i>player 1</i><i>player 2</i></div></div>'
     ]
     rows += [_factor(name, parts.get(name, 0), MEANINGS[name]) for name in FACTORS]
-    return "".join([*rows, _factor("as it stands", sum(parts.values()), "the factors together", " qr-sum")])
+    return "".join([*rows, _factor("total", sum(parts.values()), "sum of the factors", " qr-sum")])
 
 
 def _factor(name: str, value: int, meaning: str, kind: str = "") -> str:
@@ -76,7 +76,7 @@ def _factor(name: str, value: int, meaning: str, kind: str = "") -> str:
 
 
 def hint_list(lines: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Scores and lines, best first; a click on one plays its first move."""
+    """Return the best lines with their scores; a click plays the first move of a line."""
     rows = []
     for rank, (score, names) in enumerate(lines, start=1):
         move, *then = map(escape, names)
@@ -88,7 +88,7 @@ def hint_list(lines: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def move_list(names: Sequence[str], first_ply: int, shown: int) -> str:
-    """Both moves of a round on a line; a click on one looks back at the position after it."""
+    """Return the moves, two per row; a click shows the position after a move."""
     cells = ["<span></span>"] * (first_ply % 2)
     for number, name in enumerate(names, start=1):
         here = " here" if number == shown else ""

@@ -1,7 +1,4 @@
-"""The board as SVG text: a pure function of a position and of what is to be marked on it.
-
-What can be picked carries `data-id`, the name of the move it stands for.
-"""
+"""The board as SVG text. Clickable parts have the name of their move as `data-id`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,30 +7,30 @@ from enum import StrEnum
 from src.envs.quoridor.notation import COLUMNS, Position, cell_name, move_name, standing
 from src.web.quoridor.plan import CELL, FRAME, RACK, Box, Plan
 
-PLAYERS = ("first", "second")  # the classes of what belongs to them
+PLAYERS = ("first", "second")  # CSS classes
 
 
 class Mode(StrEnum):
     """What a click on the board means."""
 
-    BOTH = "both"  # a cell moves the pawn, a groove takes a wall
-    HORIZONTAL = "h"  # anywhere is a wall of that direction
+    BOTH = "both"  # cells move the pawn, grooves place walls
+    HORIZONTAL = "h"  # every click places a wall of this direction
     VERTICAL = "v"
 
 
 @dataclass(frozen=True)
 class Marks:
-    """What is shown on the board beside the position."""
+    """Marks on the board."""
 
-    turned: bool = False  # seen from the side of player 2
+    turned: bool = False  # player 2 at the bottom
     mode: Mode = Mode.BOTH
     open: bool = False  # the board can be clicked
     legal: frozenset[str] = frozenset()  # names of moves
-    armed: str | None = None  # a wall that is placed by one more click
+    armed: str | None = None  # the wall that a second click places
     hints: tuple[str, ...] = ()  # names of moves, best first
     paths: tuple[Sequence[int], Sequence[int]] | None = None  # cells, of both players
     last: str | None = None  # the move that led here
-    origin: int | None = None  # where the pawn came from, for it to be seen moving
+    origin: int | None = None  # previous cell of the pawn, to animate its move
 
 
 def draw(size: int, position: Position, marks: Marks) -> str:
@@ -76,7 +73,7 @@ def _frame(plan: Plan) -> Iterator[str]:
 
 
 def _cells(plan: Plan, marks: Marks) -> Iterator[str]:
-    """Each with its share of a player's goal; where the latest pawn move went is marked."""
+    """Yield the cells; goal rows and the target of the latest pawn move are marked."""
     for cell in range(plan.size**2):
         box, row = plan.cell(cell), cell // plan.size
         yield _rect(box, "cell last" if cell_name(plan.size, cell) == marks.last else "cell", 7)
@@ -86,7 +83,7 @@ def _cells(plan: Plan, marks: Marks) -> Iterator[str]:
 
 
 def _racks(plan: Plan, position: Position) -> Iterator[str]:
-    """The walls in hand as a row of planks, on the side of the player who has them, and their number."""
+    """Yield the walls in hand of each player, as planks and a number."""
     for player, left in enumerate(position.left):
         above = (player == 1) != plan.turned
         y = 6 if above else plan.height - RACK + 10
@@ -101,7 +98,7 @@ def _racks(plan: Plan, position: Position) -> Iterator[str]:
 
 
 def _paths(plan: Plan, marks: Marks) -> Iterator[str]:
-    """Side by side where they share cells: each is drawn a little off the middle."""
+    """Yield the shortest paths, shifted so that they do not overlap."""
     for player, path in enumerate(marks.paths or ()):
         off = -5 if player == 0 else 5
         points = [(x + off, y + off) for x, y in (plan.cell(cell).center for cell in path)]
@@ -131,7 +128,7 @@ def _pawns(plan: Plan, position: Position, marks: Marks) -> Iterator[str]:
 
 
 def _hints(plan: Plan, marks: Marks) -> Iterator[str]:
-    """The best moves by rank; the fainter, the worse."""
+    """Yield the best moves by rank; lower ranks are fainter."""
     moves = {move_name(plan.size, move): move for move in range(plan.size**2 + 2 * (plan.size - 1) ** 2)}
     for rank, name in reversed(list(enumerate(marks.hints, start=1))):
         move = moves[name]
@@ -145,7 +142,7 @@ def _hints(plan: Plan, marks: Marks) -> Iterator[str]:
 
 
 def _spots(plan: Plan, marks: Marks) -> Iterator[str]:
-    """What can be clicked, each with a ghost of what the click would do."""
+    """Yield the clickable areas, each with a preview of its move."""
     if not marks.open:
         return
     cells, walls = plan.size**2, (plan.size - 1) ** 2

@@ -1,4 +1,4 @@
-"""The look of the board: light maple with dark walls by day, walnut with light ones by night."""
+"""CSS of the page: light wood with dark walls, and the reverse in the dark theme."""
 
 CSS = """
 :root { --wood: #a8713f; --wood-2: #8a5830; --groove: #c39a68; --field: #f0dcb8; --field-edge: #d9bd8e;
@@ -39,7 +39,7 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .quoridor .wall-spot.legal .ghost { fill: var(--mover); stroke: #fff; stroke-width: 1.5; stroke-dasharray: none; }
 .quoridor .spot.armed .ghost { opacity: .95; }
 @media not all and (pointer: coarse) { .quoridor .spot:hover .ghost { opacity: .75; } }
-/* A finger that means a cell would often touch a groove: there, walls have their own switch. */
+/* Grooves are too narrow for touch: walls are placed in their own mode. */
 @media (pointer: coarse) { .quoridor.mode-both .wall-spot { pointer-events: none; } }
 @media (prefers-reduced-motion: reduce) { .quoridor * { animation: none !important; } }
 @keyframes qr-slide { from { transform: translate(var(--dx), var(--dy)); } }

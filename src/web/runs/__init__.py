@@ -1,4 +1,4 @@
-"""Every run below the folders, their figures, and comparisons that have an address."""
+"""The Runs page: a table of all runs, and comparisons with a stable URL."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ PAGE = PageEntry(
     path="/runs",
     icon="show_chart",
     order=90,
-    summary="Learning curves of everything that was trained here, side by side.",
+    summary="Learning curves of all runs, side by side.",
     picture=card_picture(_picture()),
     routes=routes,
 )

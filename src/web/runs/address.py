@@ -1,4 +1,4 @@
-"""The address of a comparison: /runs?compare=a,b&metric=eval/win_rate&axis=step"""
+"""The URL of a comparison: /runs?compare=a,b&metric=eval/win_rate&axis=step"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Comparison(NamedTuple):
 
 
 def read(query: str) -> Comparison:
-    """From the query as it was sent: a comma within a name is written as %2C, so names are parted first."""
+    """Parse a raw query; names are split before unquoting, because a comma in a name is %2C."""
     values = dict(word.split("=", 1) for word in query.split("&") if "=" in word)
     names = [unquote(name) for name in values.get("compare", "").split(",") if name]
     metric = unquote(values["metric"]) if values.get("metric") else None

@@ -1,4 +1,4 @@
-"""Learning curves as options of an ECharts chart: a pure function of what was read."""
+"""Learning curves as options of an ECharts chart."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from src.web import style
 from src.web.files import Metrics
 
 COLORS = (style.SKY, style.VERMILLION, style.GREEN, style.ORANGE, style.PURPLE, style.BLUE, style.GREY)
-STROKES = ("solid", "dashed", "dotted")  # once the colours are used up
-MOST_POINTS = 4000  # of a curve; more are thinned out evenly
+STROKES = ("solid", "dashed", "dotted")  # used after all colors
+MAX_POINTS = 4000  # per curve; longer ones are subsampled evenly
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
 PREFERRED = (*CURVES, "losses/loss")
 HIDDEN = ("step", "")
@@ -20,7 +20,7 @@ SHORT = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find
 
 
 def metrics_of(runs: Mapping[str, Metrics]) -> list[str]:
-    """Every metric that any of the runs has logged."""
+    """Return the names of all metrics logged by any of the runs."""
     names = dict.fromkeys(name for metrics in runs.values() for name in metrics.columns if name not in HIDDEN)
     return sorted(names)
 
@@ -35,7 +35,7 @@ def meaning(metric: str) -> str:
 
 
 def labels(changes: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Names without what all of them begin with, and the values that were set for some of the runs only."""
+    """Return short labels: names without their common prefix, and overrides not shared by all runs."""
     names = list(changes)
     shared = os.path.commonpath(names) if len(names) > 1 else ""
     common = set.intersection(*(set(words) for words in changes.values())) if changes else set()
@@ -48,12 +48,12 @@ def labels(changes: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    every = -(-len(points) // MOST_POINTS)
+    every = -(-len(points) // MAX_POINTS)
     return points if every <= 1 else [*points[::every], points[-1]]
 
 
 def options(runs: Mapping[str, Metrics], metric: str, axis: str, logarithmic: bool) -> dict[str, Any]:
-    """`runs` by their labels."""
+    """Return the chart options; the keys of `runs` are labels."""
     series = []
     for number, (label, metrics) in enumerate(runs.items()):
         color = COLORS[number % len(COLORS)]
@@ -63,7 +63,7 @@ def options(runs: Mapping[str, Metrics], metric: str, axis: str, logarithmic: bo
         series.append(_whiskers(label, metrics, metric, axis, color))
     axis_style = {
         "splitLine": {"lineStyle": {"color": style.GREY, "opacity": 0.2}},
-        "axisLabel": {"color": style.GREY},  # the text style of the chart does not reach them
+        "axisLabel": {"color": style.GREY},  # not covered by textStyle
         "nameTextStyle": {"color": style.GREY},
         "scale": True,
     }
@@ -101,7 +101,7 @@ def _curve(label: str, points: list[tuple[float, float]], color: str, stroke: st
 
 
 def _whiskers(label: str, metrics: Metrics, metric: str, axis: str, color: str) -> dict[str, Any]:
-    """The 95% interval where the run has logged it: a line with two ends at each point, and a gap to the next."""
+    """Return the 95% interval at each point, where logged, as a series of vertical lines."""
     low = dict(metrics.points(axis, f"{metric}_low"))
     high = dict(metrics.points(axis, f"{metric}_high"))
     data = [end for x in low if x in high for end in ([x, low[x]], [x, high[x]], [x, None])]

@@ -1,4 +1,4 @@
-"""What is to be said of one run: its results, its pictures and its configuration."""
+"""The details of one run: results, pictures and configuration."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +14,20 @@ from src.web.runs.images import PICTURE
 
 def show(run: RunPath) -> None:
     ui.label(run.name).classes("r-name")
-    with _faults_shown():
+    with _show_errors_inline():
         _scores(run)
-    with _faults_shown():
+    with _show_errors_inline():
         address = files.wandb_address(run)
         if address is not None:
             ui.link("on wandb", address, new_tab=True)
     _pictures(run)
-    with ui.expansion("config.yaml", icon="tune").classes("w-full"), _faults_shown():
-        text = files.content(run, "config.yaml", files.MOST_TEXT) or b""
+    with ui.expansion("config.yaml", icon="tune").classes("w-full"), _show_errors_inline():
+        text = files.content(run, "config.yaml", files.MAX_TEXT) or b""
         ui.code(text.decode(errors="replace"), language="yaml").classes("w-full r-config")
 
 
 def _pictures(run: RunPath) -> None:
-    """Each leads to the picture as large as it is, and keeps its place while it is loaded."""
+    """Show pictures that link to their full size; their space is reserved while they load."""
     with ui.element("div").classes("r-pictures"):
         for name in files.pictures(run):
             address = f"{PICTURE}?{urlencode({'run': run.name, 'file': name})}"
@@ -60,8 +60,8 @@ def _scores(run: RunPath) -> None:
 
 
 @contextmanager
-def _faults_shown() -> Iterator[None]:
-    """A file that cannot be read says so in its place."""
+def _show_errors_inline() -> Iterator[None]:
+    """Show a `UserError` in place of the content."""
     try:
         yield
     except UserError as error:

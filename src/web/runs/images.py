@@ -1,4 +1,4 @@
-"""The PNG files of runs, which the page of runs shows."""
+"""Serve the PNG files of runs."""
 
 from fastapi import Response
 from fastapi.responses import FileResponse, PlainTextResponse
@@ -9,7 +9,7 @@ from src.web import files
 from src.web.lab import Lab
 
 PICTURE = "/runs/picture"
-MOST_PICTURE = 1 << 25  # bytes
+MAX_PICTURE = 1 << 25  # bytes
 
 
 def routes(lab: Lab) -> None:
@@ -18,8 +18,8 @@ def routes(lab: Lab) -> None:
         try:
             found = files.locate(lab.folders, run)
             require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
-            path = files.file_of(found, file, MOST_PICTURE)
-            require(path is not None, f"{run} has no picture {file} any more")
+            path = files.file_of(found, file, MAX_PICTURE)
+            require(path is not None, f"{run} no longer has the picture {file}")
             assert path is not None
             return FileResponse(path, media_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
         except (UserError, OSError) as error:

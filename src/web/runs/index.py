@@ -1,4 +1,4 @@
-"""The runs as rows of a table, read again only where a file has changed."""
+"""The runs as rows of a table; only changed files are read again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ CHOICES = ("env", "algo", "reward", "curriculum", "experiment")
 
 
 class Index:
-    """What was read is kept with the stamps it had then."""
+    """A cache of the rows by the stamps of their files."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = folders
         self._rows: dict[str, tuple[tuple[Stamp, ...], dict[str, Any]]] = {}
 
     def rows(self) -> list[dict[str, Any]]:
-        """One for each run, the latest first."""
+        """Return one row for each run, latest first."""
         kept, rows = {}, []
         for run in files.find(self.folders):
             stamps = tuple(files.stamp(run, name) for name in FILES)
@@ -36,13 +36,13 @@ class Index:
 def state_of(row: dict[str, Any], training: bool) -> str:
     if row["fault"]:
         return "unreadable"
-    if training:  # also one that was finished and goes on
+    if training:  # also a finished run that is being resumed
         return "training"
     return "unfinished" if row["win_rate"] is None else "finished"
 
 
 def summary(run: RunPath) -> dict[str, Any]:
-    """What the table says of a run; a file that cannot be read leaves its columns empty and is named."""
+    """Return the row of a run; columns of unreadable files are empty, and `fault` is the error."""
     row: dict[str, Any] = {"run": run.name, "fault": ""}
     row |= dict.fromkeys((*CHOICES, "changes"), "")
     row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high"))
@@ -61,8 +61,8 @@ def _composition(run: RunPath, row: dict[str, Any]) -> dict[str, Any]:
     names = names if isinstance(names, dict) else {}
     chosen = {key: str(names.get(key) or "") for key in CHOICES}
     seed = config.get("seed")
-    told = (*CHOICES, "seed")  # in columns of their own
-    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in told]
+    columns = (*CHOICES, "seed")
+    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in columns]
     return chosen | {"seed": seed if isinstance(seed, int) else None, "changes": " ".join(changes)}
 
 

@@ -1,4 +1,4 @@
-"""The table of runs, and the curves and details of those that are selected."""
+"""The table of runs, and the curves and details of the selected ones."""
 
 import asyncio
 from functools import cache
@@ -17,9 +17,9 @@ from src.web.runs.address import Comparison
 from src.web.runs.index import Index
 from src.web.runs.style import CSS
 
-MOST_RUNS = 20  # compared at once
-POLL = 1.0  # seconds between looks at the files of the selected runs
-RESCAN = 10  # polls between looks for new runs
+MAX_RUNS = 20  # in a comparison
+POLL = 1.0  # seconds between reads of the selected runs
+RESCAN = 10  # polls between searches for new runs
 
 PERCENT = "(v, row) => v == null ? '' : (100 * v).toFixed(1) + '%'"
 INTERVAL = f"{PERCENT} + (row.low == null ? '' : ` (${{(100*row.low).toFixed(1)}}-${{(100*row.high).toFixed(1)}})`)"
@@ -43,12 +43,12 @@ NUMBERS = {"seed", "step", "score", "win_rate", "updated"}
 
 @cache
 def index_of(*folders: Path) -> Index:
-    """All visitors share what was read."""
+    """Return the index, shared by all visitors."""
     return Index(folders)
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """Everything is read before it is shown, so that nothing on the page has to make room."""
+    """Read everything before showing it, so that the layout does not shift."""
     ui.add_css(CSS)
     index = index_of(*lab.folders)
     page = RunsPage(index, address.read(request.url.query), await asyncio.to_thread(index.rows))
@@ -57,21 +57,23 @@ async def build(lab: Lab, request: Request) -> None:
 
 
 class RunsPage:
-    def __init__(self, index: Index, wanted: Comparison, rows: list[dict[str, Any]]) -> None:
-        self.index, self.axis, self.metric = index, "step", wanted.metric
+    def __init__(self, index: Index, requested: Comparison, rows: list[dict[str, Any]]) -> None:
+        self.index, self.axis, self.metric = index, "step", requested.metric
         self.selected: dict[str, RunPath] = {}
         self.metrics: dict[str, Metrics] = {}
         self.changes: dict[str, list[str]] = {}
         self.stamps: dict[str, Stamp] = {}
         self.polls = 0
         with shell.show_errors():
-            require(wanted.axis in curves.AXES, f"axis={wanted.axis} is none: choose {' or '.join(curves.AXES)}")
-            self.axis = wanted.axis
-        for name in wanted.runs:
+            require(
+                requested.axis in curves.AXES, f"axis={requested.axis} is unknown: choose {' or '.join(curves.AXES)}"
+            )
+            self.axis = requested.axis
+        for name in requested.runs:
             with shell.show_errors():
-                require(len(self.selected) < MOST_RUNS, f"{MOST_RUNS} runs are compared at most: {name} is left out")
+                require(len(self.selected) < MAX_RUNS, f"at most {MAX_RUNS} runs can be compared: {name} is left out")
                 self.selected[name] = files.locate(index.folders, name)
-        self.first = frozenset(self.selected)  # where they can be seen, and they stay there
+        self.first = frozenset(self.selected)  # listed first in the table
         self._build(rows)
 
     def _build(self, rows: list[dict[str, Any]]) -> None:
@@ -109,7 +111,7 @@ class RunsPage:
         return sorted(rows, key=lambda row: row["run"] not in self.first)
 
     async def show(self) -> None:
-        """Everything about the selected runs, after another selection."""
+        """Show the selected runs after the selection has changed."""
         self.table.selected = [row for row in self.table.rows if row["run"] in self.selected]
         for name in [name for name in self.selected if name not in self.changes]:
             with shell.show_errors():
@@ -122,10 +124,10 @@ class RunsPage:
                 with ui.element("div").classes("r-card r-detail"):
                     details.show(run_path)
         self.draw()
-        self.remember()
+        self.update_address()
 
     async def read_changed(self) -> bool:
-        """Read the figures of selected runs that have new ones."""
+        """Read the metrics of selected runs that have changed; return whether there are any."""
         stamps = {name: files.stamp(found, "metrics.csv") for name, found in self.selected.items()}
         changed = {name: self.selected[name] for name in stamps if self.stamps.get(name) != stamps[name]}
         for name, found in changed.items():
@@ -136,7 +138,7 @@ class RunsPage:
         return bool(changed)
 
     def compared(self) -> dict[str, Metrics]:
-        """What was read of the selected runs, by their labels."""
+        """Return the metrics of the selected runs by label."""
         labels = curves.labels({name: self.changes.get(name, []) for name in self.selected})
         return {labels[name]: self.metrics.get(name, Metrics()) for name in self.selected}
 
@@ -162,18 +164,18 @@ class RunsPage:
 
     def _note(self, names: list[str]) -> str:
         if self.metric is None:
-            return "nothing is logged yet; this page looks again every second"
+            return "nothing is logged yet; this page updates every second"
         if self.metric not in names:
             return f"none of these runs has logged {self.metric}"
         return curves.meaning(self.metric)
 
-    def remember(self) -> None:
-        """Keep the address that of what is shown."""
+    def update_address(self) -> None:
+        """Update the URL to what is shown."""
         ui.navigate.history.replace(Comparison(tuple(self.selected), self.metric, self.axis).address())
 
     async def select(self, names: list[str]) -> None:
-        """The runs to compare; those that were there keep their places and colours."""
-        require(len(names) <= MOST_RUNS, f"{MOST_RUNS} runs are compared at most: take one out first")
+        """Select the runs to compare; those already selected keep their places and colors."""
+        require(len(names) <= MAX_RUNS, f"at most {MAX_RUNS} runs can be compared: deselect one first")
         found = {name: files.locate(self.index.folders, name) for name in names}
         kept = [name for name in self.selected if name in found]
         self.selected = {name: found[name] for name in dict.fromkeys((*kept, *names))}
@@ -196,13 +198,13 @@ class RunsPage:
         if event.value and event.value != self.metric:
             with shell.show_errors():
                 self.metric = shell.checked(event.value, curves.metrics_of(self.compared()))
-                self.remember()
+                self.update_address()
                 self.draw()
 
     def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
         with shell.show_errors():
             self.axis = shell.checked(event.value, curves.AXES)
-            self.remember()
+            self.update_address()
             self.draw()
 
 

@@ -1,4 +1,4 @@
-"""The look of the table, the chart and the details."""
+"""CSS of the Runs page."""
 
 CSS = """
 .r-card { background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: .8rem 1rem;

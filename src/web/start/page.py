@@ -8,7 +8,7 @@ from src.web.pages import PageEntry, discover
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.label("Play what was trained and what was proved here, and see what it thinks.").classes("tagline")
+    ui.label("Play against trained agents and solvers, and see how they evaluate each position.").classes("tagline")
     with ui.element("div").classes("cards"):
         for page in discover(lab.envs):
             if page.picture:

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: play or watch, and see what a table or a search thinks of every cell."""
+"""Tic-tac-toe: play or watch, and see the value of every cell for a table or a search."""
 
 from collections.abc import Iterable
 
@@ -20,6 +20,6 @@ PAGE = PageEntry(
     path="/tictactoe",
     icon="grid_3x3",
     order=10,
-    summary="Perfect play, a learned table and what it thinks of every cell.",
+    summary="Perfect play, a learned table, and its value of every cell.",
     picture=card_picture(_picture()),
 )

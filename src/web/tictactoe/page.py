@@ -14,12 +14,12 @@ from src.web.game_page import GamePage
 from src.web.lab import FinishedRun, Lab, runs_of
 from src.web.players import LEVELS, PERSON, YOU, AgentCache, Player, chosen, trained_players
 from src.web.tictactoe import picture
-from src.web.tictactoe.match import Opinion, TicTacToeMatch, opinion
+from src.web.tictactoe.match import Analysis, TicTacToeMatch, analyse
 from src.web.tictactoe.words import remark_of
 
-WATCHING = 0.7  # seconds between moves where only agents play
+WATCHING = 0.7  # seconds between moves if only agents play
 NONE, RANDOM = "none", "random"
-USUAL = "qtable:experiments/tictactoe_qlearning"  # who plays O unless somebody else is asked for
+USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
 
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
@@ -37,8 +37,8 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 def judges(players: dict[str, Player]) -> dict[str, Player]:
-    """Who can be asked what cells are worth."""
-    return {NONE: Player("nobody", None)} | {key: players[key] for key in players if key not in (YOU, RANDOM)}
+    """Return the players that can evaluate cells."""
+    return {NONE: Player("none", None)} | {key: players[key] for key in players if key not in (YOU, RANDOM)}
 
 
 async def build(lab: Lab, request: Request) -> None:
@@ -76,13 +76,13 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
                 judges = {key: judge.title for key, judge in self.judges.items()}
-                self.dropdown("values", judges, "What the cells are worth, as seen by")
+                self.dropdown("values", judges, "Show the values of")
                 with ui.row():
                     ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
                     undo = ui.button("Undo", icon="undo", on_click=shell.handler(self.take_back))
                     undo.props("outline").classes("undo")
                 self.account = ui.html(sanitize=False).classes("account w-full")
-                ui.label("Keys: 0 to 8 play a cell, U takes back, N starts anew.").classes("faint")
+                ui.label("Keys: 0 to 8 play a cell, U takes back, N starts a new game.").classes("faint")
         ui.keyboard(self.key)
 
     @property
@@ -122,7 +122,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         with shell.show_errors():
             if key != NONE and not match.is_over:
                 judge = await self.busy.do(self.agents.agent, key)
-                judged = await self.busy.do(opinion, self.game, judge, state)
+                judged = await self.busy.do(analyse, self.game, judge, state)
         if (match, state, key) == (self.match, self.match.state, self.setup["values"]):
             self.title.text = self.headline()
             last = match.moves[-1] if match.moves else None
@@ -130,14 +130,14 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
             self.account.set_content(account(match, judged))
 
 
-def account(match: TicTacToeMatch, judged: Opinion | None) -> str:
-    """The moves so far with what was said of them, and the opinion on the position, as HTML."""
+def account(match: TicTacToeMatch, judged: Analysis | None) -> str:
+    """Return the moves with their remarks, and the analysis of the position, as HTML."""
     parts = []
     if judged is not None and judged.move is not None:
         words = f'<b>It would play {judged.move}</b><div class="faint">{escape(judged.remark)}</div>'
-        if judged.filed_as is not None:
-            words += '<div class="faint">On the left is the position that it looked up.</div>'
-            parts.append(picture.small(judged.filed_as.key))
+        if judged.canonical is not None:
+            words += '<div class="faint">Left: the position in the table.</div>'
+            parts.append(picture.small(judged.canonical.key))
         parts = [f'<div class="opinion">{"".join(parts)}<div>{words}</div></div>']
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
         remark = remark_of(note or {})

@@ -22,11 +22,11 @@ STYLE = """
 """
 
 
-class Worth(NamedTuple):
-    """What an agent thinks of a cell."""
+class CellValue(NamedTuple):
+    """The value of a cell for an agent."""
 
-    score: str  # in its own terms
-    best: bool  # no other cell is worth more
+    score: str  # win, draw or loss, or a number
+    best: bool  # no cell has a higher value
 
     @property
     def tone(self) -> str:
@@ -37,8 +37,8 @@ class Worth(NamedTuple):
         return "even" if number == 0 else "good" if number > 0 else "bad"
 
 
-def board(state: str, last: int | None = None, worth: Mapping[int, Worth] | None = None) -> str:
-    """The position, with the latest move set off and what each free cell is worth."""
+def board(state: str, last: int | None = None, worth: Mapping[int, CellValue] | None = None) -> str:
+    """Draw the position with the latest move highlighted and the values of free cells."""
     parts = [_cell(state, cell, cell == last, (worth or {}).get(cell)) for cell in range(9)]
     for at in (SIZE, 2 * SIZE):
         parts.append(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>')
@@ -50,7 +50,7 @@ def board(state: str, last: int | None = None, worth: Mapping[int, Worth] | None
 
 
 def small(state: str) -> str:
-    """The same without anything to click, to stand within a line of text."""
+    """Draw a small position that is not clickable."""
     cells = "".join(_stone(state[cell], *_center(cell)) for cell in range(9) if state[cell] != EMPTY)
     grid = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
     return f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="72" height="72">{grid}{cells}</svg>'
@@ -60,7 +60,7 @@ def _center(cell: int) -> tuple[int, int]:
     return cell % 3 * SIZE + SIZE // 2, cell // 3 * SIZE + SIZE // 2
 
 
-def _cell(state: str, cell: int, last: bool, worth: Worth | None) -> str:
+def _cell(state: str, cell: int, last: bool, worth: CellValue | None) -> str:
     x, y = _center(cell)
     field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
     inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, worth)
@@ -74,7 +74,7 @@ def _stone(stone: str, x: int, y: int) -> str:
     return f'<circle class="o" cx="{x}" cy="{y}" r="27"/>'
 
 
-def _free(cell: int, x: int, y: int, worth: Worth | None) -> str:
+def _free(cell: int, x: int, y: int, worth: CellValue | None) -> str:
     text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>'
     if worth is None:
         return text
@@ -85,7 +85,7 @@ def _free(cell: int, x: int, y: int, worth: Worth | None) -> str:
 
 
 def _rows(state: str) -> Iterator[str]:
-    """Through every finished row; two can be finished by one stone."""
+    """Yield a line through every completed row; one stone can complete two."""
     for a, b, c in LINES:
         if state[a] != EMPTY and state[a] == state[b] == state[c]:
             (x1, y1), (x2, y2) = _center(a), _center(c)

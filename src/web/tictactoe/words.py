@@ -1,14 +1,14 @@
-"""What agents tell of their choices, in sentences."""
+"""The decisions of agents as text."""
 
 from collections.abc import Mapping
 from typing import Any
 
-RULES = {"greedy": "It goes by its table", "win_in_1": "It wins at once", "block_in_1": "It blocks a row"}
+RULES = {"greedy": "It uses its table", "win_in_1": "It wins at once", "block_in_1": "It blocks a row"}
 LOOKED_UP = {
-    "Identity": "as it lies",
-    "Rot90": "turned by 90°",
-    "Rot180": "turned by 180°",
-    "Rot270": "turned by 270°",
+    "Identity": "as it is",
+    "Rot90": "rotated by 90°",
+    "Rot180": "rotated by 180°",
+    "Rot270": "rotated by 270°",
     "FlipVertical": "mirrored top to bottom",
     "FlipHorizontal": "mirrored left to right",
     "FlipMainDiagonal": "mirrored along the main diagonal",
@@ -17,7 +17,7 @@ LOOKED_UP = {
 
 
 def remark_of(info: Mapping[str, Any]) -> str:
-    """A sentence on what the agent says of its decision; nothing where it says nothing."""
+    """Describe the info of a decision in a sentence, or return an empty text."""
     match info:
         case {"rule": rule, "transform": transform, "best_q": best}:
             return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move is worth {best + 0.0:.3g}."

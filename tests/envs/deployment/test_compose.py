@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from src import schema
-from src.compose import build, checked
+from src.compose import build, validate
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from tests.lab import ROOT, Lab, read_json
@@ -34,7 +34,7 @@ def test_a_required_key_that_is_missing_is_named(key: str):
         build(cfg.env, "env")
     if key in ("deployment_type", "on_deadlock"):
         with pytest.raises(UserError, match=rf"required and not set: env\.game\.{key}"):
-            checked(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
+            validate(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
 
 
 def test_random_deployment_does_not_exist():

@@ -192,7 +192,7 @@ def test_the_command(lab: Lab) -> None:
     for arguments, sentence in (
         (["env.config.mine_count=99"], "99 mines do not fit"),
         (["seed=-3"], "seed=-3"),
-        (["env=tictactoe"], "cannot be stepped through"),
+        (["env=tictactoe"], "cannot be played in the terminal"),
         (["agent=minimax"], "with two players"),
     ):
         done = lab.run("play_local", *arguments, stdin="q\n")
