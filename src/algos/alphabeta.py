@@ -12,7 +12,7 @@ from src.core.errors import require
 from src.core.play.agent import Agent, Decision, Line
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, one_ply_on
+from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, parent_score
 from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from src.core.runs.run import Run
 
@@ -82,7 +82,7 @@ class AlphaBetaAgent(Agent):
         for action in game.candidates(view, self.level.selective):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
-                others.append((one_ply_on(found.score), (action, *found.line)))
+                others.append((parent_score(found.score), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
         return [Line(score_text(score), actions) for score, actions in lines[:count]]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from src.core.play.game import TwoPlayerGame, outcome_for_seat
-from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, error_at, one_ply_on
+from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, noise_at, parent_score
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN
@@ -64,7 +64,7 @@ class PlainSearch:
         actions = game.candidates(state, selective) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
             below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
-            score = one_ply_on(below)
+            score = parent_score(below)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:
@@ -75,7 +75,7 @@ class PlainSearch:
         self.settled = False
         weights, noise = self.evaluation.weights, self.evaluation.noise
         score = sum(weights[name] * value for name, value in self.game.factors(state).items())
-        return score + (error_at(self.game.position_key(state), noise, self.evaluation.seed) if noise else 0)
+        return score + (noise_at(self.game.position_key(state), noise, self.evaluation.seed) if noise else 0)
 
 
 def _window(alpha: int, beta: int) -> tuple[int, int]:

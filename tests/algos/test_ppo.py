@@ -660,7 +660,7 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus(RandomAgent())
     env.baselines = {"first": FirstMove()}
     settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0}
-    with pytest.raises(UserError, match="always decide alike"):
+    with pytest.raises(UserError, match="both players are deterministic"):
         ppo(**settings).check(env, plain_ladder())
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
 

@@ -54,7 +54,7 @@ def test_an_evaluation_is_shared_and_comes_to_the_same(told: Path):
     for rank in (0, 1):
         report = read_json(told / f"told{rank}.json")
         assert report["outcomes"] == alone.outcomes
-        assert report["figures"] == alone.figures
+        assert report["figures"] == alone.metrics
         assert report["first"] == "from 0"
 
 

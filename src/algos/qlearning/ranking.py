@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from src.core.errors import UserError, require
-from src.core.files import MOST_DATA, read_regular, write_atomic
+from src.core.files import MAX_DATA_BYTES, read_regular, write_atomic
 
 FORMAT_VERSION = 1
 
@@ -50,7 +50,7 @@ class RankingStore:
     def import_json(path: Path) -> "RankingStore":
         require(path.is_file(), f"there is no table at {path}")
         try:
-            document = json.loads(read_regular(path, MOST_DATA))
+            document = json.loads(read_regular(path, MAX_DATA_BYTES))
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path} is not a table in JSON: {error}") from error
         match document:

@@ -57,14 +57,14 @@ def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
     return table
 
 
-def figures_table(scores: Mapping[str, Score]) -> Table:
+def metrics_table(scores: Mapping[str, Score]) -> Table:
     table = Table(title="Means a game", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("")
     for name in scores:
         table.add_column(name, justify="right")
-    for figure in dict.fromkeys(figure for score in scores.values() for figure in score.figures):
-        values = [score.figures.get(figure) for score in scores.values()]
-        table.add_row(figure.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
+    for metric in dict.fromkeys(metric for score in scores.values() for metric in score.metrics):
+        values = [score.metrics.get(metric) for score in scores.values()]
+        table.add_row(metric.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
     return table
 
 
@@ -72,8 +72,8 @@ def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
     result: dict[str, Any] = score.total.as_dict() | {"seconds": score.seconds}
     if game.players == 2:
         result["seats"] = {name: score.of_seat(seat).as_dict() for seat, name in enumerate(SEATS)}
-    if score.figures:
-        result["figures"] = score.figures
+    if score.metrics:
+        result["figures"] = score.metrics
     if groups := score.by_group():
         result["groups"] = {name: tally.as_dict() for name, tally in groups.items()}
     return result
@@ -105,8 +105,8 @@ def score_against_baselines(
 def require_measured(metric: str, env: Environment) -> None:
     """Refuse to optimise what the evaluation in this environment will not give."""
     require(bool(env.baselines), "env.baselines is empty: there is nobody to measure against")
-    nothing = Score(outcomes=[1], seats=[0], seconds=0.0, figures={})
-    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), nothing))
+    placeholder = Score(outcomes=[1], seats=[0], seconds=0.0, metrics={})
+    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), placeholder))
     require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")
 
 
@@ -130,7 +130,7 @@ def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
         metrics[f"final/{name}/win_rate"] = total.win_rate
         metrics[f"final/{name}/draw_rate"] = total.draws / total.games
         metrics[f"final/{name}/loss_rate"] = total.losses / total.games
-        metrics |= {f"final/{name}/{figure}": value for figure, value in score.figures.items()}
+        metrics |= {f"final/{name}/{metric}": value for metric, value in score.metrics.items()}
     return metrics
 
 
@@ -144,8 +144,8 @@ def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str
     for name, score in scores.items():
         if groups := score.by_group():
             console.print(group_table(name, groups))
-    if any(score.figures for score in scores.values()):
-        console.print(figures_table(scores))
+    if any(score.metrics for score in scores.values()):
+        console.print(metrics_table(scores))
     if lines:
         console.print(every_reply_table(lines))
 

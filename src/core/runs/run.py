@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from src.core import ranks
 from src.core.errors import UserError, require
-from src.core.files import require_own_folder, require_replaceable, write_atomic
+from src.core.files import require_real_directory, require_replaceable, write_atomic
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
 from src.core.runs.console import about, progress_bar
@@ -58,7 +58,7 @@ class Run:
         except Timeout:
             raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
-            require_own_folder(self._path("last").parent)
+            require_real_directory(self._path("last").parent)
             for name in WRITTEN:  # now, not after the training
                 require_replaceable(self.directory / name)
             self._restored = self._load_last()
