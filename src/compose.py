@@ -270,7 +270,7 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] |
     begun = saved.get("learner", {}) is not None
     require(begun, f"{path} holds no agent yet: the run was stopped before it had saved one")
     algo = build(_changed(config.algo, changes), "algo")
-    with checkpoint.read_by(config.algo._target_, path):
+    with checkpoint.as_checkpoint_errors(config.algo._target_, path):
         return algo.load_agent(saved["learner"])
 
 

@@ -292,7 +292,7 @@ def test_a_run_that_lost_its_last_checkpoint_does_not_begin_anew(lab: Lab, finis
     before = contents(run)
     done = lab.run("train", f"resume={run}", "logger=csv")
     assert done.returncode != 0
-    assert "but no last.safetensors to go on from: restore" in done.stderr
+    assert "but no last.safetensors to resume from: restore" in done.stderr
     assert "Traceback" not in done.stderr
     del before["train.log"]
     assert before.items() <= contents(run).items()

@@ -1,4 +1,4 @@
-"""Alpha-beta in plain Python: the search of games without a compiled one, and what such a one is checked against."""
+"""Alpha-beta in Python, for games without a compiled search and as the reference that those are tested against."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ class PlainSearch:
         return SearchResult(score, line, self.nodes, self.settled)
 
     def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
-        """The value for the player to move where it lies between alpha and beta, else a bound, and the best play."""
+        """Return the value for the player to move if it is between alpha and beta, else a bound, and the best line."""
         game = self.game
         outcome = game.outcome(state)
         if outcome is not None:
@@ -55,7 +55,7 @@ class PlainSearch:
         self.nodes += 1
         best, best_line = -INFINITY, EMPTY
         if depth <= 0:
-            best = self._static(state)  # nobody has to carry out a threat
+            best = self._static(state)  # stand pat: following a threat is optional
             if best >= beta or depth == -self.quiet_plies:
                 return best, ()
         if self.nodes > self.node_limit:
@@ -79,5 +79,5 @@ class PlainSearch:
 
 
 def _window(alpha: int, beta: int) -> tuple[int, int]:
-    """The same window after a move, a little wider, as wins lose a point with every ply."""
+    """Return the window after a move, widened by 1 because wins lose a point with every ply."""
     return -beta - 1, -alpha + 1

@@ -399,7 +399,7 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
         ({"seed": -1}, "seed=-1"),
         ({"nodes": 0}, "nodes=0"),
         ({"seconds": 0.0}, "seconds=0"),
-        ({"nodes": 5, "seconds": 1.0}, "two budgets"),
+        ({"nodes": 5, "seconds": 1.0}, "exclude each other"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong, message):

@@ -1,4 +1,4 @@
-"""The table of what is known about moves, kept under canonical positions and exchanged as JSON."""
+"""The Q-table over canonical positions, and its JSON format."""
 
 import json
 import sys
@@ -13,14 +13,14 @@ FORMAT_VERSION = 1
 
 
 class RankingStore:
-    """Values of (state key, move) pairs. Keys and moves are canonical; who asks has to translate."""
+    """Values of (state key, move) pairs. Keys and moves are canonical; the caller translates them."""
 
     def __init__(self, table_format: str) -> None:
         self.table_format = table_format
         self._values: dict[str, dict[int, float]] = {}
 
     def get(self, state_key: str, move: int) -> float | None:
-        """None where the move was never tried."""
+        """Return None if the move was never tried."""
         return self._values.get(state_key, {}).get(move)
 
     def set(self, state_key: str, move: int, value: float) -> None:
