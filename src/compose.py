@@ -267,7 +267,7 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any] |
     has_agent = saved.get("learner", {}) is not None
     require(has_agent, f"{path} contains no agent: the run was stopped before it saved one")
     algo = build(_with_changes(config.algo, changes), "algo")
-    with checkpoint.read_by(config.algo._target_, path):
+    with checkpoint.as_checkpoint_errors(config.algo._target_, path):
         return algo.load_agent(saved["learner"])
 
 

@@ -12,8 +12,8 @@ from omegaconf import DictConfig
 
 from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import UserError
-from src.core.files import MOST_DATA, read_regular, write_atomic
-from src.core.interrupt import interrupts_watched
+from src.core.files import MAX_DATA_BYTES, read_regular, write_atomic
+from src.core.interrupt import handle_interrupts
 from src.core.play.agent import Agent
 from src.core.play.game import Game, TwoPlayerGame
 from src.core.play.record import read_game, write_game
@@ -91,7 +91,7 @@ class Engine:
     def load(self, arguments: list[str]) -> str:
         path = _file_of("load", arguments)
         try:
-            start, actions = read_game(self.game, read_regular(path, MOST_DATA).decode())
+            start, actions = read_game(self.game, read_regular(path, MAX_DATA_BYTES).decode())
         except UnicodeDecodeError as error:
             raise UserError(f"{path} cannot be read: {error}") from error
         state = start
@@ -219,7 +219,7 @@ def main(cfg: DictConfig) -> None:
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # invalid UTF-8 gets an error line like any unknown command
             stream.reconfigure(encoding="utf-8", errors="replace")
-    with interrupts_watched():
+    with handle_interrupts():
         serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
 
 

@@ -59,7 +59,7 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
 def main(cfg: DictConfig) -> float:
     from src import compose, schema
     from src.core.runs.run import is_finished
-    from src.core.runs.sweep import recorded
+    from src.core.runs.sweep import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_outputs_on_error(directory), suggest_resume(directory):
@@ -70,7 +70,7 @@ def main(cfg: DictConfig) -> float:
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
             log.info("%s is already finished", directory)
-            return recorded(directory, cfg.optimized_metric)
+            return final_metric(directory, cfg.optimized_metric)
         return train(cfg, directory)[cfg.optimized_metric]
 
 

@@ -106,7 +106,7 @@ def test_moves_are_weighed_by_who_can(engine: Engine):
     assert last == "ok"
     assert [line.split()[1] for line in lines] == ["win"] * 3 + ["draw"] * 4
     thoughtless = Engine(TicTacToe(symmetric=True), RandomAgent(), seed=0)
-    assert thoughtless.answer("analyse 3").startswith("error this agent does not weigh its moves")
+    assert thoughtless.answer("analyse 3").startswith("error this agent does not score its moves")
 
 
 def test_after_the_end_there_is_nothing_to_play(engine: Engine):
@@ -364,4 +364,4 @@ def test_a_conversation_about_minesweeper(lab: Lab):
     assert answers[1].startswith("bestmove reveal:")
     assert answers[2:4] == ["ok", "position seed 7 flag:0,0 flag:0,0 reveal:0,0"]
     assert answers[4].startswith("eval guess=")
-    assert answers[5].startswith("error this agent does not weigh its moves")
+    assert answers[5].startswith("error this agent does not score its moves")

@@ -50,7 +50,7 @@ def one_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aim: str, moment: 
 
 
 def test_a_checkpoint_that_is_not_written_whole_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr("src.core.runs.provenance.MOST_DIFF", 0)  # a larger file would be cut before it
+    monkeypatch.setattr("src.core.runs.provenance.MAX_DIFF_CHARS", 0)  # a larger file would be cut before it
     monkeypatch.setattr("src.core.runs.checkpoint.write_atomic", lambda path, data: make_folder(path).write_bytes(data))
     row = one_kill(monkeypatch, tmp_path, "cut", 15_000)
     assert (row.tried, row.survived) == (1, 0)

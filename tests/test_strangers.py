@@ -327,7 +327,7 @@ def test_every_command_refuses_a_bomb(lab: Lab, tmp_path: Path, module: str, arg
     (run / ".hydra/overrides.yaml").write_text("[]")
     done = lab.run(module, *arguments, seconds=120)
     assert done.returncode != 0
-    assert "holds an alias or an anchor" in done.stderr
+    assert "has an alias or an anchor" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -102,12 +102,12 @@ def test_other_metrics_have_their_own_interval_and_a_sweep_does_not_go_on_with_o
     before = contents(lab.folder)
     done = lab.run("train", "-m", "seed=1,3", *metric)
     assert done.returncode != 0
-    assert "sweep is the sweep of another command: go on with it by python -m src.train -m seed=1,2" in done.stderr
+    assert "sweep is the sweep of another command: resume it with python -m src.train -m seed=1,2" in done.stderr
     assert contents(lab.folder) == before
     config = lab.folder / "sweep/1/config.yaml"
     config.write_text(config.read_text().replace("seed: 2", "seed: 3"))
     assert lab.run("train", "-m", "seed=1,2", *metric).returncode != 0
-    assert "sweep/1 holds a run of other settings" in table(lab)[1]["status"]
+    assert "sweep/1 has a run of other settings" in table(lab)[1]["status"]
 
 
 def test_a_job_that_failed_before_it_was_finished_counts_as_finished(tmp_path: Path, single_run: Path):
@@ -124,9 +124,9 @@ def test_a_job_that_failed_before_it_was_finished_counts_as_finished(tmp_path: P
 def test_the_result_of_an_earlier_job_is_read_by_its_earlier_name(tmp_path: Path):
     """Its curve was called eval/score, and eval/win_rate was the final evaluation."""
     (tmp_path / "metrics.csv").write_text("step,eval/score,eval/win_rate,eval/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert sweep.recorded(tmp_path, "eval/win_rate") == sweep.recorded(tmp_path, "final/win_rate") == 0.75
+    assert sweep.final_metric(tmp_path, "eval/win_rate") == sweep.final_metric(tmp_path, "final/win_rate") == 0.75
     (tmp_path / "metrics.csv").write_text("step,eval/win_rate,final/win_rate,final/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert sweep.recorded(tmp_path, "final/win_rate") == 0.75
+    assert sweep.final_metric(tmp_path, "final/win_rate") == 0.75
 
 
 def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):

@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from src.core.runs import checkpoint
-from src.core.runs.config_file import MOST_BYTES
+from src.core.runs.config_file import MAX_BYTES
 
 GIFT = "outputs.gift.p:X-v0"  # gymnasium.make imports the module before the colon
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -28,7 +28,7 @@ HOSTILE = {
     "tag": "seed: !!python/object/apply:os.system [id]\n",
     "deep": "a: " + "[" * 2000 + "]" * 2000,
     "many": "a: [" + "1," * 100_000 + "]",
-    "large": "a: '" + "x" * MOST_BYTES + "'",
+    "large": "a: '" + "x" * MAX_BYTES + "'",
     "minutes": "seed: 1" + ":59" * 60_000,
     "digits": "seed: " + "9" * 10_000,
     "date": "seed: 2001-01-01",

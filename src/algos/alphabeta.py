@@ -1,4 +1,4 @@
-"""Alpha-beta search for any game of two players who take turns with nothing hidden and nothing left to chance."""
+"""Alpha-beta search for two-player games with perfect information and without chance."""
 
 import time
 from collections.abc import Mapping
@@ -12,29 +12,29 @@ from src.core.errors import require
 from src.core.play.agent import Agent, Decision, Line
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, one_ply_on
+from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, parent_score
 from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from src.core.runs.run import Run
 
-DEEPEST = 64
+MAX_DEPTH = 64
 UNLIMITED = 1 << 60
-FIRST_NODES = 1000  # of a search against the clock, before its speed is known
+FIRST_NODES = 1000  # of a search with a time limit, before its speed is known
 
 
 @dataclass(frozen=True)
 class DifficultyConfig:
-    depth: Annotated[int, Bounds(ge=1, le=DEEPEST)]  # plies
-    noise: NonNegativeInt  # the evaluation errs by up to so much
-    selective: bool  # look at moves that gain something only, and at those to the end of a line
+    depth: Annotated[int, Bounds(ge=1, le=MAX_DEPTH)]  # plies
+    noise: NonNegativeInt  # largest random error of the evaluation
+    selective: bool  # search only moves that gain something, and extend lines by threats
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
 class AlphaBetaAgent(Agent):
-    """Iterative deepening over the game's own compiled search, or a plain one where it has none.
+    """Iterative deepening with the compiled search of the game, or `PlainSearch` if it has none.
 
-    `info` tells the score, what it rests on, and how the weighted factors of the position add up to `static`.
+    `info` has the score, depth, nodes and line of the search, and the weighted factors that sum to `static`.
     """
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
@@ -51,7 +51,7 @@ class AlphaBetaAgent(Agent):
     ) -> None:
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
-        require(nodes is None or seconds is None, "agent.nodes and agent.seconds are two budgets: set one to null")
+        require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.selective)
         self.deterministic = seconds is None
 
@@ -67,14 +67,13 @@ class AlphaBetaAgent(Agent):
         found, depth = self._deepen(self._searcher(game), view, clock)
         parts = self._weighted(game, view)
         line = ",".join(game.line_names(view, found.line))
-        figures = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
-        return Decision(found.line[0], figures | {"static": sum(parts.values())} | parts)
+        info = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
+        return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
     def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
-        """The move that would be played and the best others, with the score each leads to and the play that follows.
+        """Return the chosen move and the best others with their scores and principal variations.
 
-        A budget is for all of them together. The move to be played comes first in it; others that it does not do for
-        are looked at for a single reply.
+        They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
         """
         searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
         best, depth = self._deepen(searcher, view, clock)
@@ -82,28 +81,28 @@ class AlphaBetaAgent(Agent):
         for action in game.candidates(view, self.level.selective):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
-                others.append((one_ply_on(found.score), (action, *found.line)))
+                others.append((parent_score(found.score), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
         return [Line(score_text(score), actions) for score, actions in lines[:count]]
 
     def _depth_of(self, reached: int) -> int:
-        """How deep other moves are looked at; a win found early is no reason to look at them less."""
+        """Return the search depth of the other moves, not reduced by an early win of the first."""
         return reached if self._is_budgeted() else self.level.depth
 
     def _is_budgeted(self) -> bool:
         return self.nodes is not None or self.seconds is not None
 
     def _searcher(self, game: TwoPlayerGame) -> Searcher:
-        """A new one for every decision, so that no position is judged by what was looked at before."""
+        """Return a new searcher for each decision, so that results do not depend on earlier searches."""
         return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
 
     def _deepen(self, searcher: Searcher, state: Any, clock: "Clock") -> tuple[SearchResult, int]:
-        """Search deeper and deeper until the depth or the budget is reached; returns the depth as well."""
+        """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
         found = searcher.search(state, 1, None, UNLIMITED)
         assert found is not None
         clock.count(found.nodes)
-        depth, last = 1, DEEPEST if self._is_budgeted() else self.level.depth
+        depth, last = 1, MAX_DEPTH if self._is_budgeted() else self.level.depth
         while depth < last and found.score <= DECIDED and not (self._is_budgeted() and found.settled):
             limit = clock.nodes_left()
             if limit <= 0:
@@ -119,7 +118,7 @@ class AlphaBetaAgent(Agent):
     def _value_of(
         self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, clock: "Clock"
     ) -> SearchResult:
-        """The search of a position below the root, which may be over or decided."""
+        """Search a position below the root, which may be finished or solved."""
         outcome = game.outcome(state)
         if outcome is not None:
             return SearchResult(WIN * outcome_for_seat(game.to_move(state), outcome), (), 1, True)
@@ -138,25 +137,25 @@ class AlphaBetaAgent(Agent):
 
 
 class Clock:
-    """What is left of a budget of nodes or seconds; no budget lasts forever."""
+    """A budget of nodes or seconds, or neither."""
 
     def __init__(self, nodes: int | None, seconds: float | None) -> None:
-        self.most_nodes, self.seconds = nodes, seconds
+        self.max_nodes, self.seconds = nodes, seconds
         self.nodes, self.began = 0, time.perf_counter()
 
     def count(self, nodes: int) -> None:
         self.nodes += nodes
 
     def nodes_left(self) -> int:
-        """How many more nodes may be looked at; against the clock, about as many as the time will do for."""
+        """Return the nodes left; with a time limit an estimate from the speed so far."""
         if self.seconds is None:
-            return UNLIMITED if self.most_nodes is None else self.most_nodes - self.nodes
+            return UNLIMITED if self.max_nodes is None else self.max_nodes - self.nodes
         elapsed = time.perf_counter() - self.began
         speed = self.nodes / elapsed
         return 0 if elapsed >= self.seconds else max(FIRST_NODES, int(speed * (self.seconds - elapsed)))
 
     def is_up(self) -> bool:
-        """A search that ran out of nodes may go on where its speed was misjudged and most of the time is left."""
+        """Return whether the budget is used; if the estimated speed was too low, there is time to continue."""
         return self.seconds is None or time.perf_counter() - self.began > 0.9 * self.seconds
 
 
@@ -167,7 +166,7 @@ def score_text(score: int) -> str:
 
 
 class AlphaBeta:
-    """The search as an algorithm: there is nothing to learn, so a run measures the player and keeps its settings."""
+    """The search as an algorithm without training: a run evaluates the player and saves its settings."""
 
     needs: ClassVar[frozenset[Trait]] = AlphaBetaAgent.needs
 
@@ -176,9 +175,7 @@ class AlphaBeta:
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
         self.player.check(env.game)
-        require(
-            len(curriculum.all(env)) == 1, "a search does not learn, so there is nothing to warm up: curriculum=none"
-        )
+        require(len(curriculum.all(env)) == 1, "algo=alphabeta does not learn and needs no curriculum: curriculum=none")
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> AlphaBetaAgent:
         run.restore()

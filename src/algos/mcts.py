@@ -1,4 +1,4 @@
-"""Monte Carlo tree search: it judges a move by how quick games end that begin with it, not by an evaluation."""
+"""Monte Carlo tree search with random playouts."""
 
 import math
 from itertools import pairwise
@@ -12,22 +12,20 @@ from src.core.ranges import Interval, NonNegative, checked
 
 
 class Node:
-    """A position in the tree; `won` counts from the side of the player whose move led here, a draw as half."""
+    """A position in the tree; `won` counts wins of the player who moved here, a draw as half."""
 
     __slots__ = ("children", "state", "untried", "visits", "won")
 
     def __init__(self, game: TwoPlayerGame, state: Any) -> None:
         self.state = state
         over = game.outcome(state) is not None
-        self.untried = (
-            [] if over else game.candidates(state, selective=False)[::-1]
-        )  # the most promising is taken first
+        self.untried = [] if over else game.candidates(state, selective=False)[::-1]  # most promising last, for pop
         self.children: dict[int, Node] = {}
         self.visits, self.won = 0, 0.0
 
 
 class MctsAgent(Agent):
-    """Upper confidence bounds over trees (Kocsis & Szepesvari 2006), with the game's own quick games as playouts."""
+    """Upper confidence bounds applied to trees (UCT, Kocsis & Szepesvari 2006), with `TwoPlayerGame.playout`."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
 
@@ -60,7 +58,7 @@ class MctsAgent(Agent):
         return root
 
     def _descend(self, game: TwoPlayerGame, node: Node) -> list[Node]:
-        """The nodes from the root to one that is new, or where the game is over."""
+        """Return the path from the root to a new or terminal node."""
         path = [node]
         while not node.untried and node.children:
             node = self._most_promising(node)
@@ -80,7 +78,7 @@ class MctsAgent(Agent):
 
 
 def _line(node: Node) -> tuple[int, ...]:
-    """The most visited play from a node on."""
+    """Return the most visited line from a node."""
     if not node.children:
         return ()
     action, child = max(node.children.items(), key=lambda item: item[1].visits)

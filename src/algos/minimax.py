@@ -1,4 +1,4 @@
-"""Perfect play by looking at every continuation, for games small enough to allow it."""
+"""Perfect play by exhaustive search, for small games."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from src.core.seeding import draw
 
 
 class MinimaxAgent(Agent):
-    """Plays one of the moves of best value, drawn at random, so that meeting it shows every side of perfect play."""
+    """Play a random one of the best moves, so that opponents meet all lines of perfect play."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
 
@@ -21,16 +21,16 @@ class MinimaxAgent(Agent):
         return Decision(draw(rng, self.best_actions(game, view)), {"value": self.value(game, view)})
 
     def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
-        worth = {action: self._value_of(game, view, action) for action in game.legal_actions(view)}
-        ranked = sorted(worth, key=lambda action: -worth[action])[:count]
-        return [Line(("draw", "win", "loss")[worth[action]], (action,)) for action in ranked]
+        values = {action: self._value_of(game, view, action) for action in game.legal_actions(view)}
+        ranked = sorted(values, key=lambda action: -values[action])[:count]
+        return [Line(("draw", "win", "loss")[values[action]], (action,)) for action in ranked]
 
     def best_actions(self, game: Game, state: Any) -> list[int]:
         best = self.value(game, state)
         return [action for action in game.legal_actions(state) if self._value_of(game, state, action) == best]
 
     def value(self, game: Game, state: Any) -> int:
-        """+1, 0 or -1 for the player to move, with best play on both sides."""
+        """Return +1, 0 or -1 for the player to move, with best play on both sides."""
         if state not in self._values:
             outcome = game.outcome(state)
             if outcome is not None:

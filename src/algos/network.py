@@ -1,4 +1,4 @@
-"""What learners of networks share: where and how to compute, and the network as a player."""
+"""Shared by algorithms with networks: device and precision, weights, evaluation, and the network as an agent."""
 
 import contextlib
 import copy
@@ -34,7 +34,7 @@ from src.nets.symmetry import averaged
 
 log = logging.getLogger(__name__)
 
-LARGEST_BATCH = 4096  # positions that are looked at in one go
+MAX_BATCH = 4096  # positions per forward pass
 
 Precision = Literal["auto", "bfloat16", "float16", "float32"]
 PRECISIONS: dict[Precision, torch.dtype] = {
@@ -47,26 +47,24 @@ PRECISIONS: dict[Precision, torch.dtype] = {
 
 @runtime_checkable
 class Architecture(Protocol):
-    """The sizes of a network; built once it is known what it looks at and chooses from."""
+    """The hyperparameters of a network, which is built for the spaces of an environment."""
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> nn.Module:
-        """`aux`: with a head for the auxiliary task of the game, where the network has room for one."""
+        """`aux` adds a head for the auxiliary task of the game, if the architecture supports it."""
 
 
 @dataclass(frozen=True)
 class Compute:
     device: str  # auto: the GPU if there is one
-    precision: Precision  # of the network; auto and bfloat16: bfloat16 where the hardware multiplies it natively
-    compile: bool  # the blocks of the network, on a GPU
-    threads: Threads | None = None  # of the CPU; None, as in old runs: all cores
+    precision: Precision  # of the network; auto and bfloat16: bfloat16 if the hardware supports it natively
+    compile: bool  # compile the residual blocks, on a GPU
+    threads: Threads | None = None  # of the CPU; None, as in earlier versions: all cores
 
     def __post_init__(self) -> None:
         check_fields(self)
         require_known_device("compute.device", self.device)
         if self.device.startswith("cuda"):
-            require(
-                torch.cuda.is_available(), f"compute.device={self.device}, but torch sees no GPU here: use auto or cpu"
-            )
+            require(torch.cuda.is_available(), f"compute.device={self.device}, but torch finds no GPU: use auto or cpu")
 
     @property
     def torch_device(self) -> str:
@@ -78,20 +76,20 @@ class Compute:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the layers of a network compute in; without native support a smaller type would be slower."""
+        """The dtype of autocast; float32 without native support, where a smaller type would be slower."""
         dtype = PRECISIONS[self.precision]
         native = native_bfloat16(self.on_gpu) if dtype == torch.bfloat16 else self.on_gpu
         return dtype if native else torch.float32
 
     def fixed_threads(self) -> AbstractContextManager[None]:
-        """Within it results are the same on machines of any number of cores, and in processes that may use fewer."""
+        """Fix the number of threads, so that results do not depend on the number of cores."""
         return torch_threads(self.threads)
 
     def report_idle_cores(self) -> None:
         if self.threads is not None and self.threads < CORES and not self.on_gpu:
             log.info(
-                "the network computes with %d threads on %d cores: algo.compute.threads=%d is faster where they are "
-                "idle, and rounds differently",
+                "the network uses %d threads on %d cores: algo.compute.threads=%d is faster if they are idle, with "
+                "different rounding",
                 *(self.threads, CORES, CORES),
             )
 
@@ -103,9 +101,9 @@ class Compute:
         return net
 
     def compiled(self, net: nn.Module) -> Any:
-        """The same network with the same weights, its blocks compiled where that is configured.
+        """Return a network with shared weights and compiled blocks, if configured.
 
-        Blocks are alike, so one is compiled for all of them: a fraction of the time that the whole network takes.
+        All blocks have the same code, so one compilation serves all: far faster than compiling the whole network.
         """
         if not (self.compile and self.on_gpu):
             return net
@@ -122,18 +120,18 @@ class Compute:
         return torch.autocast(self.torch_device.split(":")[0], self.dtype)
 
     def scaler(self) -> torch.amp.GradScaler:
-        """Gradients in float16 vanish unless they are scaled up; elsewhere it does nothing."""
+        """Return a gradient scaler, enabled for float16 only."""
         return torch.amp.GradScaler(self.torch_device, enabled=self.dtype == torch.float16)
 
 
 def require_known_device(key: str, device: str) -> None:
     known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", device) is not None
-    require(known, f"{key}={device} is unknown: it is auto, cpu, cuda, cuda:1 and so on")
+    require(known, f"{key}={device} must be auto, cpu, cuda or a device such as cuda:1")
 
 
 @cache
 def native_bfloat16(on_gpu: bool) -> bool:
-    """Whether the hardware multiplies bfloat16 itself: GPUs from Ampere on, CPUs with AMX or AVX-512 BF16."""
+    """Return whether the hardware supports bfloat16: GPUs since Ampere, CPUs with AMX or AVX-512 BF16."""
     if on_gpu:
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     try:
@@ -145,34 +143,35 @@ def native_bfloat16(on_gpu: bool) -> bool:
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """How a finished network plays."""
+    """Settings of a trained network as an agent."""
 
-    # Risk (`AuxTask`) below which all such actions are played one after the other; 0: one decision for each.
+    # Play all actions with a risk (`AuxTask`) below this in sequence; 0: one decision per action.
     multi_action_below: BelowOne
-    symmetries: bool  # average over the mirror images of the board
+    symmetries: bool  # average over the symmetries of the board
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
 class NetworkAgent(Agent):
-    """Plays the likeliest action; `info` holds the probabilities of actions and auxiliary task, and the value."""
+    """Play the most probable action; `info` has the probabilities of actions and auxiliary task, and the value."""
 
     games_in_step = 512
 
     def __init__(self, net: nn.Module, compute: Compute, play: InferenceConfig, *, greedy: bool = True) -> None:
-        """Not `greedy`, it draws its actions as the policy has them."""
+        """If not `greedy`, sample actions from the policy."""
         self.net, self.compute, self.play, self.greedy = net.eval(), compute, play, greedy
         self.deterministic = greedy
 
     def check(self, game: Game) -> None:
         require(
             game.mirrored or not self.play.symmetries,
-            "play.symmetries averages over mirror images, but this game does not look the same in a mirror",
+            "play.symmetries=true averages over mirror images, but this game is not symmetric: set it to false",
         )
         require(
             game.aux_task is not None or self.play.multi_action_below == 0,
-            "play.multi_action_below plays all actions of little risk, which this game does not predict: set it to 0",
+            "play.multi_action_below needs an auxiliary task that predicts the risk of actions, which this game lacks: "
+            "set it to 0",
         )
         view = game.view(game.initial(np.random.default_rng(0)))
         observation = game.observe(view)
@@ -180,13 +179,13 @@ class NetworkAgent(Agent):
             known = self.heads(observation[None]).policy.shape[1]
         except RuntimeError as error:
             raise UserError(f"this network was trained for another kind of board: {error}") from error
-        # Fewer kinds of action than the game has will do: they come first in every game with several kinds on cells.
+        # A network may know only the first kinds of action of a game with several kinds per cell.
         cells = int(np.prod(observation.shape[-2:]))
         fewer_kinds = observation.ndim >= 2 and known < game.num_actions and known % cells == 0
         require(
             known == game.num_actions or fewer_kinds,
-            f"this network chooses among {known} actions here, but the game has {game.num_actions}: "
-            "configure the environment as it was trained",
+            f"this network has {known} actions here, but the game has {game.num_actions}: "
+            "use the environment settings of its training",
         )
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
@@ -223,73 +222,72 @@ class NetworkAgent(Agent):
         return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), info)
 
     def values(self, observations: np.ndarray) -> np.ndarray:
-        """(B,) what the network expects of each position."""
-        parts = np.array_split(observations, -(-len(observations) // LARGEST_BATCH))
+        """Return the value of each position, (B,)."""
+        parts = np.array_split(observations, -(-len(observations) // MAX_BATCH))
         return np.concatenate([self.heads(part).value.float().cpu().numpy() for part in parts])
 
     @torch.inference_mode()
     def heads(self, observations: np.ndarray) -> Heads:
         batch = torch.from_numpy(observations).to(self.compute.torch_device)
-        # No trying out of algorithms: games end one by one, so nearly every batch has a size never seen before.
-        no_trials = torch.backends.cudnn.flags(enabled=True, benchmark=False)
-        with self.compute.fixed_threads(), self.compute.autocast(), no_trials:
+        # No cuDNN benchmarking: games end one by one, so nearly every batch has a new size.
+        no_benchmark = torch.backends.cudnn.flags(enabled=True, benchmark=False)
+        with self.compute.fixed_threads(), self.compute.autocast(), no_benchmark:
             return averaged(self.net, batch) if self.play.symmetries else self.net(batch)
 
 
 def require_finite(net: nn.Module, step: int) -> None:
-    """Stop a run that diverged before it is saved; what was saved before stays."""
-    finite = torch.stack([torch.isfinite(weight).all() for weight in net.parameters()])  # one look at the device
+    """Raise `UserError` if training diverged, before the weights are saved."""
+    finite = torch.stack([torch.isfinite(weight).all() for weight in net.parameters()])  # one device transfer
     if bool(finite.all()):
         return
     broken = [name for name, weight in net.named_parameters() if not bool(torch.isfinite(weight).all())]
     require(
         not broken,
-        f"training diverged at step {step}: weights ({', '.join(broken[:3])}) are no numbers any more; what was saved "
-        "is from before, try a smaller learning rate",
+        f"training diverged at step {step}: weights ({', '.join(broken[:3])}) are NaN or infinite; earlier checkpoints "
+        "are intact, try a smaller algo.lr",
     )
 
 
 def build_net(architecture: Architecture, env: Environment, init_from: str | None) -> nn.Module:
-    """A new network for an environment, or one that goes on from the best of an earlier run."""
+    """Build a network for an environment, with the best weights of the run `init_from` if given."""
     game = env.game
     net = architecture.build(env.observation_space.shape, game.num_actions, game.aux_task is not None)
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
-        put_weights(
+        load_weights(
             net,
             saved,
-            f"algo.init_from={init_from} holds no network like algo.net (compare net_defaults with that run's)",
+            f"algo.init_from={init_from} has another network than algo.net (compare net_defaults with that run's)",
         )
     return net
 
 
 def load_network(architecture: Architecture, saved: dict[str, Any], compute: Compute) -> nn.Module:
-    """The network that `weights_of` described."""
+    """Build the network of `export_weights`."""
     aux = any(name.startswith("aux_head.") for name in _weights(saved))
     net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"], aux)
-    put_weights(net, saved, "the saved weights are of another network than algo.net describes")
+    load_weights(net, saved, "the saved weights are of another network than algo.net describes")
     return compute.prepare(net)
 
 
-def put_weights(net: nn.Module, saved: dict[str, Any], complaint: str) -> None:
+def load_weights(net: nn.Module, saved: dict[str, Any], message: str) -> None:
+    """Load saved weights; raise `UserError` with `message` if they do not fit."""
     try:
         weights = {name: weight.float() for name, weight in _weights(saved).items()}
-        if getattr(net, "aux_head", None) is None:  # networks of the first versions had one in every game
+        if getattr(net, "aux_head", None) is None:  # networks of earlier versions always have one
             weights = {name: weight for name, weight in weights.items() if not name.startswith("aux_head.")}
         net.load_state_dict(weights)
     except (KeyError, AttributeError, RuntimeError) as error:
-        raise UserError(f"{complaint}: {error}") from error
+        raise UserError(f"{message}: {error}") from error
 
 
 def _weights(saved: dict[str, Any]) -> dict[str, Tensor]:
-    """By their current names."""
+    """Return the weights by their current names."""
     return {re.sub(r"^mine_", "aux_", name): weight for name, weight in saved["weights"].items()}
 
 
-def weights_of(net: nn.Module, env: Environment, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
-    """What `load_agent` needs, as it is now. Kept for play, float16 will do: half the size, and no game is decided by
-    the rest.
-    """
+def export_weights(net: nn.Module, env: Environment, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
+    """Return a copy of what `load_network` needs. For inference float16 is enough and halves the size."""
     weights = {name: weight.to(dtype, copy=True) for name, weight in net.state_dict().items()}
     shape, actions = env.observation_space.shape, env.game.num_actions
     return {"weights": weights, "observation_shape": list(shape), "num_actions": actions}
@@ -298,10 +296,10 @@ def weights_of(net: nn.Module, env: Environment, dtype: torch.dtype = torch.floa
 def selection_metrics(
     env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0
 ) -> dict[str, float]:
-    """An evaluation during training as it is logged: eval/win_rate, its interval and its number of games.
+    """Evaluate during training; return eval/win_rate, its interval and its number of games.
 
-    Against the first baseline if there are two players, on games that the final evaluation does not use. Where every
-    play of the opponent can be walked, eval/not_lost_share as well.
+    Two-player games are played against the first baseline. The final evaluation uses other games. Enumerable games
+    also give eval/not_lost_share.
     """
     opponent = first_baseline(env)
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
@@ -314,25 +312,25 @@ def selection_metrics(
 
 
 def selection_score(metrics: Mapping[str, float]) -> float:
-    """What the best checkpoint is chosen by, in [0, 1]: exact where it can be, else the win rate."""
+    """Return the score that selects the best checkpoint, in [0, 1]: exact if available, else the win rate."""
     return metrics.get("eval/not_lost_share", metrics["eval/win_rate"])
 
 
 def first_baseline(env: Environment) -> Agent | None:
-    """Whom evaluations during training are played against; nobody in games for one player."""
+    """Return the opponent of evaluations during training; None in one-player games."""
     return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
 
 
-def budget_used(share: float, seconds: float | None, run: Run) -> float:
-    """How much of the budget is used: of its steps, or of its time if there is a limit and that is nearer."""
-    return share if seconds is None else max(share, run.seconds / seconds)
+def budget_used(fraction: float, seconds: float | None, run: Run) -> float:
+    """Return the used fraction of the budget: of the steps, or of the time limit if that is greater."""
+    return fraction if seconds is None else max(fraction, run.seconds / seconds)
 
 
 def average_into(average: nn.Module, net: nn.Module, decay: float) -> None:
-    """Move the running average of the weights a little towards the newest."""
+    """Update the exponential moving average of the weights."""
     with torch.no_grad():
-        for kept, new in zip(average.parameters(), net.parameters(), strict=True):
-            kept.lerp_(new, 1 - decay)
+        for mean, new in zip(average.parameters(), net.parameters(), strict=True):
+            mean.lerp_(new, 1 - decay)
 
 
 def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:

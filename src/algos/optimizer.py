@@ -1,4 +1,4 @@
-"""AdamW with warm-up and cosine decay, gradient clipping and mixed precision: one object, one `step`."""
+"""AdamW with warm-up, cosine decay, gradient clipping and mixed precision."""
 
 import math
 from typing import Any
@@ -33,12 +33,12 @@ class Optimizer:
         return self.lr * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, self.progress)))
 
     def step(self, loss: Tensor) -> Tensor:
-        """Learn from a loss; returns the norm of its gradient before clipping."""
+        """Take a gradient step; return the gradient norm before clipping."""
         for group in self._adamw.param_groups:
             group["lr"] = self.current_lr
         self._adamw.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        self._average_gradients()  # before they are scaled back, so that all ranks see the same overflow
+        self._average_gradients()  # before unscaling, so that all ranks detect the same overflow
         self._scaler.unscale_(self._adamw)
         norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.max_grad_norm)
         self._scaler.step(self._adamw)
@@ -47,12 +47,12 @@ class Optimizer:
         return norm
 
     def _average_gradients(self) -> None:
-        """Over the ranks, all in one message: the gradient of the batch that theirs are parts of."""
+        """Average the gradients over the ranks, in one all-reduce."""
         if ranks.world_size() == 1:
             return
         gradients = [weight.grad for weight in self.net.parameters() if weight.grad is not None]
-        joined = ranks.mean(torch.cat([gradient.flatten() for gradient in gradients]))
-        parts = joined.split([gradient.numel() for gradient in gradients])
+        averaged = ranks.mean(torch.cat([gradient.flatten() for gradient in gradients]))
+        parts = averaged.split([gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
 
@@ -68,7 +68,7 @@ class Optimizer:
         self._adamw.load_state_dict(saved["adamw"])
         for weight, state in self._adamw.state.items():
             for name in ("exp_avg", "exp_avg_sq"):
-                # In the memory format of the weight, which the fused kernel relies on and a checkpoint does not keep.
+                # The fused kernel needs the memory format of the weight, which a checkpoint does not store.
                 state[name] = torch.empty_like(weight).copy_(state[name])
         self._scaler.load_state_dict(saved["scaler"])
         self.done, self.progress = saved["done"], saved["progress"]

@@ -1,9 +1,9 @@
-"""Alpha-beta in plain Python: the search of games without a compiled one, and what such a one is checked against."""
+"""Alpha-beta in Python, for games without a compiled search and as the reference that those are tested against."""
 
 from typing import Any
 
 from src.core.play.game import TwoPlayerGame, outcome_for_seat
-from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, error_at, one_ply_on
+from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, noise_at, parent_score
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN
@@ -33,7 +33,7 @@ class PlainSearch:
         return SearchResult(score, line, self.nodes, self.settled)
 
     def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
-        """The value for the player to move where it lies between alpha and beta, else a bound, and the best play."""
+        """Return the value for the player to move if it is between alpha and beta, else a bound, and the best line."""
         game = self.game
         outcome = game.outcome(state)
         if outcome is not None:
@@ -55,7 +55,7 @@ class PlainSearch:
         self.nodes += 1
         best, best_line = -INFINITY, EMPTY
         if depth <= 0:
-            best = self._static(state)  # nobody has to carry out a threat
+            best = self._static(state)  # stand pat: following a threat is optional
             if best >= beta or depth == -self.quiet_plies:
                 return best, ()
         if self.nodes > self.node_limit:
@@ -64,7 +64,7 @@ class PlainSearch:
         actions = game.candidates(state, selective) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
             below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
-            score = one_ply_on(below)
+            score = parent_score(below)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:
@@ -75,9 +75,9 @@ class PlainSearch:
         self.settled = False
         weights, noise = self.evaluation.weights, self.evaluation.noise
         score = sum(weights[name] * value for name, value in self.game.factors(state).items())
-        return score + (error_at(self.game.position_key(state), noise, self.evaluation.seed) if noise else 0)
+        return score + (noise_at(self.game.position_key(state), noise, self.evaluation.seed) if noise else 0)
 
 
 def _window(alpha: int, beta: int) -> tuple[int, int]:
-    """The same window after a move, a little wider, as wins lose a point with every ply."""
+    """Return the window after a move, widened by 1 because wins lose a point with every ply."""
     return -beta - 1, -alpha + 1

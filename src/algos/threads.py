@@ -1,4 +1,4 @@
-"""How many CPU threads torch computes with: a sum that is split over them is rounded differently for each number."""
+"""Set the number of CPU threads of torch, which affects the rounding of sums."""
 
 import threading
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from contextlib import contextmanager
 
 import torch
 
-_LOCK = threading.RLock()  # the number is one for the whole process: threads that set it take turns
+_LOCK = threading.RLock()  # the number is global to the process
 
 
 @contextmanager
 def torch_threads(count: int | None) -> Iterator[None]:
-    """Compute with `count` threads, however many cores there are, then with as many as before; None changes nothing."""
+    """Use `count` threads in the block, then restore the previous number; None changes nothing."""
     if count is None:
         yield
         return
     with _LOCK:
         before = torch.get_num_threads()
-        if before == count:  # as in every decision of an agent while it is trained
+        if before == count:  # fast path: agents call this for every decision
             yield
             return
         torch.set_num_threads(count)

@@ -1,4 +1,4 @@
-"""Ctrl-C while compiled code runs: Python's own handler has to wait until that returns."""
+"""Handle Ctrl-C while compiled code runs: Python's own handler waits until that returns."""
 
 import contextlib
 import signal
@@ -6,11 +6,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 
-_running: list[Callable[[], None]] = []  # how to stop each piece of compiled code that runs now
+_running: list[Callable[[], None]] = []  # stops the compiled code that is running
 
 
-class stoppable:  # noqa: N801 (a context manager, faster than one by contextlib: searches take microseconds)
-    """Within, Ctrl-C calls `stop` from another thread; what runs has to release the GIL and to return soon after."""
+class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow for searches of microseconds)
+    """Call `stop` from another thread on Ctrl-C; the code in the block must release the GIL and then return soon."""
 
     __slots__ = ("stop",)
 
@@ -25,10 +25,10 @@ class stoppable:  # noqa: N801 (a context manager, faster than one by contextlib
 
 
 @contextlib.contextmanager
-def interrupts_watched() -> Iterator[None]:
-    """Within, Ctrl-C reaches code that is `stoppable`. Only the main thread gets signals: elsewhere nothing changes.
+def handle_interrupts() -> Iterator[None]:
+    """Let Ctrl-C stop `stoppable` code. Has no effect outside the main thread, which alone receives signals.
 
-    The handler of the interpreter writes the number of each signal to a socket at once, whatever the main thread does.
+    The interpreter writes the number of each signal to a socket at once, even while the main thread is busy.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,8 @@
-"""Where compiled kernels are kept between processes, and when they are compiled again.
+"""An on-disk cache of compiled kernels.
 
-A kernel is valid as long as its source and the source of everything that it imports from this repository are unchanged:
-Numba alone looks at the one file only, and would go on with a callee or a constant that was edited since. Every file
-starts with a digest of its content, so one that is truncated or damaged is compiled again.
+An entry is valid while the source of the kernel and of everything that it imports from this repository is unchanged:
+Numba's own cache checks one file only and misses edits of a callee or a constant elsewhere. Every file starts with a
+digest of its content, so a truncated or damaged one is compiled again.
 """
 
 import atexit
@@ -23,12 +23,12 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-ROOT = Path(__file__).resolve().parents[2]  # holds src and whatever else defines kernels, such as experiments
+ROOT = Path(__file__).resolve().parents[2]  # contains src and other folders with kernels, such as experiments
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w.]+))", re.MULTILINE)
 
 
 def stamp(path: Path) -> str:
-    """A digest of a source file and of all files below `ROOT` that it imports, directly or not."""
+    """Return a digest of a source file and of all files below `ROOT` that it imports, directly or indirectly."""
     digest = hashlib.sha256()
     for file in sorted(_closure(path)):
         digest.update(str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file).encode())
@@ -53,7 +53,7 @@ def _content(path: Path) -> bytes:
 
 @cache
 def _imported(path: Path) -> list[Path]:
-    """The files of this repository that a source file names in its imports."""
+    """Return the files of this repository that a source file imports."""
     names = []
     for package, members, module in _IMPORT.findall(_content(path).decode()):
         names.append(module or package)
@@ -65,7 +65,7 @@ def _imported(path: Path) -> list[Path]:
 
 @cache
 def folder() -> Path:
-    """The first place that can be written to: NUMBA_CACHE_DIR, the source tree, the user's cache, a temporary one."""
+    """Return the first writable of NUMBA_CACHE_DIR, the source tree, the user's cache and a temporary folder."""
     chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 (never raises)
     candidates = [*chosen, ROOT / "src" / "__pycache__", user / "tactical-board-games"]
@@ -85,19 +85,19 @@ def _is_writable(path: Path) -> bool:
 
 
 def _remove(path: Path, owner: int) -> None:
-    if os.getpid() == owner:  # not in a process that was forked from it
+    if os.getpid() == owner:  # not in a forked process
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _temporary(refused: list[Path]) -> Path:
-    """A folder for this process and those it starts, removed at its end."""
+    """Create a folder for this process and its children, removed at exit."""
     path, owner = Path(tempfile.mkdtemp(prefix="kernels-")), os.getpid()
-    os.environ["NUMBA_CACHE_DIR"] = str(path)  # processes started by this one share it
+    os.environ["NUMBA_CACHE_DIR"] = str(path)  # shared with child processes
     atexit.register(_remove, path, owner)
     names = ", ".join(map(str, refused))
     print(
-        f"warning: compiled kernels cannot be kept, as none of {names} can be written to; they are compiled anew by "
-        "each command. Set NUMBA_CACHE_DIR to a folder that can be written to",
+        f"warning: compiled kernels cannot be cached: none of {names} is writable, so each command compiles them "
+        "again. Set NUMBA_CACHE_DIR to a writable folder",
         file=sys.stderr,
     )
     return path
@@ -111,12 +111,12 @@ class KernelFiles:
         self._valid = numba.__version__, source
 
     def load(self, key: Any) -> Any:
-        """What was saved under a key; None where there is nothing, or nothing that can be read."""
+        """Return what was saved under a key, or None if it is missing or unreadable."""
         name = self._index().get(key)
         return None if name is None else _read(self._path / name)
 
     def save(self, key: Any, data: Any) -> None:
-        # Named by its contents: another process may save another version at the same time.
+        # The name includes a digest: another process may save another version at the same time.
         name = f"{self._name}.{hashlib.sha256(repr((self._valid, key)).encode()).hexdigest()[:16]}.nbc"
         _write(self._path / name, data)
         _write(self._path / f"{self._name}.nbi", (self._valid, {**self._index(), key: name}))
@@ -139,19 +139,19 @@ def _read(path: Path) -> Any:
         return None
     try:
         return pickle.loads(payload)  # noqa: S301 (as Numba does)
-    except (AttributeError, ImportError):  # the types of its arguments were renamed since
+    except (AttributeError, ImportError):  # argument types have been renamed
         return None
 
 
 def _write(path: Path, data: Any) -> None:
-    """Replace the file at once, since other processes read it; a kernel that cannot be kept works all the same."""
-    payload, unfinished = dumps(data), path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
+    """Replace the file atomically, as other processes read it; a failed write only loses the cache entry."""
+    payload, temporary = dumps(data), path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(hashlib.sha256(payload).digest() + payload)
-        unfinished.replace(path)
+        temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
+        temporary.replace(path)
     except OSError:
-        unfinished.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 class _Locator(_CacheLocator):
@@ -179,7 +179,7 @@ class _Impl(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, with the files of this module."""
+    """Numba's cache of one function, stored in `KernelFiles`."""
 
     _impl_class = _Impl
 

@@ -1,9 +1,9 @@
 """Kernels: functions compiled by Numba, each optimised and translated once.
 
-Numba's own dispatcher optimises every function by itself, translates it to machine code, makes a wrapper for calls from
-Python and keeps all of it in the cache, although a caller then links the whole of it in and does it again: the cost
-grows with the square of the depth of calls. Here a kernel that another one calls is type-checked and lowered only. What
-Python calls gets a wrapper, is optimised together with everything that it calls, and is kept in the cache.
+Numba's own dispatcher optimises every function separately, translates it to machine code, adds a wrapper for calls from
+Python and caches all of it; a caller then links it in and does the same again, so the cost grows quadratically with the
+call depth. Here a kernel called by another kernel is type-checked and lowered only. A kernel called from Python gets a
+wrapper, is optimised together with everything that it calls, and is cached.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from src.core.kernel_cache import KernelCache
 
 
 def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator for kernels, with the options of `numba.njit`.
+    """Decorate a kernel; takes the options of `numba.njit`.
 
-    With `constants` a kernel has a version for each constant that it is called with: faster, and slower to compile.
+    `constants` specializes the kernel for each literal argument: faster to run, slower to compile.
     """
     dispatcher = _Cached if options.get("parallel") else Kernel
     options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True} | options
@@ -38,17 +38,17 @@ def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable[..., A
 
 
 class _Cached(CPUDispatcher):
-    """Numba's dispatcher over our cache; loops that run in parallel need its own way of compiling."""
+    """Numba's dispatcher with our cache, for parallel loops, which need Numba's own compilation."""
 
     constants = False
 
     def enable_caching(self) -> None:
-        if Path(self.py_func.__code__.co_filename).is_file():  # not what was typed into an interpreter
+        if Path(self.py_func.__code__.co_filename).is_file():  # not in an interactive interpreter
             self._cache = KernelCache(self.py_func)
 
 
 class Kernel(_Cached):
-    """`overloads` holds what other kernels link, `entries` what Python calls, both by argument types."""
+    """`overloads` holds the versions linked by kernels, `entries` those called from Python, both by argument types."""
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         super().__init__(py_func, locals, targetoptions)
@@ -56,7 +56,7 @@ class Kernel(_Cached):
         self._compiler = _PartCompiler(py_func, self.targetdescr, targetoptions, self.locals, compiler.Compiler)
 
     def compile(self, sig: Any) -> Any:
-        """Make the version that Python calls with arguments of these types, or load it."""
+        """Load or compile the version that Python calls with arguments of these types."""
         with global_compiler_lock:
             args, _ = sigutils.normalize_signature(sig)
             if args not in self.entries:
@@ -72,7 +72,7 @@ class Kernel(_Cached):
             return self.entries[args].entry_point
 
     def link(self, args: tuple[Any, ...]) -> Any:
-        """Make the version that kernels call: neither optimised nor translated, as they do that with their own."""
+        """Compile the version that kernels call: lowered only, as callers optimise it with their own code."""
         with global_compiler_lock, self._compiling_counter:
             if args not in self.overloads:
                 data = {"dispatcher": self, "args": args, "return_type": None}
@@ -93,7 +93,7 @@ class Kernel(_Cached):
         return typing.make_concrete_template(f"CallTemplate({name})", name, signatures), pysig, args, {}
 
     def _widened(self, argument: Any) -> Any:
-        """One version for all signed integers and constants, where Numba would compile one for each type and value."""
+        """Widen signed integers to int64 and drop literals, to compile one version, not one per type and value."""
         if self.constants and isinstance(argument, types.Literal):
             return argument
         argument = types.unliteral(argument)
@@ -114,7 +114,7 @@ class Kernel(_Cached):
 
 
 class _Linked:
-    """Stands for the machine code of a kernel that has none of its own."""
+    """Placeholder entry point of a kernel without machine code of its own."""
 
 
 class _PartCompiler(_FunctionCompiler):
@@ -132,14 +132,14 @@ class _PartCompiler(_FunctionCompiler):
 
 
 class Part(JITCodeLibrary):
-    """The code of one kernel, which is not optimised before somebody asks for its machine code."""
+    """The code of one kernel, not optimised before its machine code is requested."""
 
     environment: tuple[str, Any] | None = None  # its name and the object
     _part: Any = None
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
-        self._called: list[Any] = []  # libraries of what is called from here
+        self._called: list[Any] = []  # libraries of the functions called here
 
     def add_linking_library(self, library: Any) -> None:
         self._called.append(library)
@@ -158,15 +158,13 @@ class Part(JITCodeLibrary):
                 self._codegen.set_env(*library.environment)
 
     def part(self) -> Any:
-        """The module of this kernel alone, for linking into many others."""
+        """Return the module of this kernel alone, for linking into others."""
         if self._part is None:
             self._part = self._get_module_for_linking() if self._finalized else _shared(self._final_module.clone())
         return self._part
 
     def _needed(self) -> list[Any]:
-        """All libraries called from here, directly or not, each before those that it calls: LLVM links only what is
-        asked for already.
-        """
+        """Return all libraries called directly or indirectly, callers first: LLVM links only symbols already needed."""
         found: dict[Any, None] = {}
 
         def visit(library: Any) -> None:
@@ -181,7 +179,7 @@ class Part(JITCodeLibrary):
 
 
 def _shared(module: Any) -> Any:
-    """Let a module be linked into several libraries, where each keeps what it uses."""
+    """Allow linking a module into several libraries, each of which keeps what it uses."""
     for function in module.functions:
         if not function.is_declaration and function.linkage.name == "external":
             function.linkage = "linkonce_odr"

@@ -1,6 +1,6 @@
-"""What the machine has to offer."""
+"""Properties of this machine."""
 
 import os
 
-# Those this process may use, which in a container are fewer than there are.
+# Available to this process; in a container fewer than the machine has.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

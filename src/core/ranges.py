@@ -1,6 +1,6 @@
-"""What values a setting takes, declared beside its type: `gamma: Fraction`, `size: Annotated[int, Bounds(ge=3, le=9)]`.
+"""Ranges of settings, declared as types: `gamma: Fraction`, `size: Annotated[int, Bounds(ge=3, le=9)]`.
 
-A plain `float` is any finite number. `compose.build` checks all that a configuration gives before anything is built;
+A plain `float` is any finite number. `compose.build` checks all values of a configuration before it builds anything;
 classes that are also constructed directly check their own arguments (`checked`, `check_fields`).
 """
 
@@ -16,12 +16,12 @@ from src.core.errors import require
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-SHOWN = 80  # letters of a refused value
+MAX_SHOWN = 80  # characters of a value in an error message
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of a number, or of the length of a list."""
+    """Bounds of a number, or of the length of a list."""
 
     ge: float | None = None
     gt: float | None = None
@@ -61,7 +61,7 @@ Plies = Annotated[int, Bounds(ge=0, le=10_000)]
 
 
 def check(value: Any, hint: Any, path: str) -> None:
-    """Refuse a value that is not of the declared type and range; `path` is the key that the user knows it by."""
+    """Raise `UserError` if a value is not of the declared type and range; `path` is its configuration key."""
     if isinstance(value, Mapping) and _is(hint, Mapping):
         for key, one in value.items():
             check(one, get_args(hint)[1], f"{path}.{key}")
@@ -69,7 +69,7 @@ def check(value: Any, hint: Any, path: str) -> None:
 
 
 def checked(function: Function) -> Function:
-    """Check the arguments of each call of a constructor."""
+    """Decorate a constructor to check its arguments."""
     hints, signature = get_type_hints(function, include_extras=True), inspect.signature(function)
 
     @functools.wraps(function)
@@ -82,14 +82,14 @@ def checked(function: Function) -> Function:
 
 
 def check_fields(instance: Any) -> None:
-    """Check the fields of a dataclass, in its `__post_init__`."""
+    """Check the fields of a dataclass; call it in `__post_init__`."""
     hints = get_type_hints(type(instance), include_extras=True)
     for item in fields(instance):
         check(getattr(instance, item.name), hints[item.name], item.name)
 
 
 def accepts(value: Any, hint: Any) -> bool:
-    """Numbers, switches, words and lists of them are checked; objects and mappings are left to whoever builds them."""
+    """Return whether a value matches a type hint; only numbers, booleans, strings and lists of them are checked."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [extra for extra in arguments[1:] if isinstance(extra, Bounds)]
@@ -111,7 +111,7 @@ def accepts(value: Any, hint: Any) -> bool:
 
 
 def describe(hint: Any) -> str:
-    """What is accepted, as the end of "must be ..."."""
+    """Describe the accepted values, to complete "must be ..."."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = " and ".join(str(extra) for extra in arguments[1:] if isinstance(extra, Bounds))
@@ -144,7 +144,7 @@ def _first(*bounds: float | None) -> float | None:
 
 
 def shown(value: Any) -> str:
-    """A value as it is typed, cut to a length that fits a message."""
+    """Format a value as on the command line, truncated for a message."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -23,13 +23,13 @@ def world_size() -> int:
 
 
 def stream() -> tuple[str | int, ...]:
-    """The suffix of a random stream that must differ between ranks."""
+    """Return the name suffix of a random stream that must differ between ranks."""
     return ("rank", rank()) if rank() > 0 else ()
 
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Join the process group. A rank that fails does not leave it: torchrun then ends all ranks."""
+    """Join the process group. A rank that fails does not leave it, so torchrun stops all ranks."""
     global _joined
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         yield
@@ -39,13 +39,13 @@ def joined() -> Iterator[None]:
     gpus = torch.cuda.device_count()
     if gpus > 0:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % gpus)
-    one_each = gpus >= int(os.environ["LOCAL_WORLD_SIZE"])  # ranks that share a GPU are refused by NCCL
+    one_each = gpus >= int(os.environ["LOCAL_WORLD_SIZE"])  # NCCL does not support ranks that share a GPU
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if one_each else "gloo")
     _joined = True
     yield
     _joined = False
-    # A thread of gloo drops the tensors of the last exchange, for which it needs Python's lock: a process that exits
-    # before it did is aborted. While this one waits for the others the lock is free.
+    # A gloo thread frees the tensors of the last collective and needs the GIL for it: a process that exits earlier
+    # is aborted. The barrier releases the GIL while it waits.
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""Share work among threads: compiled kernels release the interpreter, so they run at the same time."""
+"""Run work in threads: compiled kernels release the GIL, so they run in parallel."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,18 +11,18 @@ from src.core.machine import CORES
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-FEWEST_ITEMS = 8  # below, waking the threads costs more than they save
+MIN_ITEMS = 8  # with fewer items threads cost more than they save
 
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the pool of a process, as threads do not survive a fork; it is kept, as each thread keeps its buffers."""
+    """Return the pool of a process: threads do not survive a fork. It is cached because each thread keeps buffers."""
     return ThreadPoolExecutor(CORES)
 
 
 def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return the results in the order of the items, every thread working on each `CORES`-th of them."""
-    if len(items) < FEWEST_ITEMS:
+    """Return the results in the order of the items; thread i computes items i, i + `CORES`, ..."""
+    if len(items) < MIN_ITEMS:
         return [function(item) for item in items]
 
     def share(first: int) -> list[Result]:
@@ -34,9 +34,11 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
     return results
 
 
-def run_in_spans(function: Callable[[int, int], Result], count: int, fewest: int, threads: int = CORES) -> list[Result]:
-    """Call `function(first, end)` for spans that cover 0..count-1: one for each thread, of at least `fewest` each."""
-    spans = min(threads, max(1, count // fewest))
+def run_in_spans(
+    function: Callable[[int, int], Result], count: int, min_size: int, threads: int = CORES
+) -> list[Result]:
+    """Call `function(first, end)` for spans that cover 0..count-1: one per thread, of at least `min_size` each."""
+    spans = min(threads, max(1, count // min_size))
     if spans == 1:
         return [function(0, count)]
     edges = [count * k // spans for k in range(spans + 1)]

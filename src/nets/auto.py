@@ -1,4 +1,4 @@
-"""A network that fits the observation, so that no network has to be chosen to train in a new environment."""
+"""Choose a network by the shape of the observation, as a default for new environments."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from src.nets.flat import MLP
 
 @dataclass(frozen=True)
 class AutoNet:
-    board: CNN | Residual  # for observations (H, W) and (C, H, W) of boards that a 3x3 convolution does not cover
+    board: CNN | Residual  # for observations (H, W) and (C, H, W) of boards larger than 3x3
     flat: MLP  # for all others
     custom: Any = None  # an architecture used instead of both
 

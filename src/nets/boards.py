@@ -1,13 +1,13 @@
-"""Networks for boards: three heads on a stack of convolutions that keeps the board's shape.
+"""Networks for boards: three heads on a fully convolutional trunk.
 
     board (B, H, W) int8, or planes (B, C, H, W)
       -> trunk (B, F, H, W)
-           policy: 1x1 conv, one plane a kind of action -> (B, A), all actions of the first kind first
-           value:  pooled -> MLP                        -> (B,)
-           aux:    1x1 conv, where the game has an `AuxTask` -> (B, H, W)
+           policy: 1x1 conv, one plane per kind of action -> (B, A), all actions of the first kind first
+           value:  pooled -> MLP                          -> (B,)
+           aux:    1x1 conv, if the game has an `AuxTask` -> (B, H, W)
 
-Nothing depends on H and W, so one set of weights plays boards of every size, as long as actions belong to cells or to
-the corners between four cells. Where they do not, the policy is a dense layer for one size of board.
+The weights do not depend on H and W, so they work for boards of every size if actions belong to cells or to the corners
+between four cells. Otherwise the policy head is a dense layer for one board size.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from src.core.errors import require
 from src.core.ranges import Bounds, Depth, Size
 
-CODE_PLANES = 11  # of a board of codes given as int8: not negative, -2, and one for each of 0..8
+CODE_PLANES = 11  # of an int8 board of codes: non-negative, -2, and one for each of 0..8
 
 
 class Heads(NamedTuple):
@@ -31,11 +31,11 @@ class Heads(NamedTuple):
 
 @dataclass(frozen=True)
 class CNN:
-    """Three plain convolutions: small and quick to learn."""
+    """Three convolutions: small and fast to train."""
 
     hidden: Annotated[int, Bounds(ge=8, le=65_536, multiple_of=8)]  # channels of the last two
     policy_from_aux: float | None = None  # see `BoardNet`
-    corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
+    corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         inputs = input_planes(observation_shape)
@@ -55,13 +55,13 @@ class CNN:
 
 @dataclass(frozen=True)
 class Residual:
-    """A residual tower in which every few blocks the whole board is summed up and told to every cell."""
+    """A residual tower; every `pool_every`-th block adds a global pooling of the board to every cell."""
 
     channels: Size
     blocks: Depth
     pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
     policy_from_aux: float | None = None  # see `BoardNet`
-    corner_planes: bool = False  # see `policy_head`; runs from before it was there have a dense layer
+    corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
@@ -72,7 +72,7 @@ class Residual:
 
 
 class ResidualBlock(nn.Module):
-    """Without normalisation: the last convolution starts at zero, so the block begins as the identity."""
+    """A block without normalisation: the last convolution is initialised to zero, so the block starts as identity."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
         super().__init__()
@@ -105,13 +105,12 @@ class HeadsConfig:
 
 
 class BoardNet(nn.Module):
-    """The heads on `trunk`, computed in float32 whatever precision autocast gives the trunk.
+    """Heads on `trunk`, computed in float32 whatever precision autocast uses for the trunk.
 
-    With `policy_from_aux` the logits of the first kind of action start as minus that weight (which is learned) times
-    the logits of the auxiliary task: the policy begins as "lowest risk first" and learns what to do differently. A
-    policy that is to be compared with the one that acted takes the auxiliary logits of then, given as `aux_logits`:
-    else learning the task would move it, and an algorithm that limits how far a policy moves would mistake that for
-    its own doing.
+    With `policy_from_aux` the logits of the first kind of action are initially minus that weight (which is trained)
+    times the logits of the auxiliary task: the policy starts as "lowest risk first". PPO passes the auxiliary logits of
+    the rollout as `aux_logits` when it compares the policy with the one that acted: otherwise training the auxiliary
+    head would change the probability ratios too.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class BoardNet(nn.Module):
         require(config.aux, f"net.policy_from_aux={weight} needs a game with an auxiliary task: set it to null")
         require(
             config.num_actions % cells == 0,
-            f"net.policy_from_aux={weight} needs one action a cell, but there are {config.num_actions} actions on "
+            f"net.policy_from_aux={weight} needs one action per cell, but there are {config.num_actions} actions on "
             f"{cells} cells: set it to null",
         )
         self.aux_weight = nn.Parameter(torch.tensor(float(weight or 0)))
@@ -148,7 +147,7 @@ class BoardNet(nn.Module):
             aux = features.new_zeros(len(features), 0) if self.aux_head is None else self.aux_head(features).squeeze(1)
             policy = self.policy_head(features)
             if self.aux_weight is not None:
-                # Detached: the auxiliary head keeps predicting the truth, whatever the policy gains by.
+                # Detached: the auxiliary head is trained by its own loss only, not by the policy loss.
                 known = aux.detach() if aux_logits is None else aux_logits
                 safety = -self.aux_weight * known.flatten(1)
                 policy = policy + F.pad(safety, (0, policy.shape[1] - safety.shape[1]))
@@ -156,9 +155,9 @@ class BoardNet(nn.Module):
 
 
 def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_planes: bool) -> nn.Sequential:
-    """One plane a kind of action where actions belong to cells, a dense layer for one size of board elsewhere.
+    """Build a head with one plane per kind of action if actions belong to cells, else a dense layer for this board.
 
-    With `corner_planes`, actions may also belong to the corners between four cells, after all those on cells.
+    With `corner_planes`, actions may also belong to the corners between four cells; they come after those on cells.
     """
     rows, cols = board
     cells, corners = rows * cols, (rows - 1) * (cols - 1)
@@ -173,7 +172,7 @@ def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_
 
 
 class CellsThenCorners(nn.Module):
-    """Planes (B, K, H, W) as (B, A): whole ones for actions on cells, the others without their last row and column."""
+    """Flatten planes (B, K, H, W) to (B, A); those for corners are cropped by their last row and column."""
 
     def __init__(self, on_cells: int) -> None:
         super().__init__()
@@ -185,20 +184,20 @@ class CellsThenCorners(nn.Module):
 
 
 def pooled(features: Tensor) -> Tensor:
-    """(B, 2F): mean and maximum of each channel over the board."""
+    """Return the mean and maximum of each channel over the board, (B, 2F)."""
     return torch.cat([features.mean(dim=(2, 3)), features.amax(dim=(2, 3))], dim=1)
 
 
 def input_planes(observation_shape: tuple[int, ...]) -> int:
     require(
         len(observation_shape) in (2, 3),
-        f"an observation of shape {observation_shape} is no board: this network takes (H, W) or (C, H, W)",
+        f"an observation of shape {observation_shape} is not a board: this network takes (H, W) or (C, H, W)",
     )
     return CODE_PLANES if len(observation_shape) == 2 else observation_shape[0]
 
 
 def as_planes(observation: Tensor, dtype: torch.dtype) -> Tensor:
-    """Planes (B, C, H, W) as they are; a board (B, H, W) of codes -2..8 spread into planes."""
+    """One-hot encode a board (B, H, W) of codes -2..8 as planes; return planes (B, C, H, W) unchanged."""
     if observation.dim() == 4:
         return observation.to(dtype)
     kinds = torch.arange(9, device=observation.device).view(1, 9, 1, 1)

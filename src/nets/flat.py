@@ -1,4 +1,4 @@
-"""A network for observations that are no boards."""
+"""A network for observations that are not boards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from src.nets.boards import Heads
 
 @dataclass(frozen=True)
 class MLP:
-    """Fully connected layers over whatever is observed, laid out flat."""
+    """Fully connected layers over the flattened observation."""
 
     hidden: Annotated[Sequence[Size], Bounds(ge=1)]  # neurons of each layer
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "FlatNet":
-        """Without a head for an auxiliary task, which belongs to the cells of a board."""
+        """Build the network; `aux` is ignored, as an auxiliary task needs the cells of a board."""
         return FlatNet([prod(observation_shape), *self.hidden], num_actions)
 
 
@@ -33,7 +33,7 @@ class FlatNet(nn.Module):
 
     def forward(self, observation: Tensor) -> Heads:
         features = self.trunk(observation.to(self.value_head.weight.dtype))
-        nowhere = torch.zeros(len(observation), 0, device=observation.device)
+        no_aux = torch.zeros(len(observation), 0, device=observation.device)
         with torch.autocast(features.device.type, enabled=False):  # heads in float32, as in `BoardNet`
             features = features.to(self.value_head.weight.dtype)
-            return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), nowhere)
+            return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), no_aux)

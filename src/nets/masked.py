@@ -1,31 +1,31 @@
-"""A categorical distribution over the legal actions alone."""
+"""A categorical distribution over the legal actions."""
 
 import torch
 from torch import Tensor
 
 from src.core.errors import UserError
 
-NEVER = -1e9  # as a logit; minus infinity would make the gradient of the entropy not a number
+MASKED_LOGIT = -1e9  # minus infinity would make the gradient of the entropy NaN
 
 
 class MaskedCategorical:
-    """Illegal actions have probability zero and take no part in the entropy.
+    """Illegal actions have probability zero and do not contribute to the entropy.
 
-    Whether every row allows anything is checked by `require_legal`, once for a whole batch: a check here would make the
-    GPU wait for the answer at every step.
+    `require_legal` checks that every row has a legal action, once per batch: a check here would synchronise with the
+    GPU at every step.
     """
 
     def __init__(self, logits: Tensor, mask: Tensor) -> None:
-        """`logits` and `mask` are (B, A); the work is done in float32 whatever the network computes in."""
+        """`logits` and `mask` are (B, A); computed in float32 whatever the precision of the network."""
         self.mask = mask
-        self.log_probs = torch.log_softmax(logits.float().masked_fill(~mask, NEVER), dim=-1)  # (B, A)
+        self.log_probs = torch.log_softmax(logits.float().masked_fill(~mask, MASKED_LOGIT), dim=-1)  # (B, A)
 
     @property
     def probs(self) -> Tensor:
         return self.log_probs.exp()
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """(B,) actions, by the Gumbel trick: one pass, and no row has to be normalised again."""
+        """Sample actions (B,) with the Gumbel-max trick."""
         uniform = torch.rand(self.log_probs.shape, device=self.log_probs.device, generator=generator)
         return (self.log_probs - (-uniform.clamp_min(1e-20).log()).log()).argmax(dim=-1)
 
@@ -40,7 +40,7 @@ class MaskedCategorical:
 
 
 def require_legal(mask: Tensor, where: str) -> None:
-    """Refuse rows (..., A) in which no action is legal: any distribution over them would be a lie."""
+    """Raise `UserError` if a row of `mask` (..., A) has no legal action."""
     if not bool(mask.any(dim=-1).all()):
         row = int((~mask.reshape(-1, mask.shape[-1]).any(dim=-1)).nonzero()[0])
-        raise UserError(f"{where}: no action is legal in row {row}; the environment has to offer one or end the game")
+        raise UserError(f"{where}: no action is legal in row {row}; the environment must allow one or end the game")

@@ -1,4 +1,4 @@
-"""A network's answer averaged over the mirror images of a board, for games that look the same in a mirror."""
+"""Test-time averaging and augmentation over the reflections and rotations of a board."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 from src.nets.boards import Heads
 
-Turn = Callable[[Tensor], Tensor]
+Transform = Callable[[Tensor], Tensor]
 
 
-def mirrors(rows: int, cols: int) -> Iterator[tuple[Turn, Turn]]:
-    """Each symmetry of the board on the last two dimensions, with the one that undoes it."""
+def mirrors(rows: int, cols: int) -> Iterator[tuple[Transform, Transform]]:
+    """Yield each symmetry of the last two dimensions with its inverse."""
     for transposed in (False, True) if rows == cols else (False,):
         for dims in ((), (-2,), (-1,), (-2, -1)):
 
@@ -27,19 +27,19 @@ def mirrors(rows: int, cols: int) -> Iterator[tuple[Turn, Turn]]:
 
 
 def averaged(net: nn.Module, observation: Tensor) -> Heads:
-    """Logits are averaged, not probabilities: one image that sees through a position is worth more than a vote."""
+    """Average the outputs over all symmetries; logits, not probabilities, so that confident ones weigh more."""
     rows, cols = observation.shape[-2:]
-    answers = []
+    outputs = []
     for turn, undo in mirrors(rows, cols):
         heads = net(turn(observation).contiguous())
         policy = undo(_as_boards(heads.policy, *turn(observation).shape[-2:])).flatten(1)
         aux = undo(heads.aux) if heads.aux.dim() == 3 else heads.aux
-        answers.append(Heads(policy, heads.value, aux))
-    return Heads(*(torch.stack(parts).float().mean(dim=0) for parts in zip(*answers, strict=True)))
+        outputs.append(Heads(policy, heads.value, aux))
+    return Heads(*(torch.stack(parts).float().mean(dim=0) for parts in zip(*outputs, strict=True)))
 
 
 def mirrored(observation: Tensor, policy: Tensor, aux: Tensor, choice: int) -> tuple[Tensor, Tensor, Tensor]:
-    """A batch of boards with per-action and per-cell labels, all turned by the same symmetry."""
+    """Transform a batch of boards with per-action and per-cell labels by one symmetry."""
     rows, cols = observation.shape[-2:]
     images = list(mirrors(rows, cols))
     turn, _ = images[choice % len(images)]

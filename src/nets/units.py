@@ -1,16 +1,16 @@
-"""A network for units on a board: who they are is read from a list, where they stand from planes.
+"""A network for units on a board: a list of unit features combined with planes of the board.
 
     facts (B, f)   units (B, 2S, u)   planes (B, p, H, W)
-                       |  told to the cells they stand on
+                       |  scattered to the cells of the units
       board = planes + units -> residual tower -> features of every cell
-      units = units + the features where they stand
+      units = units + the features of their cells
 
     placing: unit x cell of the zone -> (B, S * P)    passing: (B, 1)
-    going:   every cell              -> (B, H * W)
+    moving:  every cell              -> (B, H * W)
     aiming:  every enemy             -> (B, S)        waiting: (B, 1)
 
-The actions come out in that order. Cells of the zone are numbered by column and row on the board as it lies; the player
-in the second seat sees it turned around.
+The actions are in that order. Cells of the zone are numbered by column and row of the board itself; the observation of
+the second seat is rotated by 180 degrees.
 """
 
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ from src.nets.boards import Heads, pooled, residual_tower
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are in an observation, which is one vector: facts, own units, enemy units, planes."""
+    """Layout of an observation vector: facts, own units, enemy units, planes."""
 
     facts: Size
-    slots: Size  # units of a side
-    unit: Size  # values a unit
+    slots: Size  # units per side
+    unit: Size  # values per unit
     planes: Size
     rows: Size
     columns: Size
-    zone_cells: Size  # most cells that a side may place units on
-    seat: NonNegativeInt  # which fact tells the seat
-    on_board: NonNegativeInt  # which value of a unit tells that it stands somewhere, and so on
+    zone_cells: Size  # largest deployment zone
+    seat: NonNegativeInt  # index of the seat in the facts
+    on_board: NonNegativeInt  # this and the next three: index in the values of a unit
     active: NonNegativeInt
     column: NonNegativeInt
     row: NonNegativeInt
-    zone: NonNegativeInt  # which plane shows the cells to place units on
+    zone: NonNegativeInt  # index of the plane of the deployment zone
 
     @property
     def cells(self) -> int:
@@ -96,7 +96,7 @@ class UnitsNet(nn.Module):
         where, stands = self._places(units)
         tokens = self._meet(facts, units)
         summary = self._summary(facts, units, tokens)
-        board = torch.cat([planes, self._told(tokens * stands, where)], dim=1)
+        board = torch.cat([planes, self._scatter(tokens * stands, where)], dim=1)
         board = self.stem(board.contiguous(memory_format=torch.channels_last))
         features = self.tower(board + self.tell_all(summary)[:, :, None, None])
         there = _gather(features.flatten(2).transpose(1, 2), where) * stands
@@ -125,14 +125,14 @@ class UnitsNet(nn.Module):
         return facts, units, planes.unflatten(1, (layout.planes, layout.rows, layout.columns))
 
     def _places(self, units: Tensor) -> tuple[Tensor, Tensor]:
-        """The cell (B, 2S) of each unit, and whether it stands there (B, 2S, 1)."""
+        """Return the cell (B, 2S) of each unit, and whether it is on the board (B, 2S, 1)."""
         layout = self.layout
         column = (units[:, :, layout.column].float() * (layout.columns - 1)).round().long()
         row = (units[:, :, layout.row].float() * (layout.rows - 1)).round().long()
         return row * layout.columns + column, units[:, :, layout.on_board, None]
 
     def _meet(self, facts: Tensor, units: Tensor) -> Tensor:
-        """(B, 2S, F): each unit by itself, with the side it is on and the facts."""
+        """Embed each unit with its side and the facts, (B, 2S, F)."""
         sides = torch.zeros_like(units[:, :, :1])
         sides[:, self.layout.slots :] = 1
         return self.meet(torch.cat([units, sides, facts[:, None].expand(-1, units.shape[1], -1)], dim=2))
@@ -142,23 +142,23 @@ class UnitsNet(nn.Module):
         active = (tokens * units[:, :, self.layout.active, None]).sum(dim=1)
         return self.sum_up(torch.cat([facts, own.mean(dim=1), enemy.mean(dim=1), active], dim=1))
 
-    def _told(self, tokens: Tensor, where: Tensor) -> Tensor:
-        """(B, F, H, W): each unit on its cell."""
+    def _scatter(self, tokens: Tensor, where: Tensor) -> Tensor:
+        """Add the embedding of each unit to its cell, (B, F, H, W)."""
         board = tokens.new_zeros(len(tokens), self.layout.cells, tokens.shape[2])
         board = board.scatter_add(1, where[:, :, None].expand_as(tokens), tokens)
         return board.transpose(1, 2).unflatten(2, (self.layout.rows, self.layout.columns))
 
     def _placing(self, facts: Tensor, planes: Tensor, features: Tensor, own: Tensor) -> Tensor:
-        """(B, S * P): how well each unit goes with each cell of the zone."""
+        """Return the logits of each unit and cell of the zone, (B, S * P)."""
         cells = self.cell_to_place(features).transpose(2, 3).flatten(2).transpose(1, 2)  # by column, then row
         outside = 1 - planes[:, self.layout.zone].transpose(1, 2).flatten(1)
         number = torch.arange(self.layout.cells, device=facts.device)
-        number = torch.where(facts[:, self.layout.seat, None] > 0.5, -number, number)  # as it lies, not as it is seen
+        number = torch.where(facts[:, self.layout.seat, None] > 0.5, -number, number)  # undo the rotation
         order = (outside.long() * 2 * self.layout.cells + number).argsort(dim=1)[:, : self.layout.zone_cells]
         scores = self.unit_to_place(own) @ _gather(cells, order).transpose(1, 2)
         return scores.flatten(1) / cells.shape[2] ** 0.5
 
 
 def _gather(cells: Tensor, which: Tensor) -> Tensor:
-    """(B, N, F): the rows `which` (B, N) of `cells` (B, C, F)."""
+    """Return the rows `which` (B, N) of `cells` (B, C, F), (B, N, F)."""
     return cells.gather(1, which[:, :, None].expand(-1, -1, cells.shape[2]))

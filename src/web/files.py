@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from src.core.errors import UserError, require
-from src.core.runs.config_file import CONFIG, MOST_BYTES, parse_config, parse_yaml
-from src.core.runs.runlog import is_whole, parse_rows
+from src.core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
+from src.core.runs.runlog import is_complete, parse_rows
 from src.core.runs.wandb_tracker import ADDRESS
 
 MAX_TEXT = 1 << 20  # bytes
@@ -122,7 +122,7 @@ class Metrics:
 def read_metrics(run: RunPath) -> Metrics:
     """Read metrics.csv without a last row that is still being written."""
     rows = parse_rows(content(run, "metrics.csv", MAX_METRICS) or b"", f"{run.name}/metrics.csv")
-    whole = [row for row in rows if is_whole(row)]
+    whole = [row for row in rows if is_complete(row)]
     return Metrics({name: [_number(row[name]) for row in whole] for name in whole[0]} if whole else {})
 
 
@@ -135,13 +135,13 @@ def _number(text: str) -> float | None:
 
 
 def read_config(run: RunPath) -> dict[str, Any]:
-    return parse_config(content(run, CONFIG, MOST_BYTES) or b"", f"{run.name}/{CONFIG}")
+    return parse_config(content(run, CONFIG, MAX_BYTES) or b"", f"{run.name}/{CONFIG}")
 
 
 def read_changes(run: RunPath) -> list[str]:
     """Return the overrides of a run, as saved by Hydra."""
     name = ".hydra/overrides.yaml"
-    found = parse_yaml(content(run, name, MOST_BYTES) or b"[]", f"{run.name}/{name}")
+    found = parse_yaml(content(run, name, MAX_BYTES) or b"[]", f"{run.name}/{name}")
     return [str(word) for word in found] if isinstance(found, list) else []
 
 

@@ -13,7 +13,7 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
-from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, error_at, one_ply_on
+from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, noise_at, parent_score
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map
@@ -44,9 +44,9 @@ def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
         return WIN * outcome * (1 if game.to_move(state) == 0 else -1)
     if depth == 0:
         score = sum(rules.weights[name] * value for name, value in game.factors(state).items())
-        return score + (error_at(game.position_key(state), rules.noise, rules.seed) if rules.noise else 0)
+        return score + (noise_at(game.position_key(state), rules.noise, rules.seed) if rules.noise else 0)
     after = [game.play(state, action) for action in game.candidates(state, rules.selective)]
-    return max(one_ply_on(plain_minimax(game, position, depth - 1, rules)) for position in after)
+    return max(parent_score(plain_minimax(game, position, depth - 1, rules)) for position in after)
 
 
 @settings(max_examples=40, deadline=None)
@@ -83,7 +83,7 @@ def test_the_best_line_is_legal_and_leads_to_the_score(drawn):
     assert game.outcome(state) is not None or len(found.line) == 4
     score = plain_minimax(game, state, 0, evaluation())
     for _ in found.line:
-        score = one_ply_on(score)
+        score = parent_score(score)
     assert score == found.score
 
 
@@ -103,7 +103,7 @@ def test_noise_belongs_to_the_position_and_the_seed():
     first, again, other = (make_agent(2, noise=40, seed=seed).decide(GAME, state, RNG) for seed in (0, 0, 1))
     assert first == again
     assert first.info["score"] != other.info["score"]
-    assert {error_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
+    assert {noise_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
     assert GAME.position_key(state) == GAME.position_key(state._replace(ply=state.ply + 2)), "however it came about"
     changed = [state._replace(ply=state.ply + 1), state._replace(left=(1, 1)), state._replace(horizontal=0)]
     assert len({GAME.position_key(position) for position in [state, *changed]}) == 4
@@ -343,7 +343,7 @@ def test_analysis_ranks_the_moves():
     assert scores == sorted(scores, reverse=True)
     for line in lines:
         after = GAME.play(state, line.actions[0])
-        assert int(line.score) == one_ply_on(plain_minimax(GAME, after, 2, evaluation()))
+        assert int(line.score) == parent_score(plain_minimax(GAME, after, 2, evaluation()))
     won = make_agent(2, selective=True).analyse(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
     assert won[0].score == "win-in-1"
     assert len(make_agent(1).analyse(TICTACTOE, "." * 9, 20)) == 9
@@ -379,7 +379,7 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
     lines = make_agent(3).analyse(GAME, state, 5)
     assert lines[0].score == "win-in-1"
     for line in lines[1:]:
-        value = one_ply_on(plain_minimax(GAME, GAME.play(state, line.actions[0]), 2, evaluation()))
+        value = parent_score(plain_minimax(GAME, GAME.play(state, line.actions[0]), 2, evaluation()))
         assert line.score == alphabeta.score_text(value)
 
 
@@ -390,7 +390,7 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
         ({"depth": 2.0}, r"depth=2\.0"),
         ({"noise": 1.5}, r"noise=1\.5 must be a whole number"),
         ({"noise": True}, "noise=true must be a whole number"),
-        ({"noise": 900_001}, "it would be taken for a win"),
+        ({"noise": 900_001}, "mean a proven win"),
         ({"weights": WEIGHTS | {"path": 2.5}}, r"weights\.path=2\.5 must be a whole number"),
         ({"weights": WEIGHTS | {"walls": None}}, r"weights\.walls=null must be a whole number"),
         ({"weights": WEIGHTS | {"path": -9000}}, "a score could reach 902500"),
@@ -399,7 +399,7 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
         ({"seed": -1}, "seed=-1"),
         ({"nodes": 0}, "nodes=0"),
         ({"seconds": 0.0}, "seconds=0"),
-        ({"nodes": 5, "seconds": 1.0}, "two budgets"),
+        ({"nodes": 5, "seconds": 1.0}, "exclude each other"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong, message):
@@ -417,6 +417,6 @@ def test_who_it_cannot_play():
 
 
 def test_scores_beyond_doubt_lose_a_point_with_every_ply():
-    assert one_ply_on(-WIN) == WIN - 1
-    assert one_ply_on(WIN - 1) == -WIN + 2
-    assert one_ply_on(DECIDED - 1) == 1 - DECIDED
+    assert parent_score(-WIN) == WIN - 1
+    assert parent_score(WIN - 1) == -WIN + 2
+    assert parent_score(DECIDED - 1) == 1 - DECIDED

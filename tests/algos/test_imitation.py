@@ -117,11 +117,11 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
 def test_what_the_teacher_cannot_show_is_refused():
     with pytest.raises(UserError, match="bare board"):
         imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
-    with pytest.raises(UserError, match="choose net=cnn or residual"):
+    with pytest.raises(UserError, match=r"choose net@algo\.net=cnn or residual"):
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
-    with pytest.raises(UserError, match=r"is more than algo\.chunk_size=64"):
+    with pytest.raises(UserError, match=r"must not be more than algo\.chunk_size=64"):
         imitation(batch_size=200)
-    with pytest.raises(UserError, match="one board at a time"):
+    with pytest.raises(UserError, match="does not support a curriculum"):
         imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))
 
 

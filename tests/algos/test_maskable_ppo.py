@@ -396,7 +396,7 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
     with pytest.raises(UserError, match="works on numpy arrays"):
         learner().check(echo(Tensors), NO_CURRICULUM)
     env.baselines = {"alike": untrained(env)}
-    with pytest.raises(UserError, match="always decide alike"):
+    with pytest.raises(UserError, match="both players are deterministic"):
         learner().check(env, NO_CURRICULUM)
     learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
     if not torch.cuda.is_available():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, InferenceConfig, build_net, load_network, selection_metrics, weights_of
+from src.algos.network import Compute, InferenceConfig, build_net, export_weights, load_network, selection_metrics
 from src.algos.optimizer import Optimizer
 from src.algos.ppo import PPO
 from src.algos.ppo.buffer import Batch, RolloutBuffer
@@ -355,7 +355,7 @@ def win_rate(env: Any, agent: Agent) -> float:
 
 def untrained(algo: PPO, env: Any) -> dict[str, Any]:
     torch.manual_seed(0)
-    return weights_of(build_net(algo.net, env, None), env)
+    return export_weights(build_net(algo.net, env, None), env)
 
 
 def read_column(folder: Path, name: str) -> list[float]:
@@ -474,7 +474,7 @@ def versus(opponent: Agent) -> VersusEnv:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mini_batches": 40}, "less than two steps each"),
+        ({"mini_batches": 40}, "must be at most half of the"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
         ({"train_multi_action_below": 1.0}, "multi_action_below=1.0 must be a number in"),
         ({"rollout_fraction": 0.0}, "rollout_fraction=0.0 must be a number in"),
@@ -487,9 +487,9 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: d
 
 
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
-    with pytest.raises(UserError, match="in a mirror"):
+    with pytest.raises(UserError, match="this game is not symmetric"):
         ppo(play=InferenceConfig(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
-    with pytest.raises(UserError, match="which this game does not predict"):
+    with pytest.raises(UserError, match="predicts the risk of actions"):
         ppo(play=InferenceConfig(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
 
 
@@ -538,7 +538,7 @@ def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
         second = algo.fit(minesweeper(size=6, mines=5), plain_ladder(), run)
     for old, new in zip(first.net.parameters(), second.net.parameters(), strict=True):
         assert torch.allclose(old, new, atol=1e-3)
-    with pytest.raises(UserError, match="holds no network like"), run_in(tmp_path / "third") as run:
+    with pytest.raises(UserError, match="has another network than"), run_in(tmp_path / "third") as run:
         ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
 
 
@@ -665,7 +665,7 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
 def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
     if changes.get("losses") == "plain":
         changes = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(UserError, match=r"this game has no (auxiliary task|actions to leave out)"):
+    with pytest.raises(UserError, match=r"this game (has no auxiliary task|cannot restrict actions)"):
         ppo(**changes).check(versus(RandomAgent()), plain_ladder())
     ppo(losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).check(versus(RandomAgent()), plain_ladder())
 
@@ -681,7 +681,7 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus(RandomAgent())
     env.baselines = {"first": FirstMove()}
     settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0}
-    with pytest.raises(UserError, match="always decide alike"):
+    with pytest.raises(UserError, match="both players are deterministic"):
         ppo(**settings).check(env, plain_ladder())
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
 
@@ -735,7 +735,7 @@ def test_a_board_may_have_fewer_actions_than_cells(tmp_path: Path):
 def test_networks_of_earlier_versions_are_loaded_by_their_names():
     env = minesweeper()
     net = CNN(8).build(env.observation_space.shape or (), env.game.num_actions, aux=True)
-    saved = weights_of(net, env)
+    saved = export_weights(net, env)
     old = {**saved, "weights": {name.replace("aux_", "mine_"): weight for name, weight in saved["weights"].items()}}
     assert "mine_head.weight" in old["weights"]
     loaded = load_network(CNN(8), old, CPU)

@@ -54,7 +54,7 @@ def test_an_evaluation_is_shared_and_comes_to_the_same(told: Path):
     for rank in (0, 1):
         report = read_json(told / f"told{rank}.json")
         assert report["outcomes"] == alone.outcomes
-        assert report["figures"] == alone.figures
+        assert report["figures"] == alone.metrics
         assert report["first"] == "from 0"
 
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path):
 
 def test_games_that_cannot_be_shared_evenly_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ranks, "world", lambda: 3)
-    with pytest.raises(UserError, match="num_envs=8 cannot be shared evenly by 3 ranks"):
+    with pytest.raises(UserError, match="num_envs=8 must be a multiple of the 3 ranks"):
         ppo().check(minesweeper(), plain_ladder())
 
 

@@ -62,7 +62,7 @@ def test_seats_alternate_and_are_counted_apart():
 def test_stopping_is_losing_in_either_seat():
     score = evaluate(GAME, Quitter(), RandomAgent(), 10, seed=0)
     assert score.outcomes == [-1] * 10
-    assert score.figures == {"guess": 2.0, "won_without_guess": 0.0}
+    assert score.metrics == {"guess": 2.0, "won_without_guess": 0.0}
     assert evaluate(GAME, RandomAgent(), Quitter(), 10, seed=0).outcomes == [1] * 10
 
 
@@ -75,7 +75,7 @@ def test_only_the_agents_own_tallies_count():
 
     both = Counting()
     score = evaluate(GAME, both, both, 200, seed=0)
-    assert 3.0 < score.figures["moves"] < 5.0  # about half of a game's seven or eight plies
+    assert 3.0 < score.metrics["moves"] < 5.0  # about half of a game's seven or eight plies
 
 
 def test_fixed_starts_are_played_in_order():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from src.core.runs import console
-from src.core.runs.console import Meter, about
+from src.core.runs.console import Meter, approximate_duration
 from tests.lab import ROOT
 
 TRAINING = """
@@ -112,7 +112,7 @@ def test_a_limit_of_time_counts_where_it_comes_first(clock: list[float]):
     meter.advance(0)
     clock[0] += 25
     meter.advance(250)
-    assert (meter.seconds_left, meter.share, meter.expected) == (75, 0.25, 100)
+    assert (meter.seconds_left, meter.fraction, meter.expected) == (75, 0.25, 100)
 
 
 def test_a_run_that_was_resumed_is_as_fast_as_it_is_now(clock: list[float]):
@@ -120,11 +120,11 @@ def test_a_run_that_was_resumed_is_as_fast_as_it_is_now(clock: list[float]):
     meter.advance(900)
     clock[0] += 10
     meter.advance(910)
-    assert (meter.speed, meter.share) == (1, 0.91)
+    assert (meter.speed, meter.fraction) == (1, 0.91)
 
 
 def test_durations_in_words():
-    assert [about(seconds) for seconds in (0.2, 40, 720, 9000)] == [
+    assert [approximate_duration(seconds) for seconds in (0.2, 40, 720, 9000)] == [
         "about 1 s", "about 40 s", "about 12 min", "about 2.5 h",
     ]  # fmt: skip
 

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from src.core.interrupt import interrupts_watched, stoppable
+from src.core.interrupt import handle_interrupts, stoppable
 from tests.lab import ROOT
 
 # A search of one depth that would take years: only the interrupt can end it.
 SEARCH = """
 import os, signal, threading
 import numpy as np
-from src.core.interrupt import interrupts_watched
+from src.core.interrupt import handle_interrupts
 from src.core.play.search import Evaluation
 from src.envs.quoridor.evaluation import FACTORS
 from src.envs.quoridor.rules import Quoridor
@@ -25,7 +25,7 @@ searcher = game.searcher(Evaluation(dict.fromkeys(FACTORS, 1), 0, 0, False))
 before = searcher.search(state, 3, None, 10**15)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
-    with interrupts_watched():
+    with handle_interrupts():
         searcher.search(state, 20, None, 10**15)
 except KeyboardInterrupt:
     assert searcher.search(state, 3, None, 10**15).line == before.line
@@ -42,7 +42,7 @@ def test_ctrl_c_ends_a_compiled_search_amid_one_depth():
 def test_code_that_runs_is_stopped_and_nothing_else():
     stops: list[str] = []
     before = threading.active_count()
-    with interrupts_watched():
+    with handle_interrupts():
         with stoppable(lambda: stops.append("over")):
             pass
         with stoppable(lambda: stops.append("running")):
@@ -60,7 +60,7 @@ def test_code_that_runs_is_stopped_and_nothing_else():
 
 def test_signals_are_left_alone_in_other_threads():
     def watch() -> None:
-        with interrupts_watched():
+        with handle_interrupts():
             counts.append(threading.active_count())
 
     counts: list[int] = []

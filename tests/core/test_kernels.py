@@ -151,5 +151,5 @@ def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().isdigit()
     (line,) = done.stderr.strip().splitlines()
-    assert line.startswith("warning: compiled kernels cannot be kept")
+    assert line.startswith("warning: compiled kernels cannot be cached")
     assert "NUMBA_CACHE_DIR" in line

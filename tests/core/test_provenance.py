@@ -61,7 +61,7 @@ with Run(Path({str(folder)!r}), {CONFIG!r}, None):
 
 
 def test_a_large_patch_is_cut(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(provenance, "MOST_DIFF", 100)
+    monkeypatch.setattr(provenance, "MAX_DIFF_CHARS", 100)
     monkeypatch.setattr(provenance, "_git", lambda *arguments: " M file" if arguments[0] == "status" else "x" * 500)
     patch = provenance.uncommitted()
     assert patch is not None

@@ -251,7 +251,7 @@ def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
     run = finished(tmp_path / "run")
     (run / "checkpoints").rename(tmp_path / "elsewhere")
     (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="checkpoints is not a folder of its own"), Run(run, CONFIG, None):
+    with pytest.raises(UserError, match="checkpoints is not a directory"), Run(run, CONFIG, None):
         pass
 
 

@@ -78,7 +78,7 @@ def test_files_of_earlier_runs_are_read_by_todays_names(tmp_path, columns, names
     assert all(is_documented(name) for name in names)
     (tmp_path / "metrics.csv").write_text(",".join(columns) + "\n" + ",".join("12345"[: len(columns)]) + "\n")
     log = RunLog(tmp_path, None)
-    log.keep(1)
+    log.truncate(1)
     assert list(read(log.path)[0]) == names
 
 
@@ -87,7 +87,7 @@ def test_going_back_forgets_rows_and_the_columns_they_brought(tmp_path):
     log.write(1, {"train/td_error": 0.5})
     before = log.path.read_bytes()
     log.write(2, {"eval/win_rate": 0.25})
-    log.keep(1)
+    log.truncate(1)
     assert log.path.read_bytes() == before
 
 
@@ -98,7 +98,7 @@ def test_a_line_cut_short_by_a_kill_is_overwritten(tmp_path):
     log.write(2, {"train/td_error": 0.75})
     log.path.write_bytes(log.path.read_bytes()[:-3])
     again = RunLog(tmp_path, None)
-    again.keep(1)
+    again.truncate(1)
     assert log.path.read_bytes() == whole
     again.write(2, {"train/td_error": 0.75})
     assert [row["train/td_error"] for row in read(log.path)] == ["0.5", "0.75"]

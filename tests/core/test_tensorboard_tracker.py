@@ -29,5 +29,5 @@ def test_a_run_goes_on_without_it(tmp_path, caplog):
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
         run.log(10, {"eval/win_rate": 0.25})
         run.finish({"final/win_rate": 0.75}, {})
-    assert caplog.text.count("the run goes on") == 1
+    assert caplog.text.count("the run continues") == 1
     assert "0.75" in (tmp_path / "metrics.csv").read_text()

@@ -91,7 +91,7 @@ def test_whoever_cannot_play_the_game_is_refused_at_once():
     for opponent, baselines in ((MinimaxAgent(), {}), (RandomAgent(), {"perfect": MinimaxAgent()})):
         with pytest.raises(UserError, match="with perfect information"):
             VersusEnv(game, opponent, REWARD, "first", baselines)
-    with pytest.raises(UserError, match="nobody to be measured against"):
+    with pytest.raises(UserError, match="cannot be a baseline"):
         VersusEnv(game, RandomAgent(), REWARD, "first", {"self": SelfPlay()})
 
 

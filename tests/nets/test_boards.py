@@ -95,7 +95,7 @@ def test_a_board_spread_into_planes_is_what_the_environment_shows():
 
 
 def test_what_is_no_board_is_refused():
-    with pytest.raises(UserError, match="no board"):
+    with pytest.raises(UserError, match="is not a board"):
         CNN(16).build((5,), 5)
 
 

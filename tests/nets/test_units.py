@@ -74,7 +74,7 @@ def test_units_are_told_to_the_cells_they_stand_on(made: tuple[DeploymentEnv, Un
     observation, _ = deployed(env, seed=3)
     _, units, planes = net._parts(torch.from_numpy(observation)[None])
     where, stands = net._places(units)
-    board = net._told(stands, where)[0, 0]
+    board = net._scatter(stands, where)[0, 0]
     on_board = (planes[0, PLANES.index("own_hp")] > 0) | (planes[0, PLANES.index("their_hp")] > 0)
     assert torch.equal(board > 0, on_board)
     assert board.max() == 1

@@ -1,4 +1,4 @@
-"""Learning from a teacher that knows what is right."""
+"""Imitation learning from a solver."""
 
 from src.algos.imitation.learning import Imitation
 

@@ -1,4 +1,4 @@
-"""Imitation: learn a teacher's actions, its probabilities for the auxiliary task, and how it expects games to end."""
+"""Imitation: learn a teacher's actions, its probabilities for the auxiliary task and its win probabilities."""
 
 import copy
 import logging
@@ -18,10 +18,10 @@ from src.algos.network import (
     average_into,
     budget_used,
     build_net,
+    export_weights,
     load_network,
     require_finite,
     selection_metrics,
-    weights_of,
 )
 from src.algos.optimizer import Optimizer
 from src.core.errors import require
@@ -33,7 +33,7 @@ from src.core.runs.algorithm import Environment
 from src.core.runs.run import Run
 from src.nets.boards import Heads
 from src.nets.losses import aux_loss
-from src.nets.masked import NEVER, MaskedCategorical
+from src.nets.masked import MASKED_LOGIT, MaskedCategorical
 from src.nets.symmetry import mirrored
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Imitation:
     net: Architecture
     compute: Compute
     play: InferenceConfig
-    init_from: str | None  # a run whose network to start from
+    init_from: str | None  # run whose network to start from
     total_steps: Count
     seconds: Positive | None
     batch_size: BatchSize
@@ -69,16 +69,16 @@ class Imitation:
         check_fields(self)
         require(
             self.batch_size <= self.total_steps,
-            f"algo.batch_size={self.batch_size} is more than algo.total_steps={self.total_steps}",
+            f"algo.batch_size={self.batch_size} must not be more than algo.total_steps={self.total_steps}",
         )
         require(
             self.batch_size <= self.chunk_size * self.repeats,
-            f"algo.batch_size={self.batch_size} is more than algo.chunk_size={self.chunk_size} times "
+            f"algo.batch_size={self.batch_size} must not be more than algo.chunk_size={self.chunk_size} times "
             f"algo.repeats={self.repeats}",
         )
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
-        require(len(curriculum.all(env)) == 1, "imitation learns one board at a time: leave out curriculum=")
+        require(len(curriculum.all(env)) == 1, "algo=imitation does not support a curriculum: set curriculum=none")
         self.teacher.check(env.game)
         agent = NetworkAgent(
             build_net(self.net, env, self.init_from),
@@ -88,7 +88,7 @@ class Imitation:
         agent.check(env.game)
         aux = agent.heads(env.observation_space.sample()[None]).aux
         has_head = aux.shape[1:] == env.observation_space.shape[-2:]
-        require(has_head, "imitation needs a network with an auxiliary head: choose net=cnn or residual")
+        require(has_head, "imitation needs a network with an auxiliary head: choose net@algo.net=cnn or residual")
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         self.compute.report_idle_cores()
@@ -97,8 +97,8 @@ class Imitation:
 
     def _fit(self, env: Environment, run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
-        log.info("preparing the teacher, which the first time takes a minute or two")
-        self.teacher.labeled_batch(env.game, run.seed, 0, 1)  # compiles, before the clock starts
+        log.info("compiling the teacher, which takes a minute or two the first time")
+        self.teacher.labeled_batch(env.game, run.seed, 0, 1)  # compiles before time is measured
         saved = run.restore()
         net = self.compute.prepare(build_net(self.net, env, self.init_from if saved is None else None))
         average = copy.deepcopy(net).eval()
@@ -113,11 +113,11 @@ class Imitation:
         def state() -> dict[str, Any]:
             require_finite(net, done * self.batch_size)
             learner = {"net": net.state_dict(), "optimizer": optimizer.state(), "batches": done}
-            return {**weights_of(average, env), **learner}
+            return {**export_weights(average, env), **learner}
 
         compiled, agent = self.compute.compiled(net), NetworkAgent(average, self.compute, self.play)
-        total, begun = batches * self.batch_size, done * self.batch_size
-        with self._stream(env, run) as stream, run.progress("positions", total, begun, self.seconds) as advance:
+        total, first = batches * self.batch_size, done * self.batch_size
+        with self._stream(env, run) as stream, run.progress("positions", total, first, self.seconds) as advance:
             while done < batches and optimizer.progress < 1:
                 optimizer.progress = budget_used(done / batches, self.seconds, run)
                 losses = self._losses(compiled, stream.batch(done), image=done)
@@ -126,11 +126,11 @@ class Imitation:
                 done += 1
                 due = done * self.batch_size // self.eval_every > (done - 1) * self.batch_size // self.eval_every
                 if due or done == batches or optimizer.progress >= 1:
-                    figures = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
+                    metrics = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
                     require_finite(net, done * self.batch_size)
-                    figures |= selection_metrics(env, agent, self.eval_episodes, run.seed)
-                    run.log(done * self.batch_size, figures | {"train/lr": optimizer.current_lr})
-                    run.save_best(figures["eval/win_rate"], weights_of(average, env, torch.float16))
+                    metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed)
+                    run.log(done * self.batch_size, metrics | {"train/lr": optimizer.current_lr})
+                    run.save_best(metrics["eval/win_rate"], export_weights(average, env, torch.float16))
                 advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())
@@ -181,20 +181,20 @@ class Imitation:
 
 
 def cross_entropy(policy: Tensor, good_actions: Tensor, legal_cells: Tensor) -> Tensor:
-    """The mean of the cross entropy with the uniform distribution over the good actions and of the surprise that any
-    of them is chosen; where one action is good, both are the same.
+    """Average two losses: the cross entropy with the uniform distribution over the good actions, and the negative log
+    probability of choosing any of them; they are equal if one action is good.
 
-    The first makes the network name every good action, the second keeps it away from others. Every kind of action is
-    legal on `legal_cells` (B, HW).
+    The first one raises every good action, the second lowers the others. Every kind of action is legal on
+    `legal_cells` (B, HW).
     """
     legal = legal_cells.repeat(1, policy.shape[1] // legal_cells.shape[1])
     log_probs = MaskedCategorical(policy, legal).log_probs
     each = -(torch.where(good_actions, log_probs, 0.0).sum(dim=1) / good_actions.sum(dim=1))
-    any_of_them = -log_probs.masked_fill(~good_actions, NEVER).logsumexp(dim=1)
-    return ((each + any_of_them) / 2).mean()
+    any_good = -log_probs.masked_fill(~good_actions, MASKED_LOGIT).logsumexp(dim=1)
+    return ((each + any_good) / 2).mean()
 
 
 def value_loss(value: Tensor, win_probability: Tensor) -> Tensor:
-    """Values run from -1, a loss, to 1; a win probability below 0 is not known."""
+    """Return the mean squared error of values in [-1, 1]; a negative win probability is unknown."""
     known = win_probability >= 0
     return (((value.float() - (2 * win_probability - 1)) ** 2) * known).sum() / known.sum().clamp_min(1)

@@ -1,4 +1,4 @@
-"""A stream of labeled batches: made by threads ahead of time, kept in a window on the device, drawn from at random."""
+"""A stream of labeled batches, generated ahead by threads and sampled from a window on the device."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,22 +15,22 @@ from src.core.seeding import generator
 @runtime_checkable
 class Teacher(Protocol):
     def check(self, game: Game) -> None:
-        """Raise `UserError` where the teacher does not know the game."""
+        """Raise `UserError` if the teacher does not support the game."""
 
     def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> Any:
-        """Lesson `number`, a named tuple of arrays with `rows` rows each:
+        """Return labeled batch `number`, a named tuple of arrays that depends on the arguments only:
 
         observation (rows, ...), good_actions (rows, A) bool, aux_target (rows, H, W): probability that the auxiliary
-        task is true of a cell, negative where there is nothing to predict and its actions are illegal,
-        win_probability (rows,), negative where it is not known. It depends on its arguments alone.
+        task is true of a cell, negative if the cell has no label and no legal action, win_probability (rows,), negative
+        if unknown.
         """
 
 
 class LabeledBatchStream:
-    """Draw training batch b from `window` labeled batches in a row.
+    """Sample training batch b from `window` consecutive labeled batches.
 
-    After as many rows as one has, `repeats` times over, a new one replaces the oldest. Batch b is the same for the same
-    seed, however many threads there are and wherever the stream is entered.
+    After `repeats` times the rows of one labeled batch, a new one replaces the oldest. Batch b depends on the
+    seed only, not on the number of threads or where the stream starts.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class LabeledBatchStream:
         self._rows, self._batch_size, self._window, self._device = rows, batch_size, window, device
         self._draws_per_batch = rows * repeats // batch_size
         self._threads = ThreadPoolExecutor(CORES)
-        self._coming: dict[int, Future[Any]] = {}
-        self._held: list[Tensor] = []  # one tensor a field, `window` batches long; batch n is in slot n % window
+        self._pending: dict[int, Future[Any]] = {}
+        self._fields: list[Tensor] = []  # one tensor per field, `window` batches long; batch n is in slot n % window
         self._newest = -1
         self._random = torch.Generator(device)
 
@@ -61,27 +61,27 @@ class LabeledBatchStream:
         self._threads.shutdown(cancel_futures=True)
 
     def batch(self, number: int) -> list[Tensor]:
-        """The rows of batch `number`; going backwards is not possible."""
+        """Return batch `number`; numbers must not decrease."""
         last = number // self._draws_per_batch + self._window - 1
         while self._newest < last:
             self._take(max(self._newest + 1, last - self._window + 1))
         self._random.manual_seed(int(generator(self._seed, "batch", number).integers(2**62)))
         size = (self._batch_size,)
         rows = torch.randint(self._window * self._rows, size, device=self._device, generator=self._random)
-        return [field[rows] for field in self._held]
+        return [field[rows] for field in self._fields]
 
     def _take(self, number: int) -> None:
         for ahead in range(number, number + self._window + 2 * CORES):
-            if ahead not in self._coming:
-                self._coming[ahead] = self._threads.submit(self._make, ahead)
-        labeled = [torch.from_numpy(array) for array in self._coming.pop(number).result()]
-        if not self._held:
+            if ahead not in self._pending:
+                self._pending[ahead] = self._threads.submit(self._make, ahead)
+        labeled = [torch.from_numpy(array) for array in self._pending.pop(number).result()]
+        if not self._fields:
             shapes = [(self._window * self._rows, *field.shape[1:]) for field in labeled]
-            self._held = [
+            self._fields = [
                 torch.zeros(shape, dtype=field.dtype, device=self._device)
                 for shape, field in zip(shapes, labeled, strict=True)
             ]
         first = number % self._window * self._rows
-        for held, field in zip(self._held, labeled, strict=True):
-            held[first : first + self._rows] = field.to(self._device, non_blocking=True)
+        for stored, field in zip(self._fields, labeled, strict=True):
+            stored[first : first + self._rows] = field.to(self._device, non_blocking=True)
         self._newest = number

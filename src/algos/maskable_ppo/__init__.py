@@ -1,4 +1,4 @@
-"""Masked PPO as sb3-contrib has it, over every game of ours: the environment adapter, the network, the learner."""
+"""MaskablePPO of sb3-contrib for every game: environment adapter, network and training."""
 
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.learning import MaskablePPO

@@ -1,4 +1,4 @@
-"""A batch of games as Stable-Baselines3 wants to see it."""
+"""Adapter from Gymnasium's VectorEnv to Stable-Baselines3's VecEnv."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,30 +13,30 @@ from src.core.play.capabilities import SupportsEpisodeStats
 
 
 class MaskedVecEnv(VecEnv):
-    """Hands a whole batch through, masks included, instead of N environments one by one.
+    """Pass whole batches and their action masks to Stable-Baselines3.
 
-    Observations are copied, because a batch may overwrite its buffers in the next step while Stable-Baselines3 still
-    holds on to the last ones.
+    Observations are copied because a vector environment may reuse its buffers in the next step while Stable-Baselines3
+    still uses the previous ones.
     """
 
     def __init__(self, batch: Any) -> None:
-        """`batch` is what an environment of ours returns from `vectorize`."""
+        """`batch` is a vector environment from `Environment.vectorize`."""
         mode = batch.metadata.get("autoreset_mode")
-        require(mode == AutoresetMode.SAME_STEP, f"a batch has to restart games in the step that ends them, not {mode}")
+        require(mode == AutoresetMode.SAME_STEP, f"autoreset_mode={mode} of the environment must be SAME_STEP")
         self.batch = batch
         self.returns = np.zeros(batch.num_envs)  # of the games in progress
         self.lengths = np.zeros(batch.num_envs, np.int64)
-        self._finished: list[tuple[float, int]] = []  # return and length of each game since they were last taken
+        self._finished: list[tuple[float, int]] = []  # return and length of each game since the last `take_finished`
         self._actions = np.zeros(batch.num_envs, np.int64)
         super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
 
     def reset(self) -> np.ndarray:
-        observations, _ = self.batch.reset(seed=self._seeds[0])  # env i gets that and i, in a batch as in sb3
+        observations, _ = self.batch.reset(seed=self._seeds[0])  # env i gets seed + i, as in sb3
         kind = type(observations)
         require(
             kind is np.ndarray,
-            f"Stable-Baselines3 works on numpy arrays, but this environment hands out {kind.__name__}s: "
-            "choose another backend for it",
+            f"Stable-Baselines3 works on numpy arrays, but this environment returns {kind.__name__}s: "
+            "choose another env.backend",
         )
         self._reset_seeds()
         self.returns[:], self.lengths[:] = 0, 0
@@ -59,13 +59,13 @@ class MaskedVecEnv(VecEnv):
         return np.array(observations), np.array(rewards, np.float32), ended, infos
 
     def action_masks(self) -> np.ndarray:
-        """(N, A) bool. Where nothing is allowed sb3-contrib would draw from what is forbidden, so that is refused."""
+        """Return the masks (N, A) bool; sb3-contrib would sample illegal actions if a row had no legal one."""
         masks: np.ndarray = self.batch.action_masks()
-        refuse_empty(masks)
+        require_legal(masks)
         return masks
 
     def take_finished(self) -> dict[str, float]:
-        """Metrics of the games finished since the last call; none where there were none."""
+        """Return metrics of the games finished since the last call, if any."""
         finished, self._finished = self._finished, []
         if not finished:
             return {}
@@ -73,11 +73,11 @@ class MaskedVecEnv(VecEnv):
         return {"train/episode_return": mean_return, "train/episode_length": mean_length}
 
     def episode_metrics(self) -> dict[str, float]:
-        """What the batch has to tell of its games beyond rewards, by the names of metrics."""
+        """Return the metrics of `EpisodeStats`, if the environment has them."""
         return self.batch.episode_stats.episode_metrics() if isinstance(self.batch, SupportsEpisodeStats) else {}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """What it has to tell once training is over, as `Run.diagnose` takes it."""
+        """Return the arguments of `Run.diagnose`."""
         return self.batch.episode_stats.diagnostics() if isinstance(self.batch, SupportsEpisodeStats) else ({}, {})
 
     def state(self) -> dict[str, Any]:
@@ -85,24 +85,24 @@ class MaskedVecEnv(VecEnv):
         return {"batch": self.batch.state(), "returns": self.returns, "lengths": self.lengths, "finished": finished}
 
     def load_state(self, saved: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Restore a `state`."""
         self.batch.load_state(saved["batch"])
         self.returns[:], self.lengths[:] = saved["returns"], saved["lengths"]
         self._finished = [(float(total), int(length)) for total, length in saved["finished"]]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """sb3-contrib asks for `action_masks` this way, and gets all rows as one array."""
+        """Return all action masks as one array; sb3-contrib calls `action_masks` this way."""
         if method_name != "action_masks":
-            raise AttributeError(f"a batch of games has no method {method_name} for each of them")
+            raise AttributeError(f"only action_masks can be called for each environment, not {method_name}")
         masks = self.action_masks()
         return masks if indices is None else masks[np.atleast_1d(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """What the batch has, every environment in it has."""
+        """Return the attribute of the batch for every environment."""
         return [getattr(self.batch, attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        raise AttributeError(f"a batch of games is configured before it is built: set {attr_name} there")
+        raise AttributeError(f"{attr_name} cannot be set: the environment is configured when it is built")
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: Any = None) -> list[bool]:
         return [False] * self._count(indices)
@@ -114,11 +114,11 @@ class MaskedVecEnv(VecEnv):
         return self.num_envs if indices is None else np.atleast_1d(indices).size
 
 
-def refuse_empty(masks: np.ndarray) -> None:
-    """Raise `UserError` where a row of `masks` (N, A) allows no action at all."""
+def require_legal(masks: np.ndarray) -> None:
+    """Raise `UserError` if a row of `masks` (N, A) has no legal action."""
     allowed = masks.any(axis=1)
     if not allowed.all():
         raise UserError(
-            f"no action is legal in game {int(np.flatnonzero(~allowed)[0])} of the batch, though it is not over: "
-            "its action_masks() has to allow at least one"
+            f"no action is legal in game {int(np.flatnonzero(~allowed)[0])} of the batch, but it is not over: "
+            "action_masks() must allow at least one"
         )

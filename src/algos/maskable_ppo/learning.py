@@ -1,4 +1,4 @@
-"""Proximal policy optimisation over legal actions only: sb3-contrib learns, from what and until when is said here."""
+"""Train sb3-contrib's MaskablePPO: configuration, evaluation, curriculum and checkpoints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from src.core.runs.run import Run
 
 @dataclass(frozen=True)
 class MaskablePPO:
-    """Learns in rollouts of many games at once; a run goes on from the last rollout that was saved."""
+    """Masked PPO; a run resumes from the last saved rollout."""
 
     total_steps: Count
     num_envs: NumEnvs
@@ -71,18 +71,18 @@ class MaskablePPO:
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
         missing = self.device.startswith("cuda") and not torch.cuda.is_available()
-        self._require("device", not missing, "is not to be had here: use algo.device=cpu")
-        if not isinstance(getattr(env, "opponent", None), SelfPlay):  # who is nobody yet
+        self._require("device", not missing, "is not available here: use algo.device=cpu")
+        if not isinstance(getattr(env, "opponent", None), SelfPlay):  # which has no agent yet
             games = MaskedVecEnv(env.vectorize(self.num_envs))
             games.seed(0)
-            games.reset()  # says what is wrong with it
-        require(
-            not curriculum.mixes, "maskable_ppo plays one environment at a time: choose a curriculum that mixes none"
-        )
+            games.reset()  # raises if the environment is not supported
+        require(not curriculum.mixes, "algo=maskable_ppo trains in one environment at a time: set curriculum=none")
         network = self._network(env)
         for name, stage in curriculum.warm_up.items():
-            alike = self._network(stage) == network
-            require(alike, f"curriculum.warm_up.{name} differs in observations or actions, but one network plays all")
+            same = self._network(stage) == network
+            require(
+                same, f"curriculum.warm_up.{name} differs in observations or actions from env, but shares its network"
+            )
         agent = MaskablePolicyAgent(network.build())
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
 
@@ -112,7 +112,7 @@ class MaskablePPO:
                 if "eval/win_rate" in metrics:
                     score = selection_score(metrics)
                     run.save_best(score, model.agent_state())
-                    self._climb(score, model, env, curriculum, run)
+                    self._record_score(score, model, env, curriculum, run)
                 run.save_when_due(state)
                 advance(min(step, self.total_steps))
         run.save(state())
@@ -122,7 +122,7 @@ class MaskablePPO:
     def load_agent(self, saved: dict[str, Any]) -> MaskablePolicyAgent:
         policy = Network.from_dict(saved["network"]).build()
         policy.load_state_dict(saved["policy"])
-        on_device = policy.to(get_device(self.device))  # on the cpu where there is no such device
+        on_device = policy.to(get_device(self.device))  # falls back to the CPU
         return MaskablePolicyAgent(on_device, self.threads)
 
     def _network(self, env: Any) -> Network:
@@ -153,14 +153,14 @@ class MaskablePPO:
         return MaskedVecEnv(curriculum.env(env).vectorize(self.num_envs))
 
     def _enter(self, model: Model, games: MaskedVecEnv, env: Any, curriculum: Curriculum, run: Run) -> None:
-        """Begin the games of the curriculum's stage; in self-play the opponent is the learner of every moment."""
+        """Start the games of the current stage; in self-play the opponent always has the latest policy."""
         opponent = getattr(curriculum.env(env), "opponent", None)
         if isinstance(opponent, SelfPlay):
             opponent.set_agent(SampledPolicyAgent(model.policy))
         seed = int(run.generator("stage", curriculum.stage).integers(2**31))
         model.enter(games, seed)
 
-    def _climb(self, score: float, model: Model, env: Any, curriculum: Curriculum, run: Run) -> None:
+    def _record_score(self, score: float, model: Model, env: Any, curriculum: Curriculum, run: Run) -> None:
         before = curriculum.stage
         curriculum.record(score)
         if curriculum.stage != before:
@@ -172,6 +172,6 @@ def _learn(model: Model) -> dict[str, float]:
         return model.learn_rollout()
     except FloatingPointError as error:
         raise UserError(
-            f"learning diverged at step {model.num_timesteps}: {error}; lower algo.lr, or look at the rewards of the "
-            "environment (what was saved before is intact)"
+            f"training diverged at step {model.num_timesteps}: {error}; lower algo.lr, or check the rewards of the "
+            "environment (earlier checkpoints are intact)"
         ) from error

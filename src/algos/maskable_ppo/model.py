@@ -1,4 +1,4 @@
-"""sb3-contrib's MaskablePPO, one rollout at a time and with a state that can be kept and gone on from."""
+"""sb3-contrib's MaskablePPO, trained one rollout at a time, with a state for checkpoints."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from stable_baselines3.common.logger import Logger
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.policy import BoardPolicy, Network
 
-LOSSES = {  # our names of what sb3-contrib reports, and the sign it takes
+LOSSES = {  # our metric: the metric of sb3-contrib and its sign
     "losses/policy_loss": ("train/policy_gradient_loss", 1),
     "losses/value_loss": ("train/value_loss", 1),
     "losses/entropy": ("train/entropy_loss", -1),
@@ -27,27 +27,27 @@ class Model(sb3_contrib.MaskablePPO):
         super().__init__(BoardPolicy, env, policy_kwargs=network.arguments(), **settings)
         self.network = network
         self.set_logger(Logger(folder=None, output_formats=[]))
-        self.policy.optimizer.register_step_pre_hook(_refuse_divergence)
+        self.policy.optimizer.register_step_pre_hook(_require_finite_gradient)
 
     def enter(self, env: MaskedVecEnv, seed: int) -> None:
-        """Begin games in `env`."""
+        """Start new games in `env`."""
         self.set_env(env)
         env.seed(seed)
         self._last_obs, self._last_episode_starts = env.reset(), np.ones(env.num_envs, bool)
 
     def learn_rollout(self) -> dict[str, float]:
-        """One rollout and the epochs over it. Raises `FloatingPointError` before the weights are spoiled."""
+        """Collect one rollout and train on it; raise `FloatingPointError` before NaN or infinity reach the weights."""
         self.learn(self.n_steps * self.n_envs, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         reported = self.logger.name_to_value
         losses = {name: sign * float(reported[theirs]) for name, (theirs, sign) in LOSSES.items()}
         return losses | self.env.take_finished() | self.env.episode_metrics()
 
     def agent_state(self) -> dict[str, Any]:
-        """All that playing needs."""
+        """Return what inference needs."""
         return {"network": self.network.as_dict(), "policy": dict(self.policy.state_dict())}
 
     def learner_state(self) -> dict[str, Any]:
-        """All that learning goes on from beside that; sb3 draws from the generators of numpy and torch themselves."""
+        """Return what training needs in addition; sb3 uses the global generators of numpy and torch."""
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         numpy = np.random.get_state(legacy=False)  # noqa: NPY002
         return {
@@ -72,8 +72,8 @@ class Model(sb3_contrib.MaskablePPO):
             torch.cuda.set_rng_state_all(saved["generators"]["cuda"])
 
 
-def _refuse_divergence(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-    """A loss that is no number shows in the gradient: stop before it reaches the weights."""
+def _require_finite_gradient(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """Raise `FloatingPointError` before a gradient with NaN or infinity is applied."""
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
     if not torch.isfinite(norm):

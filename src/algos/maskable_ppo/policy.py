@@ -1,4 +1,4 @@
-"""The network: convolutions that keep the size of the board, then a layer stack for policy and value each."""
+"""The policy network: size-preserving convolutions, then separate layers for policy and value."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
-from src.algos.maskable_ppo.adapter import refuse_empty
+from src.algos.maskable_ppo.adapter import require_legal
 from src.algos.threads import torch_threads
 from src.core.errors import require
 from src.core.play.agent import Agent, Decision
@@ -21,7 +21,7 @@ from src.core.play.game import Game
 
 @dataclass(frozen=True)
 class Network:
-    """What it takes to build a network again without its environment."""
+    """What is needed to rebuild a network without its environment."""
 
     shape: tuple[int, ...]  # of an observation
     dtype: str
@@ -33,14 +33,14 @@ class Network:
 
     @staticmethod
     def of(env: Any, channels: Sequence[int], hidden: Sequence[int]) -> "Network":
-        seen, done = env.observation_space, env.action_space
-        require(isinstance(seen, spaces.Box), f"observations have to be arrays (a Box), not {seen}")
-        require(isinstance(done, spaces.Discrete), f"actions have to be numbers (Discrete), not {done}")
-        low, high = float(seen.low.min()), float(seen.high.max())
-        return Network(seen.shape, str(seen.dtype), low, high, int(done.n), tuple(channels), tuple(hidden))
+        box, actions = env.observation_space, env.action_space
+        require(isinstance(box, spaces.Box), f"the observation space must be a Box, not {box}")
+        require(isinstance(actions, spaces.Discrete), f"the action space must be Discrete, not {actions}")
+        low, high = float(box.low.min()), float(box.high.max())
+        return Network(box.shape, str(box.dtype), low, high, int(actions.n), tuple(channels), tuple(hidden))
 
     def arguments(self) -> dict[str, Any]:
-        """How the policy is built, beyond the spaces it gets from an environment."""
+        """Return the keyword arguments of the policy, without its spaces."""
         return {
             "features_extractor_class": BoardFeatures,
             "features_extractor_kwargs": {"channels": self.channels},
@@ -50,9 +50,9 @@ class Network:
         }
 
     def build(self) -> "BoardPolicy":
-        """A policy whose weights are still to be loaded."""
-        seen = spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
-        return BoardPolicy(seen, spaces.Discrete(self.actions), lambda _: 0.0, ortho_init=False, **self.arguments())
+        """Build a policy with random weights."""
+        box = spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
+        return BoardPolicy(box, spaces.Discrete(self.actions), lambda _: 0.0, ortho_init=False, **self.arguments())
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,9 +64,9 @@ class Network:
 
 
 class BoardFeatures(BaseFeaturesExtractor):
-    """Planes (C, H, W) go through 3x3 convolutions that keep their size: on a small board every cell counts.
+    """Apply size-preserving 3x3 convolutions to planes (C, H, W).
 
-    A board of whole numbers (H, W) is turned into one plane for each of them first; anything else is taken as it is.
+    A board of integers (H, W) is one-hot encoded first; other observations are only flattened.
     """
 
     def __init__(self, observation_space: spaces.Box, channels: Sequence[int]) -> None:
@@ -92,7 +92,7 @@ class BoardFeatures(BaseFeaturesExtractor):
 
 
 class CellActions(nn.Module):
-    """Logits (B, A) from features (B, C * H * W) where every cell has the same kinds of action: a 1x1 convolution."""
+    """A 1x1 convolution from features (B, C * H * W) to logits (B, A): each cell has the same kinds of action."""
 
     def __init__(self, features: int, shape: tuple[int, ...], actions: int) -> None:
         super().__init__()
@@ -106,9 +106,9 @@ class CellActions(nn.Module):
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
-    """Stops as soon as its outputs are no numbers any more, rather than draw from them.
+    """A policy that raises `FloatingPointError` if its outputs are not finite.
 
-    Without hidden layers, what is learned about one cell of a board holds for all: see `CellActions`.
+    Without hidden layers the weights are shared by all cells, see `CellActions`.
     """
 
     def _build(self, lr_schedule: Any) -> None:
@@ -122,7 +122,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
             self.optimizer = self.optimizer_class(self.parameters(), **arguments)
 
     def outputs(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities (N, A) of the actions that `masks` (N, A) allows, and values (N,)."""
+        """Return the masked action probabilities (N, A) and the values (N,)."""
         with torch.no_grad():
             features = self.extract_features(torch.as_tensor(observations, device=self.device))
             for_policy, for_value = self.mlp_extractor(features)
@@ -139,13 +139,13 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
 
 class MaskablePolicyAgent(Agent):
-    """Plays the likeliest legal action, the lowest of several."""
+    """Play the most probable legal action; ties go to the lowest."""
 
     deterministic = True
     games_in_step = 256
 
     def __init__(self, policy: BoardPolicy, threads: int | None = None) -> None:
-        """`threads` of the CPU it computes with, see `torch_threads`; None: as many as torch has."""
+        """`threads` is the number of CPU threads, see `torch_threads`."""
         self.policy, self.threads = policy, threads
 
     def check(self, game: Game) -> None:
@@ -162,9 +162,9 @@ class MaskablePolicyAgent(Agent):
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        """`info` tells how likely the policy finds each action, and the return it expects."""
+        """`info` has the probability of each action, and the value."""
         masks = np.stack([game.sensible_mask(view) for view in views])
-        refuse_empty(masks)
+        require_legal(masks)
         observations = np.stack([game.observe(view) for view in views])
         with torch_threads(self.threads):
             probabilities, values = self.policy.outputs(observations, masks)
@@ -179,11 +179,11 @@ class MaskablePolicyAgent(Agent):
 
 
 class SampledPolicyAgent(MaskablePolicyAgent):
-    """Draws from the probabilities, as the learner itself does while it learns: its opponent in self-play."""
+    """Sample actions, as the learner does in training: its opponent in self-play."""
 
     deterministic = False
 
     def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
         cumulative = probabilities.cumsum(axis=1, dtype=np.float64)
-        drawn = np.array([1.0 - rng.random() for rng in rngs])  # in (0, 1], where no action without a chance lies
+        drawn = np.array([1.0 - rng.random() for rng in rngs])  # in (0, 1], so that probability 0 is never drawn
         return list(map(int, (cumulative >= (drawn * cumulative[:, -1])[:, None]).argmax(axis=1)))

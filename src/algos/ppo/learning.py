@@ -1,4 +1,4 @@
-"""PPO: play with the current network, learn from what happened while it is still likely, repeat."""
+"""PPO: collect a rollout with the current network, train on it for some epochs, repeat."""
 
 import logging
 import time
@@ -17,13 +17,13 @@ from src.algos.network import (
     NetworkAgent,
     budget_used,
     build_net,
+    export_weights,
     first_baseline,
     load_network,
-    put_weights,
+    load_weights,
     require_finite,
     selection_metrics,
     selection_score,
-    weights_of,
 )
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.buffer import Batch
@@ -61,8 +61,8 @@ from src.core.runs.run import Run
 
 log = logging.getLogger(__name__)
 
-LONG_GAME = 1000  # steps; where none has ended for so long, something is wrong
-LOGGED_ROWS = 400  # of a whole run, about; more would cost more than a curve shows
+LONG_GAME = 1000  # steps without the end of any game before a warning
+LOGGED_ROWS = 400  # approximate number per run
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PPO:
     compute: Compute
     play: InferenceConfig
     losses: LossWeights
-    init_from: str | None  # a run whose network to start from
+    init_from: str | None  # run whose network to start from
     total_steps: Count
     seconds: Positive | None
     num_envs: NumEnvs
@@ -93,13 +93,13 @@ class PPO:
     eval_opening_plies: Plies = 0
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
-    many_ranks: ClassVar[bool] = True  # torchrun may start it
+    many_ranks: ClassVar[bool] = True  # supports torchrun
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
-        """One set of weights has to fit every board of the ladder, and every minibatch to hold two steps."""
+        """Check that one network fits all environments of the curriculum, and the sizes of batches."""
         agent = NetworkAgent(build_net(self.net, env, self.init_from), Compute("cpu", "float32", False), self.play)
         share = max(1, round(self.num_envs // ranks.world_size() * curriculum.smallest_share))
         for stage in curriculum.all(env):
@@ -108,41 +108,41 @@ class PPO:
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
         require(
             self.num_envs % ranks.world_size() == 0,
-            f"algo.num_envs={self.num_envs} cannot be shared evenly by {ranks.world_size()} ranks",
+            f"algo.num_envs={self.num_envs} must be a multiple of the {ranks.world_size()} ranks",
         )
-        fewest = round(share * self.steps_per_env * self.rollout_fraction)
+        smallest = round(share * self.steps_per_env * self.rollout_fraction)
         require(
-            fewest >= 2 * self.mini_batches,
-            f"algo.mini_batches={self.mini_batches} leaves less than two steps each of the {fewest} that are learned "
-            "from in a rollout (algo.num_envs, steps_per_env, rollout_fraction)",
+            smallest >= 2 * self.mini_batches,
+            f"algo.mini_batches={self.mini_batches} must be at most half of the {smallest} steps of a rollout that are "
+            "trained on (algo.num_envs, steps_per_env, rollout_fraction)",
         )
 
     def _check_capabilities(self, env: Environment, num_envs: int, agent: NetworkAgent) -> None:
-        """Refuse settings that need more of the game or the network than they have."""
+        """Raise `UserError` if a setting needs a capability that the game or the network does not have."""
         predicting = {
             "algo.losses.aux_coef": self.losses.aux_coef,
             "algo.train_multi_action_below": self.train_multi_action_below,
         }
-        asked = [name for name, value in predicting.items() if value > 0]
-        if not asked and self.restrict_actions_until_updates == 0:
+        enabled = [name for name, value in predicting.items() if value > 0]
+        if not enabled and self.restrict_actions_until_updates == 0:
             return
         envs = env.vectorize(num_envs)
         if self.restrict_actions_until_updates > 0:
-            narrows = isinstance(envs, SupportsActionRestriction)
-            require(narrows, "this game has no actions to leave out: set algo.restrict_actions_until_updates=0")
-        if asked:
-            self._check_prediction(env, envs, agent, " and ".join(f"{name}=0" for name in asked))
+            supported = isinstance(envs, SupportsActionRestriction)
+            require(supported, "this game cannot restrict actions: set algo.restrict_actions_until_updates=0")
+        if enabled:
+            self._check_prediction(env, envs, agent, " and ".join(f"{name}=0" for name in enabled))
 
     def _check_prediction(self, env: Environment, envs: Any, agent: NetworkAgent, advice: str) -> None:
         has_task = env.game.aux_task is not None and isinstance(envs, SupportsAuxTargets)
         require(has_task, f"this game has no auxiliary task: set {advice}")
         observations, info = envs.reset(seed=0)
-        aux = agent.heads(np.asarray(observations[:1])).aux  # one board: this runs on the CPU before every training
+        aux = agent.heads(np.asarray(observations[:1])).aux  # one board, as this runs on the CPU
         has_head = aux.shape[1:] == observations.shape[-2:]
         require(has_head, f"this network has no auxiliary head: choose net@algo.net=cnn or residual, or set {advice}")
         if self.train_multi_action_below > 0:
-            several = isinstance(envs, SupportsMultiAction)
-            require(several, "this game plays one action a step: set algo.train_multi_action_below=0")
+            supported = isinstance(envs, SupportsMultiAction)
+            require(supported, "this game plays one action per step: set algo.train_multi_action_below=0")
             envs.step_many(info["action_mask"].reshape(observations.shape[0], *observations.shape[-2:]))
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
@@ -155,7 +155,7 @@ class PPO:
 
 
 class PPOTrainer:
-    """One run of PPO: everything that changes while it learns."""
+    """The mutable state of one PPO run."""
 
     def __init__(self, algo: PPO, env: Environment, curriculum: Curriculum, run: Run) -> None:
         self.algo, self.env, self.curriculum, self.run = algo, env, curriculum, run
@@ -174,25 +174,25 @@ class PPOTrainer:
         self.random = torch.Generator(algo.compute.torch_device)
         self.random.manual_seed(int(run.generator("sampling", *ranks.stream()).integers(2**62)))
         self.steps = self.updates = 0
-        self.next_evaluation = algo.eval_every  # the step from which on it is due
+        self.next_evaluation = algo.eval_every  # step
         self.groups: list[Rollouts] = []
-        self.opponent: dict[str, Any] | None = None  # the weights of the learner as its own opponent
-        self.sums: dict[str, float] = {}  # over the updates since the last row of the log
+        self.opponent: dict[str, Any] | None = None  # weights of the self-play opponent
+        self.sums: dict[str, float] = {}  # since the last logged row
         rollout = algo.num_envs * algo.steps_per_env
         self.log_every = max(1, round(algo.total_steps / rollout / LOGGED_ROWS))  # updates
         self.stalling, self.steps_without_end, self.last_logged = False, 0, 0
-        self.update_began = 0.0  # by the clock
-        self.minibatches = 0  # learned from in the current update
-        self.losses: dict[str, Tensor] = {}  # summed over them
-        self.order_drawn_at = self.random.get_state()  # the generator before it drew the order of the current epoch
+        self.update_began = 0.0  # time.monotonic()
+        self.minibatches = 0  # done in the current update
+        self.losses: dict[str, Tensor] = {}  # summed over these minibatches
+        self.epoch_random_state = self.random.get_state()  # before the current epoch was shuffled
 
     def fit(self) -> NetworkAgent:
         algo, run = self.algo, self.run
         self._begin()
         if self.saved is None and algo.init_from is not None:
-            self._evaluate({})  # so that the best is never worse than what it started from
+            self._evaluate({})  # so that the best checkpoint is never worse than the initial weights
         with run.progress("steps", algo.total_steps, self.steps, algo.seconds) as advance:
-            while self._is_amid_update() or (self.steps < algo.total_steps and self.optimizer.progress < 1):
+            while self._is_within_update() or (self.steps < algo.total_steps and self.optimizer.progress < 1):
                 self._update()
                 self.optimizer.progress = ranks.broadcast(budget_used(self.steps / algo.total_steps, algo.seconds, run))
                 finished = self.steps >= algo.total_steps or self.optimizer.progress >= 1
@@ -209,12 +209,12 @@ class PPOTrainer:
             run.log(self.steps, self.env.agent_metrics(best, int(run.generator("calibration").integers(2**31))))
         return best
 
-    def _is_amid_update(self) -> bool:
-        """Whether the run was saved within an update, whose steps may be counted already: also the last one goes on."""
+    def _is_within_update(self) -> bool:
+        """Return whether the run was saved within an update; it must be completed even if all steps are counted."""
         return any(group.buffer.filled > 0 for group in self.groups)
 
     def _update(self) -> None:
-        """One rollout of every group of environments, and some epochs of learning from it."""
+        """Collect a rollout of every group of environments, and train on it."""
         algo, self.update_began = self.algo, time.monotonic()
         for group in self.groups:
             if group.buffer.filled == group.steps:
@@ -235,24 +235,24 @@ class PPOTrainer:
         require_finite(self.net, self.steps)
 
     def _save_within_update(self) -> None:
-        """Save amid an update that takes longer than the interval; its rollout is then part of the checkpoint.
+        """Save within an update that takes longer than the interval; the checkpoint then includes its rollout.
 
-        Several ranks would have to agree at every step, so they wait for the end of the update.
+        Not with several ranks, which would have to synchronise at every step.
         """
         if ranks.world_size() == 1:
             self.run.save_when_due(self._state, self.update_began)
 
     def _add(self, values: Mapping[str, Tensor]) -> None:
-        """Add to the sums of the next row of the log; one transfer from the device for all."""
+        """Add to the sums of the next logged row, with one device transfer."""
         numbers = torch.stack([value.detach().to(self.random.device, torch.float64) for value in values.values()])
         for name, number in zip(values, numbers.tolist(), strict=True):
             self.sums[name] = self.sums.get(name, 0.0) + number
 
     def _learn(self) -> None:
-        """Some epochs over the rollouts; they end early where the policy has moved beyond `target_kl`."""
+        """Train on the rollouts for some epochs; stop early if the KL divergence exceeds `target_kl`."""
         for number, batch in enumerate(self._minibatches()):
             if number < self.minibatches:
-                continue  # learned from before the run was saved
+                continue  # done before the run was saved
             weights = self.algo.losses.at(self.optimizer.progress)
             losses = ppo_update(
                 self.compiled, self.optimizer, normalised(batch), weights, self.algo.compute, self.algo.target_kl
@@ -268,19 +268,19 @@ class PPOTrainer:
         self.losses, self.minibatches = {}, 0
 
     def _minibatches(self) -> Iterator[Batch]:
-        """Every epoch of every group. Where a run is resumed amid one, its order is drawn again, and so the same."""
+        """Yield the minibatches of all epochs and groups. A run resumed within an epoch repeats its order."""
         algo, first = self.algo, 0
         for _ in range(algo.epochs):
             for group in self.groups:
-                if first + algo.mini_batches <= self.minibatches:  # all of it was learned from before
+                if first + algo.mini_batches <= self.minibatches:  # done before the run was saved
                     yield from [None] * algo.mini_batches  # type: ignore[misc]
                 else:
-                    self.order_drawn_at = self.random.get_state()
+                    self.epoch_random_state = self.random.get_state()
                     yield from group.buffer.minibatches(algo.mini_batches, algo.rollout_fraction, self.random)
                 first += algo.mini_batches
 
     def _take_metrics(self) -> dict[str, float]:
-        """The metrics of the updates since the last row of the log, over all ranks."""
+        """Return and reset the metrics since the last logged row, over all ranks."""
         sums, self.sums = add_up(ranks.gather(self.sums)), {}
         steps = sums.pop("losses/gradient_steps", 1)
         metrics = {name: value / steps for name, value in sums.items() if name.startswith("losses/")}
@@ -299,7 +299,7 @@ class PPOTrainer:
         return metrics
 
     def _warn_of_stalling(self, games: float, truncated: float) -> None:
-        """Say it once when games begin to last until the step limit: the policy then has nothing to learn from."""
+        """Warn once if games begin to reach the step limit, because the policy then hardly learns."""
         since = (self.updates - self.last_logged) * self.algo.steps_per_env
         self.steps_without_end = 0 if games > 0 else self.steps_without_end + since
         self.last_logged = self.updates
@@ -318,26 +318,26 @@ class PPOTrainer:
         return [group.episode_stats for group in self.groups if group.episode_stats is not None]
 
     def _diagnose(self) -> None:
-        """What the games of all groups and ranks have to tell once training is over."""
+        """Record the diagnostics of all groups and ranks at the end of training."""
         if stats := self._stats():
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             self.run.diagnose(*stats[0].of(records).diagnostics())
 
     def _evaluate(self, metrics: dict[str, float]) -> None:
-        """Score the frozen weights on games of their own, and let that decide about the best and the next board."""
+        """Evaluate the current weights, update the best checkpoint and advance the curriculum."""
         algo, run = self.algo, self.run
         agent = NetworkAgent(self.net, algo.compute, replace(algo.play, symmetries=False))
         measured = self._measure(self.env, agent)
         score = selection_score(measured)
-        now = self.curriculum.env(self.env)
-        rung = score if now is self.env else selection_score(self._measure(now, agent))
+        stage_env = self.curriculum.env(self.env)
+        stage_score = score if stage_env is self.env else selection_score(self._measure(stage_env, agent))
         self.net.train()
-        extra = {**measured, "eval/stage_score": rung, "train/stage": self.curriculum.stage}
+        extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
         self.next_evaluation = (self.steps // algo.eval_every + 1) * algo.eval_every
         before = self.curriculum.stage
-        self.curriculum.record(rung)
+        self.curriculum.record(stage_score)
         self._update_self_play(self._weights())
         if self.curriculum.stage != before:
             self.groups = self._make_groups()
@@ -346,7 +346,7 @@ class PPOTrainer:
         return selection_metrics(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)
 
     def _make_groups(self) -> list[Rollouts]:
-        """A group of environments for each board of the current mixture, of which each rank has its share."""
+        """Create a vector environment for each environment of the current mixture; ranks split them evenly."""
         algo, groups = self.algo, []
         for number, (env, share) in enumerate(self.curriculum.mixture(self.env)):
             envs = env.vectorize(max(1, round(algo.num_envs // ranks.world_size() * share)), algo.compute.torch_device)
@@ -359,7 +359,7 @@ class PPOTrainer:
         return groups
 
     def _update_self_play(self, weights: dict[str, Any]) -> None:
-        """Where the opponent is the learner itself, it is the learner with these weights, until the next evaluation."""
+        """Load these weights into self-play opponents, which keep them until the next evaluation."""
         opponents = [getattr(env, "opponent", None) for env, _ in self.curriculum.mixture(self.env)]
         for opponent in opponents:
             if isinstance(opponent, SelfPlay):
@@ -368,17 +368,17 @@ class PPOTrainer:
                 opponent.set_agent(NetworkAgent(frozen, self.algo.compute, self.algo.play, greedy=False))
 
     def _weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
-        return weights_of(self.net, self.env, dtype)
+        return export_weights(self.net, self.env, dtype)
 
     def _state(self) -> dict[str, Any]:
         require_finite(self.net, self.steps)
         within_epoch = self.minibatches % self.algo.mini_batches > 0
-        own = {
-            "random": self.order_drawn_at if within_epoch else self.random.get_state(),
+        of_rank = {
+            "random": self.epoch_random_state if within_epoch else self.random.get_state(),
             "groups": [group.state() for group in self.groups],
             "sums": dict(self.sums),
         }
-        first, *others = ranks.gather(own)
+        first, *others = ranks.gather(of_rank)
         return {
             **self._weights(),
             "optimizer": self.optimizer.state(),
@@ -395,13 +395,13 @@ class PPOTrainer:
         }
 
     def _begin(self) -> None:
-        """Deal the games, or go on with those that were saved."""
+        """Start new games, or restore the saved state."""
         saved = self.saved
         if saved is not None:
             saved = _of_this_rank(saved)
             current = "next_evaluation" in saved
-            require(current, "this run was saved by an earlier version, which this one cannot resume: start it anew")
-            put_weights(self.net, saved, "the saved weights are of another network than algo.net describes")
+            require(current, "this run was saved by an earlier version and cannot be resumed: start a new one")
+            load_weights(self.net, saved, "the saved weights are of another network than algo.net describes")
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])
             self.steps, self.updates, self.curriculum.stage = saved["steps"], saved["updates"], saved["stage"]
@@ -415,7 +415,7 @@ class PPOTrainer:
 
 
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:
-    """What was saved, with the games of this rank; those of the first stand where a single process has its own."""
+    """Return the saved state with the part of this rank; the top level has that of rank 0."""
     others = saved.get("other_ranks", [])
     size = len(others) + 1
     require(size == ranks.world_size(), f"this run has {size} ranks: resume it with torchrun --nproc-per-node={size}")

@@ -1,4 +1,4 @@
-"""Tabular Q-learning: the table, how it is learned, how it is played."""
+"""Tabular Q-learning: table, training and agent."""
 
 from src.algos.qlearning.learning import QLearning, update_q
 from src.algos.qlearning.policy import QTableAgent

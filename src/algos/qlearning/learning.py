@@ -1,4 +1,4 @@
-"""Tabular Q-learning for two-player games, over positions that stand for all their mirror images."""
+"""Tabular Q-learning for two-player games, over canonical positions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from src.core.seeding import draw
 
 
 class TableEnv(Protocol):
-    """What is used of an environment: its rules and opponent. Games are played on the rules themselves."""
+    """The part of an environment that is used; games are played directly on its rules."""
 
     game: TabularGame
     opponent: Agent
-    reward: Callable[[int], float]  # of +1, 0 or -1, how a game ended for the learner
+    reward: Callable[[int], float]  # of the outcome +1, 0 or -1 for the learner
     seats: Sequence[int]  # the learner's seat is drawn from these
 
 
@@ -35,7 +35,7 @@ class Turn(NamedTuple):
 
 
 def update_q(store: RankingStore, game: TabularGame, state: Any, move: int, target: float, lr: float) -> float:
-    """Move the value of `move` in `state` towards `target`; takes both as they lie on the board. Returns the error."""
+    """Move the value of `move` in `state`, neither canonical, towards `target`; return the TD error."""
     canonical = game.canonical(state)
     canonical_move = canonical.moves[move]
     value = store.get(canonical.key, canonical_move) or 0.0
@@ -46,7 +46,7 @@ def update_q(store: RankingStore, game: TabularGame, state: Any, move: int, targ
 
 @dataclass(frozen=True)
 class QLearning:
-    """Plays against itself or the environment's opponent and learns from each finished game, last move first."""
+    """Play against itself or the opponent of the environment, and update after each game, last move first."""
 
     episodes: Count
     lr: AboveZero
@@ -62,9 +62,7 @@ class QLearning:
         check_fields(self)
 
     def check(self, env: TableEnv, curriculum: Curriculum) -> None:
-        require(
-            not curriculum.mixes, "a table learns from one environment at a time: choose a curriculum that mixes none"
-        )
+        require(not curriculum.mixes, "algo=qlearning trains in one environment at a time: set curriculum=none")
         for stage in curriculum.all(env):
             require_zero_sum(stage)
 
@@ -91,11 +89,11 @@ class QLearning:
                 episode += 1
                 advance(episode)
                 if episode % self.eval_every == 0 or episode == self.episodes:
-                    figures = lost_lines(env.game, store)
+                    metrics = lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
-                    run.log(episode, figures | {f"train/{name}": value for name, value in train.items()})
-                    curriculum.record(figures["eval/not_lost_share"])
-                    run.save_best(figures["eval/not_lost_share"], state())
+                    run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
+                    curriculum.record(metrics["eval/not_lost_share"])
+                    run.save_best(metrics["eval/not_lost_share"], state())
                 run.save_when_due(state)
         run.save(state())
         agent = run.load_best(self.load_agent)
@@ -106,7 +104,7 @@ class QLearning:
         return QTableAgent(_store_of(saved), self.shortcuts)
 
     def play_episode(self, env: TableEnv, store: RankingStore, rng: np.random.Generator) -> tuple[list[Turn], int]:
-        """The learner's turns of one game, and how it ended for seat 0."""
+        """Play a game; return the learner's turns and the outcome for seat 0."""
         game, self_play = env.game, isinstance(env.opponent, SelfPlay)
         own_seat = draw(rng, env.seats)
         state = game.initial(rng)
@@ -137,14 +135,14 @@ class QLearning:
         return draw(rng, [action for action in legal if values[action] == best])
 
     def learn_from(self, turns: list[Turn], outcome: int, env: TableEnv, store: RankingStore) -> float:
-        """Update every turn, the last one first, so that a result reaches the opening in one sweep. Mean |error|."""
+        """Update every turn, last one first, so that the outcome reaches the opening; return the mean |error|."""
         errors = []
         for number in reversed(range(len(turns))):
             turn = turns[number]
             if number + 1 < len(turns):
                 following = turns[number + 1]
-                reach = max(action_values(store, env.game, following.state).values())
-                target = self.gamma * (reach if following.seat == turn.seat else -reach)
+                best = max(action_values(store, env.game, following.state).values())
+                target = self.gamma * (best if following.seat == turn.seat else -best)
             else:
                 target = env.reward(outcome_for_seat(turn.seat, outcome))
             errors.append(abs(update_q(store, env.game, turn.state, turn.move, target, self.lr)))
@@ -152,7 +150,7 @@ class QLearning:
 
 
 def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
-    """Lines lost over every reply of the opponent, by the table alone and with the shortcuts before it."""
+    """Count the lines lost over every reply of the opponent, by the table alone and with shortcuts."""
     walks = {
         f"eval/lost_lines_{name}_{seat_name}": walk_replies(game, QTableAgent(store, shortcuts), seat)
         for name, shortcuts in (("table", False), ("shortcuts", True))
@@ -164,7 +162,7 @@ def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
 
 
 def require_zero_sum(env: TableEnv) -> None:
-    """In self-play one table serves both players, so what one gains the other has to lose."""
+    """Raise `UserError` if rewards in self-play are not zero-sum: one table serves both players."""
     if isinstance(env.opponent, SelfPlay):
         win, draw_, loss = (env.reward(outcome) for outcome in (1, 0, -1))
         require(
@@ -178,5 +176,5 @@ def _store_of(saved: dict[str, Any]) -> RankingStore:
         state, move, value = row
         known = isinstance(state, str) and type(move) is int and type(value) in (int, float) and math.isfinite(value)
         if not known:
-            raise ValueError(f"{str(row)[:100]} is no state, move and finite value")
+            raise ValueError(f"{str(row)[:100]} must be a state, a move and a finite value")
     return RankingStore.from_rows(saved["format"], saved["table"])

@@ -1,4 +1,4 @@
-"""How a learned table is played: shortcuts first, then the greedy move, always the same one."""
+"""The agent of a Q-table: shortcuts first, then the greedy move."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from src.core.play.game import Game, TabularGame, Trait, outcome_for_seat
 
 
 class QTableAgent(Agent):
-    """Deterministic: ties go to the lowest move of the position as it lies on the board."""
+    """Deterministic: ties go to the lowest move of the actual position, not the canonical one."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
     deterministic = True
@@ -33,7 +33,7 @@ class QTableAgent(Agent):
         )
 
     def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
-        """`info` tells which rule fired, the symmetry the table was read through, and the best value found there."""
+        """`info` has the rule that chose the move, the symmetry of the table lookup, and the best value."""
         values = action_values(self.store, game, view)
         best = max(values.values())
         rule, move = "greedy", min(action for action, value in values.items() if value == best)
@@ -45,31 +45,28 @@ class QTableAgent(Agent):
         return Decision(move, {"rule": rule, "transform": game.canonical(view).transform, "move": move, "best_q": best})
 
     def analyse(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
-        """The table's values alone: a shortcut may well play another move than the first of these."""
+        """Rank moves by the table only; `decide` may prefer a shortcut."""
         values = action_values(self.store, game, view)
         ranked = sorted(values, key=lambda action: -values[action])[:count]
         return [Line(f"{values[action]:.2f}", (action,)) for action in ranked]
 
 
 def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:
-    """The value of each legal move, 0 for one that was never tried."""
+    """Return the value of each legal move, 0 if never tried."""
     canonical = game.canonical(state)
     values = {action: store.get(canonical.key, canonical.moves[action]) for action in game.legal_actions(state)}
     return {action: 0.0 if value is None else value for action, value in values.items()}
 
 
 def winning_move(game: TabularGame, state: Any) -> int | None:
-    """The lowest move that wins at once."""
+    """Return the lowest move that wins at once."""
     winner = outcome_for_seat(game.to_move(state), 1)
     wins = (action for action in game.legal_actions(state) if game.outcome(game.play(state, action)) == winner)
     return next(wins, None)
 
 
 def blocking_move(game: TabularGame, state: Any) -> int | None:
-    """The lowest move that leaves the opponent without a win in one, where it would have one otherwise.
-
-    A quiet position needs no block, and one with two threats has none: in both the table decides.
-    """
+    """Return the lowest move that prevents a win of the opponent in one; None if there is no threat or no such move."""
     replies = {action: game.play(state, action) for action in game.legal_actions(state)}
     safe = [action for action, after in replies.items() if winning_move(game, after) is None]
     return safe[0] if 0 < len(safe) < len(replies) else None

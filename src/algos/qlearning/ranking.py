@@ -1,4 +1,4 @@
-"""The table of what is known about moves, kept under canonical positions and exchanged as JSON."""
+"""The Q-table over canonical positions, and its JSON format."""
 
 import json
 import sys
@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from src.core.errors import UserError, require
-from src.core.files import MOST_DATA, read_regular, write_atomic
+from src.core.files import MAX_DATA_BYTES, read_regular, write_atomic
 
 FORMAT_VERSION = 1
 
 
 class RankingStore:
-    """Values of (state key, move) pairs. Keys and moves are canonical; who asks has to translate."""
+    """Values of (state key, move) pairs. Keys and moves are canonical; the caller translates them."""
 
     def __init__(self, table_format: str) -> None:
         self.table_format = table_format
         self._values: dict[str, dict[int, float]] = {}
 
     def get(self, state_key: str, move: int) -> float | None:
-        """None where the move was never tried."""
+        """Return None if the move was never tried."""
         return self._values.get(state_key, {}).get(move)
 
     def set(self, state_key: str, move: int, value: float) -> None:
@@ -50,7 +50,7 @@ class RankingStore:
     def import_json(path: Path) -> "RankingStore":
         require(path.is_file(), f"there is no table at {path}")
         try:
-            document = json.loads(read_regular(path, MOST_DATA))
+            document = json.loads(read_regular(path, MAX_DATA_BYTES))
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path} is not a table in JSON: {error}") from error
         match document:

@@ -1,4 +1,4 @@
-"""What plays a game: anything that turns a view of a position into a decision."""
+"""Agents: map a view of a position to a decision."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,31 +16,31 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Decision(NamedTuple):
-    action: int | None  # None: the player stops here, which counts as a loss
+    action: int | None  # None: the player resigns, which counts as a loss
     info: Mapping[str, Any] = NOTHING  # named values about the choice, such as a score or probabilities
-    plan: Sequence[int] = ()  # actions to play next, whatever the outcome of this one, without asking again
+    plan: Sequence[int] = ()  # actions to play next without another decision, whatever the result of `action`
 
 
 class Line(NamedTuple):
     """One move of an analysis."""
 
-    score: str  # what the move is worth to the player who makes it, in the agent's own terms
-    actions: tuple[int, ...]  # the move, and how the agent sees the game go on
+    score: str  # value for the player who makes the move, in the agent's own units
+    actions: tuple[int, ...]  # the move and its principal variation
 
 
 class Agent(ABC):
-    """Agents hold no state of a game in progress: everything they may use is in the view.
+    """Agents keep no state of a game in progress: the view has all that they may use.
 
-    That is why one agent can play a thousand games in step, and both seats of each.
+    Thus one agent can play any number of games in lockstep, and both seats of each.
     """
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
-    deterministic: bool = False  # the same view always gets the same decision
-    counters: ClassVar[tuple[str, ...]] = ()  # keys of `info` that evaluation sums up over a game
-    games_in_step: ClassVar[int] = 1  # how many games at once are worth its while; networks gain from batching
+    deterministic: bool = False  # the same view always gives the same decision
+    counters: ClassVar[tuple[str, ...]] = ()  # keys of `info` that an evaluation sums over a game
+    games_in_step: ClassVar[int] = 1  # batch size of an evaluation; networks gain from batching
 
     def check(self, game: Game) -> None:
-        """Raise `UserError` where this agent cannot play `game`."""
+        """Raise `UserError` if this agent cannot play `game`."""
         require_traits(self.needs, game)
 
     @abstractmethod
@@ -48,12 +48,12 @@ class Agent(ABC):
         """Choose for the player to move; `rng` is this game's own generator for this player."""
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        """One decision a view. Players that gain from batching (networks) override this."""
+        """Return one decision per view. Agents that gain from batching (networks) override this."""
         return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
 
     def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
-        """The best moves, at most `count`, best first; for agents that weigh moves against each other."""
-        raise UserError("this agent does not weigh its moves: choose one that searches, such as agent=alphabeta")
+        """Return at most `count` moves with scores, best first, if the agent scores moves."""
+        raise UserError("this agent does not score its moves: choose one that searches, such as agent=alphabeta")
 
 
 def require_traits(needs: frozenset[Trait], game: Game) -> None:
@@ -62,16 +62,16 @@ def require_traits(needs: frozenset[Trait], game: Game) -> None:
 
 
 class RandomAgent(Agent):
-    """Uniform over the legal actions, as far as they lead anywhere."""
+    """Uniform over `Game.random_actions`."""
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         return Decision(draw(rng, game.random_actions(view)))
 
 
 class SelfPlay(Agent):
-    """The learner on the other side of the board: it plays like the agent it was last handed.
+    """The learner as its own opponent: plays like the agent last passed to `set_agent`.
 
-    A share `explore` of its moves is drawn from all legal ones, so that the learner also meets what it would not play.
+    A fraction `explore` of its moves is random, so that the learner also meets moves that it would not play.
     """
 
     @checked
@@ -96,23 +96,23 @@ class SelfPlay(Agent):
 
     def _learner(self) -> Agent:
         if self._current is None:
-            raise UserError("agent=self plays like a learner that it was given, and there is none here")
+            raise UserError("agent=self copies the agent that is trained or evaluated, and there is none here")
         return self._current
 
 
 class OpponentPool(Agent):
     """Several opponents to train against; each game is played against one of them.
 
-    Which one is the environment's choice: it asks `opponents_in` for the members. The pool itself decides nothing,
-    because a decision is made from one view and a game must not change its opponent half way.
+    The environment chooses it from `opponents_in`. The pool itself makes no decisions: it would get one view at a time,
+    and a game must not change its opponent half way.
     """
 
     def __init__(self, members: Mapping[str, Agent]) -> None:
-        require(bool(members), "an opponent pool needs at least one member, such as members.random")
+        require(bool(members), "members is empty: an opponent pool needs at least one, such as members.random")
         for name, member in members.items():
             require(
                 not isinstance(member, SelfPlay | OpponentPool),
-                f"members.{name}: an opponent pool holds agents that are fixed, neither agent=self nor another pool",
+                f"members.{name} must be a fixed agent, neither agent=self nor another opponent pool",
             )
         self.members = dict(members)
 
@@ -122,25 +122,25 @@ class OpponentPool(Agent):
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         raise UserError(
-            "an opponent pool is for training (agent@env.opponent) and plays no single game: "
+            "an opponent pool is for training only (agent@env.opponent): "
             f"choose one of its members, {', '.join(self.members)}"
         )
 
 
 def opponents_in(agent: Agent) -> list[Agent]:
-    """Return who a game may be played against: the members of a pool, or the agent alone."""
+    """Return the members of a pool, or the agent alone."""
     return list(agent.members.values()) if isinstance(agent, OpponentPool) else [agent]
 
 
 def check_baselines(baselines: Mapping[str, Agent], game: Game) -> None:
-    """Refuse agents that a result in `game` cannot be measured against."""
+    """Raise `UserError` if an agent cannot serve as a baseline in `game`."""
     for agent in baselines.values():
         agent.check(game)
         require(
             not isinstance(agent, SelfPlay),
-            "env.baselines: self is whoever is being measured, and so nobody to be measured against",
+            "env.baselines: agent=self is the evaluated agent itself and cannot be a baseline",
         )
         require(
             not isinstance(agent, OpponentPool),
-            "env.baselines: an opponent pool is for training; list its members to be measured against each",
+            "env.baselines: an opponent pool is for training only; list its members as baselines instead",
         )

@@ -1,4 +1,4 @@
-"""Seeded games between agents, and win rates with their intervals."""
+"""Seeded games between agents, and win rates with confidence intervals."""
 
 import math
 import time
@@ -17,7 +17,7 @@ from src.core.seeding import draw, generator
 
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:
-    """The 95% score interval of a win rate (Wilson 1927); unlike the normal one it stays inside [0, 1]."""
+    """Return the 95% score interval of a win rate (Wilson 1927), which unlike the normal one stays in [0, 1]."""
     if games == 0:
         return (0.0, 1.0)
     z = 1.959963984540054
@@ -36,7 +36,7 @@ class Tally:
     losses: int
 
     @staticmethod
-    def of(outcomes: Sequence[int]) -> "Tally":
+    def from_outcomes(outcomes: Sequence[int]) -> "Tally":
         return Tally(outcomes.count(1), outcomes.count(0), outcomes.count(-1))
 
     @property
@@ -48,7 +48,7 @@ class Tally:
         return self.wins / self.games if self.games else math.nan
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, where a rate over no games is null."""
+        """Return plain values for JSON; the win rate of no games is null."""
         return {
             "episodes": self.games,
             "wins": self.wins,
@@ -61,45 +61,45 @@ class Tally:
 
 @dataclass(frozen=True)
 class Score:
-    """How an agent did over a set of games, told from its own side."""
+    """Results of an agent over a set of games, from its own perspective."""
 
-    outcomes: list[int]  # +1, 0 or -1 a game, in order
-    seats: list[int]  # the seat it held in each
+    outcomes: list[int]  # +1, 0 or -1 per game, in order
+    seats: list[int]  # the agent's seat in each game
     seconds: float
-    figures: dict[str, float]  # means a game of the game's figures and the agent's counters
-    groups: list[str | None] = field(default_factory=list)  # the kind of start of each game, see `Game.group`
+    metrics: dict[str, float]  # means per game of `Game.episode_metrics` and of the agent's counters
+    groups: list[str | None] = field(default_factory=list)  # `Game.group` of each game
 
     @property
     def total(self) -> Tally:
-        return Tally.of(self.outcomes)
+        return Tally.from_outcomes(self.outcomes)
 
     def of_seat(self, seat: int) -> Tally:
-        return Tally.of([outcome for outcome, held in zip(self.outcomes, self.seats, strict=True) if held == seat])
+        return Tally.from_outcomes(
+            [outcome for outcome, held in zip(self.outcomes, self.seats, strict=True) if held == seat]
+        )
 
     def by_group(self) -> dict[str, Tally]:
         names = sorted({group for group in self.groups if group is not None})
         pairs = list(zip(self.outcomes, self.groups, strict=True))
-        return {name: Tally.of([outcome for outcome, group in pairs if group == name]) for name in names}
+        return {name: Tally.from_outcomes([outcome for outcome, group in pairs if group == name]) for name in names}
 
 
 @dataclass
 class _Match:
-    """One game in progress between `agents`, which sit in the order of their seats."""
+    """One game in progress; `agents` are in the order of their seats."""
 
     state: Any
     agents: list[Agent]
     rngs: list[np.random.Generator]
-    seat: int  # of the agent that is being scored
+    seat: int  # of the evaluated agent
     outcome: int | None = None  # for seat 0
     counters: Counter[str] = field(default_factory=Counter)
 
 
-class _Ended(NamedTuple):
-    """What is left to tell of a game."""
-
-    outcome: int  # for the agent that is being scored
+class _GameResult(NamedTuple):
+    outcome: int  # for the evaluated agent
     seat: int
-    figures: dict[str, float]
+    metrics: dict[str, float]
     group: str | None
 
 
@@ -114,18 +114,18 @@ def evaluate(
     stream: str = "evaluation",
     on_progress: Callable[[int], None] = lambda finished: None,
 ) -> Score:
-    """Play `episodes` games. In two-player games the agent changes seats after each, and two games in a row share
-    their start: one of `starts`, or `opening_plies` random moves.
+    """Play `episodes` games. In two-player games the agent alternates seats, and each pair of games has the same start:
+    one of `starts`, or a position after `opening_plies` random moves.
 
-    Game i depends on the seed and i alone, never on how many games are played or how many in step, so ranks that learn
-    together play a share of them each. A learner that selects by its evaluations draws them from a `stream` of its own,
-    or the final figure would be of games it was selected for.
+    Game i depends on the seed and i alone, not on the number or batching of games, so distributed ranks each play a
+    part of them. Evaluations that select a checkpoint need a `stream` of their own: otherwise the final evaluation
+    would replay the games that the checkpoint was selected on.
     """
     began = time.perf_counter()
     finished: list[_Match] = []
-    own = range(ranks.rank(), episodes, ranks.world_size())
-    for first in range(0, len(own), agent.games_in_step):
-        numbers = own[first : first + agent.games_in_step]
+    assigned = range(ranks.rank(), episodes, ranks.world_size())
+    for first in range(0, len(assigned), agent.games_in_step):
+        numbers = assigned[first : first + agent.games_in_step]
         matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
         for number, match in zip(numbers, matches, strict=True):
             pair = number // game.players
@@ -136,38 +136,38 @@ def evaluate(
         _play_out(game, matches)
         finished += matches
         on_progress(min(len(finished) * ranks.world_size(), episodes))
-    shares = ranks.gather([_ended(game, agent, match) for match in finished])
-    games = [shares[number % len(shares)][number // len(shares)] for number in range(episodes)]
+    by_rank = ranks.gather([_game_result(game, agent, match) for match in finished])
+    results = [by_rank[number % len(by_rank)][number // len(by_rank)] for number in range(episodes)]
     return Score(
-        outcomes=[ended.outcome for ended in games],
-        seats=[ended.seat for ended in games],
+        outcomes=[result.outcome for result in results],
+        seats=[result.seat for result in results],
         seconds=time.perf_counter() - began,
-        figures={key: float(np.mean([ended.figures[key] for ended in games])) for key in games[0].figures},
-        groups=[ended.group for ended in games],
+        metrics={key: float(np.mean([result.metrics[key] for result in results])) for key in results[0].metrics},
+        groups=[result.group for result in results],
     )
 
 
 def require_openings(game: Game, opening_plies: int) -> None:
-    """Refuse more random moves at the beginning than a game lasts, before anything is trained or played."""
+    """Raise `UserError` if `opening_plies` is longer than a game."""
     if opening_plies > 0:
         require(game.players == 2, f"opening_plies={opening_plies} is for two-player games: set it to 0")
         random_opening(game, opening_plies, generator(0, "opening"))
 
 
 def require_varied(game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
-    """Refuse to play the same two games again and again and call the repetitions a sample."""
+    """Raise `UserError` if all games would repeat the same two, which is no sample."""
     require_openings(game, opening_plies)
-    settled = opponent is not None and agent.deterministic and opponent.deterministic
-    alike = settled and Trait.DETERMINISTIC in game.traits and opening_plies == 0
+    fixed_players = opponent is not None and agent.deterministic and opponent.deterministic
+    repeats = fixed_players and Trait.DETERMINISTIC in game.traits and opening_plies == 0
     require(
-        not (alike and episodes > 2),
-        "both players always decide alike, so there are only two different games, one for each seat: "
+        not (repeats and episodes > 2),
+        "both players are deterministic, so there are only two different games, one for each seat: "
         "set opening_plies to begin with random moves, or episodes=2",
     )
 
 
 def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
-    """A position after random moves in which the game still goes on."""
+    """Return an unfinished position after `plies` random moves."""
     for _ in range(1000):
         state = game.initial(rng)
         for _ in range(plies):
@@ -175,7 +175,7 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
                 state = game.play(state, draw(rng, game.random_actions(game.view(state))))
         if game.outcome(state) is None:
             return state
-    raise UserError(f"opening_plies={plies}: no game was still going on after that many random moves in 1,000 tries")
+    raise UserError(f"opening_plies={plies} is too many: all of 1,000 random games ended before, choose fewer")
 
 
 def _new_match(game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str) -> _Match:
@@ -187,18 +187,19 @@ def _new_match(game: Game, agent: Agent, opponent: Agent | None, number: int, se
 
 
 def _play_out(game: Game, matches: list[_Match]) -> None:
-    """Play matches to their end in step, so that an agent sees all positions it has to decide at once."""
-    live = [match for match in matches if not _settle(game, match)]
+    """Play matches to their end in lockstep, so that each agent decides in batches."""
+    live = [match for match in matches if not _update_outcome(game, match)]
     while live:
         turns: dict[int, list[_Match]] = {}
         for match in live:
             turns.setdefault(id(match.agents[game.to_move(match.state)]), []).append(match)
         for group in turns.values():
             _move(game, group)
-        live = [match for match in live if match.outcome is None and not _settle(game, match)]
+        live = [match for match in live if match.outcome is None and not _update_outcome(game, match)]
 
 
-def _settle(game: Game, match: _Match) -> bool:
+def _update_outcome(game: Game, match: _Match) -> bool:
+    """Return whether the game is over."""
     match.outcome = game.outcome(match.state)
     return match.outcome is not None
 
@@ -216,11 +217,11 @@ def _move(game: Game, group: list[_Match]) -> None:
             match.outcome = outcome_for_seat(seat, -1)
         else:
             match.state = game.play(match.state, decision.action)
-            _play_on(game, match, decision.plan)
+            _play_plan(game, match, decision.plan)
 
 
-def _play_on(game: Game, match: _Match, actions: Sequence[int]) -> None:
-    """Actions decided ahead, as far as what was played before them has not settled them."""
+def _play_plan(game: Game, match: _Match, actions: Sequence[int]) -> None:
+    """Play actions decided ahead, except those that earlier ones made unnecessary."""
     assert not actions or game.players == 1, "with two players the other one moves in between"
     for action in actions:
         if game.outcome(match.state) is not None:
@@ -234,10 +235,10 @@ def _own_outcome(match: _Match) -> int:
     return outcome_for_seat(match.seat, match.outcome)
 
 
-def _ended(game: Game, agent: Agent, match: _Match) -> _Ended:
-    """A tally x gives two figures: how often it happened, and whether the game was won without its ever happening."""
-    figures, outcome = dict(game.episode_metrics(match.state)), _own_outcome(match)
+def _game_result(game: Game, agent: Agent, match: _Match) -> _GameResult:
+    """Each counter x gives two metrics: its value, and whether the game was won while it stayed 0."""
+    metrics, outcome = dict(game.episode_metrics(match.state)), _own_outcome(match)
     for key in agent.counters:
-        figures[key] = match.counters[key]
-        figures[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0
-    return _Ended(outcome, match.seat, figures, game.group(match.state))
+        metrics[key] = match.counters[key]
+        metrics[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0
+    return _GameResult(outcome, match.seat, metrics, game.group(match.state))

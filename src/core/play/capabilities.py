@@ -1,7 +1,4 @@
-"""What a batch of environments may offer beyond stepping, and what a game lets a network predict.
-
-A learner asks with `isinstance` and does without where the answer is no.
-"""
+"""Optional interfaces of vector environments and games; learners check for them with `isinstance`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +7,18 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class AuxTask:
-    """A binary property of each cell that a network can predict beside policy and value.
+    """A binary property of each cell that a network can predict in addition to policy and value.
 
-    Cell i belongs to action i; what is true of a cell makes its action bad, so the probability is also a risk.
+    Cell i belongs to action i; the property makes that action bad, so its probability is also a risk.
     """
 
-    name: str  # as in `<name>_probability`, which decisions report
+    name: str  # decisions report `<name>_probability`
 
 
 @runtime_checkable
 class SupportsAuxTargets(Protocol):
     def aux_targets(self) -> Any:
-        """The truth about each cell, (N, H, W) int8: 1 true, 0 false, -1 not to be predicted."""
+        """Return the label of each cell, (N, H, W) int8: 1 true, 0 false, -1 ignored."""
 
 
 @runtime_checkable
@@ -33,30 +30,30 @@ class SupportsMultiAction(Protocol):
 @runtime_checkable
 class SupportsActionRestriction(Protocol):
     def restrict_actions(self, on: bool) -> None:
-        """Narrow the action masks to the actions worth exploring, or widen them to what is configured."""
+        """Restrict the action masks to the actions worth exploring, or restore the configured masks."""
 
 
 class EpisodeStats(Protocol):
-    """Statistics of finished games; counts and records of several batches may be added up by key."""
+    """Statistics of finished games; counts and records of several batches can be summed by key."""
 
     def recent(self) -> dict[str, Any]:
-        """Counts since the previous call."""
+        """Return counts since the previous call."""
 
     def episode_metrics(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
-        """Metrics of such counts, or of the recent ones."""
+        """Return the metrics of the given counts, by default of `recent()`."""
 
     def records(self) -> dict[str, Any]:
-        """Counts over all games."""
+        """Return counts over all games."""
 
     def of(self, records: Mapping[str, Any]) -> "EpisodeStats":
-        """Statistics that hold these records instead."""
+        """Return statistics with these records instead."""
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, Any]]:
-        """Metrics and arrays to draw, of all games."""
+        """Return metrics and arrays to plot, over all games."""
 
 
 def add_up(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts, records or other values of several batches or processes, added up by key."""
+    """Sum the values of several batches or processes by key."""
     return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
@@ -68,7 +65,7 @@ class SupportsEpisodeStats(Protocol):
 
 @runtime_checkable
 class SupportsAgentMetrics(Protocol):
-    """An environment, not a batch."""
+    """An interface of single environments, not of vector environments."""
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
-        """Metrics of a trained agent that only this game knows how to measure."""
+        """Return metrics of a trained agent that are specific to this game."""

@@ -1,4 +1,4 @@
-"""Easier environments before the one that counts."""
+"""Curricula: which environments to train in, and when to advance."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from src.core.ranges import AboveZero, BelowOne, checked
 
 
 class Curriculum:
-    """A ladder: training climbs from one environment to the next once an evaluation scores `promote_at` or more.
+    """Stages in sequence: training advances to the next environment once an evaluation scores `promote_at` or more.
 
-    Scores lie in [0, 1] for every learner: PPO goes by the win rate on the current stage (`eval/stage_score`), the
-    others by the score on the target (`eval/win_rate`, for tables `eval/not_lost_share`). Learners keep `stage` in
-    their checkpoints and log it as `train/stage`.
+    Scores are in [0, 1]: PPO uses the win rate on the current stage (`eval/stage_score`), the others the score on the
+    target (`eval/win_rate`, for Q-tables `eval/not_lost_share`). Learners save `stage` in their checkpoints and log it
+    as `train/stage`.
     """
 
     @checked
@@ -22,48 +22,50 @@ class Curriculum:
         promote_at: AboveZero | None,
         keep: BelowOne = 0.0,
     ) -> None:
-        """`keep` is the share of the training that stays with the rungs already climbed, all of them alike."""
+        """`keep` is the fraction of training that stays in the completed stages, split evenly."""
         if warm_up and promote_at is None:
-            raise UserError("curriculum.promote_at is required once there are environments to climb from")
+            raise UserError(
+                "curriculum.promote_at=null must be a number in (0, 1] when curriculum.warm_up is not empty"
+            )
         self.warm_up, self.promote_at, self.keep = dict(warm_up), promote_at, keep
         self.stage = 0
 
     def all(self, target: Any) -> list[Any]:
-        """Every environment that is trained in; `target` is the one at the top."""
+        """Return the environments of all stages; `target` is the last."""
         return [*self.warm_up.values(), target]
 
     def env(self, target: Any) -> Any:
-        """The environment to train in now."""
+        """Return the environment of the current stage."""
         return self.all(target)[self.stage]
 
     @property
     def mixes(self) -> bool:
-        """Whether several environments may be trained in at once."""
+        """Whether training may use several environments at once."""
         return self.keep > 0
 
     @property
     def smallest_share(self) -> float:
-        """Of the training, that an environment may have to do with."""
+        """The smallest fraction of training that an environment may get."""
         return min(1 - self.keep, self.keep / max(len(self.warm_up), 1) or 1)
 
     def mixture(self, target: Any) -> list[tuple[Any, float]]:
-        """The environments to train in now with their shares, the newest first, for learners that can mix them."""
-        newest, *climbed = self.all(target)[self.stage :: -1]
-        if not climbed or self.keep == 0:
-            return [(newest, 1.0)]
-        return [(newest, 1 - self.keep), *((env, self.keep / len(climbed)) for env in climbed)]
+        """Return the environments to train in now with their fractions, the current stage first."""
+        current, *completed = self.all(target)[self.stage :: -1]
+        if not completed or self.keep == 0:
+            return [(current, 1.0)]
+        return [(current, 1 - self.keep), *((env, self.keep / len(completed)) for env in completed)]
 
     def record(self, score: float) -> None:
-        """Take note of an evaluation."""
+        """Advance to the next stage if the score of an evaluation is high enough."""
         if self.promote_at is not None and score >= self.promote_at:
             self.stage = min(self.stage + 1, len(self.warm_up))
 
 
 class Mixture(Curriculum):
-    """Several environments from the first step to the last, in equal shares: the configured one and the others."""
+    """Train in the configured environment and the `others` all the time, in equal fractions."""
 
     def __init__(self, others: Mapping[str, Any]) -> None:
-        require(bool(others), "curriculum.others is empty: name the environments to mix in")
+        require(bool(others), "curriculum.others is empty: list the environments to mix in")
         super().__init__({}, None)
         self.others = dict(others)
 

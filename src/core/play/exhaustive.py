@@ -1,4 +1,4 @@
-"""What a deterministic agent does against every possible play of its opponent, walked instead of sampled."""
+"""Exhaustive evaluation of a deterministic agent against every possible play of its opponent."""
 
 from collections import Counter
 from typing import Any
@@ -11,8 +11,8 @@ from src.core.play.game import Game, outcome_for_seat
 
 
 def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
-    """Lines won, drawn and lost by the agent in `seat` when its opponent tries each of its moves everywhere."""
-    rng = np.random.default_rng(0)  # handed on because agents take one; a deterministic agent never draws from it
+    """Count the lines won, drawn and lost by the agent in `seat` over all moves of its opponent."""
+    rng = np.random.default_rng(0)  # required by the interface; a deterministic agent does not use it
     choices: dict[Any, int | None] = {}
     lines: Counter[int] = Counter()
     open_states = [game.initial(rng)]

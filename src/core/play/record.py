@@ -1,10 +1,10 @@
-"""A game of two players as text: where it began, its moves, how it ended.
+"""Text records of two-player games: initial position, moves and result.
 
     start e1 e9 10 10 0 -
     moves e2 e8 e3 e3h
     result *
 
-The result is 1-0, 0-1 or 1/2-1/2, seen from the player who moves first, and * while the game goes on.
+The result is 1-0, 0-1 or 1/2-1/2, first the points of the player who moves first, and * for a game in progress.
 """
 
 from collections.abc import Sequence
@@ -29,18 +29,19 @@ def write_game(game: TwoPlayerGame, start: Any, actions: Sequence[int]) -> str:
 
 
 def read_game(game: TwoPlayerGame, text: str) -> tuple[Any, list[int]]:
-    """The first position and the actions from there on."""
+    """Return the initial position and the actions."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     heads = [words[0] for words in lines]
-    require(heads == ["start", "moves", "result"], f"a game has the lines start, moves and result, not {heads}")
+    require(heads == ["start", "moves", "result"], f"a game record has the lines start, moves and result, not {heads}")
     start = state = game.read_position(" ".join(lines[0][1:]))
     actions = []
     for number, name in enumerate(lines[1][1:], start=1):
         try:
             actions.append(game.parse_move(state, name))
         except UserError as error:
-            raise UserError(f"move {number} of the game: {error}") from error
+            raise UserError(f"move {number} of the game record: {error}") from error
         state = game.play(state, actions[-1])
     result = RESULTS[game.outcome(state)]
-    require(lines[2][1:] == [result], f"the game says result {' '.join(lines[2][1:])}, its moves give {result}")
+    given = " ".join(lines[2][1:])
+    require(lines[2][1:] == [result], f"the game record has result {given}, but its moves give {result}")
     return start, actions

@@ -1,4 +1,4 @@
-"""Games with chance or hidden information for the line protocol, which wants states that are values."""
+"""Adapter of games with chance or hidden information to the line protocol, which needs immutable states."""
 
 from typing import Any, NamedTuple
 
@@ -7,24 +7,25 @@ import numpy as np
 from src.core.errors import UserError, require
 from src.core.play.game import Game, NamesMoves, TwoPlayerGame
 
-FORM = "a position of this game is `seed N` and the names of the moves since"
+FORM = "a position of this game is `seed N` followed by the moves so far"
 LARGEST_SEED = 2**32 - 1
 
 
 class Replay(NamedTuple):
-    """A position: what chance decides follows from the seed, so these are the whole game."""
+    """A position: the seed determines all chance, so seed and actions determine the state."""
 
     seed: int
     actions: tuple[int, ...] = ()
 
 
 class ReplayedGame(TwoPlayerGame[Replay]):
-    """Any game whose moves have names, for one player or two; positions are played again from their seed."""
+    """Any game with named moves, for one player or two; states are recomputed from seed and actions."""
 
     def __init__(self, game: Game) -> None:
-        require(isinstance(game, NamesMoves), f"the moves of {type(game).__name__} have no names to speak about them")
+        named = isinstance(game, NamesMoves)
+        require(named, f"{type(game).__name__} has no move_name, which the line protocol needs")
         self.inner, self.traits, self.num_actions = game, game.traits, game.num_actions  # type: ignore[misc]
-        self._latest: tuple[Replay, Any] | None = None  # a position and its state in the game itself
+        self._latest: tuple[Replay, Any] | None = None  # a position and its state in the inner game
 
     def initial(self, rng: np.random.Generator) -> Replay:
         return Replay(int(rng.integers(LARGEST_SEED + 1)))
@@ -40,7 +41,7 @@ class ReplayedGame(TwoPlayerGame[Replay]):
 
     def play(self, state: Replay, action: int) -> Replay:
         after = state._replace(actions=(*state.actions, action))
-        before, self._latest = self._state(state), None  # which the game may change in place
+        before, self._latest = self._state(state), None  # the game may modify it in place
         self._latest = after, self.inner.play(before, action)
         return after
 
@@ -81,10 +82,10 @@ class ReplayedGame(TwoPlayerGame[Replay]):
         return state
 
     def perft(self, state: Replay, depth: int) -> int:
-        raise UserError("this game has chance or hides something, so its positions cannot be counted")
+        raise UserError("perft is not available for a game with chance or hidden information")
 
     def _state(self, replay: Replay) -> Any:
-        """The state of the game itself, from the latest one where that is the same."""
+        """Return the state of the inner game; the latest one is cached."""
         if self._latest is None or self._latest[0] != replay:
             state = self.inner.initial(np.random.default_rng(replay.seed))
             for action in replay.actions:

@@ -1,4 +1,4 @@
-"""What every learner offers to the training command."""
+"""Interfaces of environments and algorithms, used by the training command."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -9,7 +9,7 @@ from src.core.runs.run import Run
 
 
 class Environment(Protocol):
-    """A Gymnasium environment of ours: the rules it is played by, and the agents it is measured against."""
+    """A Gymnasium environment with the rules of its game and the baselines to evaluate against."""
 
     @property
     def game(self) -> Game: ...
@@ -21,12 +21,12 @@ class Environment(Protocol):
     def observation_space(self) -> Any: ...
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
-        """A `gymnasium.vector.VectorEnv` of games of this configuration, each followed by the next in the same step.
+        """Return a `gymnasium.vector.VectorEnv` of this configuration with autoreset in the same step.
 
-        One that computes with tensors keeps them on `device`; others hand out arrays whatever it is.
+        An environment on torch keeps its tensors on `device`; the others return numpy arrays and ignore it.
 
-        Beside what Gymnasium asks of one, it has `action_masks()` (N, A), also as `info["action_mask"]`, `final_obs`,
-        a `final_info` that tells which games were "won", and `state()` and `load_state(saved)` for checkpoints.
+        In addition to Gymnasium's interface it has `action_masks()` (N, A), also as `info["action_mask"]`, `final_obs`,
+        `final_info["won"]`, and `state()` and `load_state(saved)` for checkpoints.
         """
 
 
@@ -34,10 +34,10 @@ class Algorithm(Protocol):
     needs: ClassVar[frozenset[Trait]]
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
-        """Raise `UserError` where these settings cannot be learned from, before anything is written."""
+        """Raise `UserError` if these settings cannot be trained, before anything is written."""
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> Agent:
-        """Learn until the budget is spent, from where `run` was last saved; returns the best agent found."""
+        """Train until the budget is used, from the last checkpoint of `run` if any; return the best agent."""
 
     def load_agent(self, saved: dict[str, Any]) -> Agent:
-        """The agent in a checkpoint that `fit` saved."""
+        """Return the agent of a checkpoint that `fit` saved."""

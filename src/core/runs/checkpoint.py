@@ -1,4 +1,4 @@
-"""Checkpoints: one safetensors file holding any tree of arrays, numbers, strings, lists and dicts.
+"""Checkpoints: a safetensors file with a tree of arrays, numbers, strings, lists and dicts.
 
 The arrays are tensors of the file, the rest of the tree is JSON in its header, so reading one cannot execute code.
 """
@@ -20,14 +20,14 @@ from src.core.files import write_atomic
 
 FORMAT = "tactical-board-games checkpoint"
 VERSION = 1
-CHECKSUM = "sha256"  # files of the first versions have none
-MOST_BYTES = 1 << 33  # of a file: the rollout of a large batch takes some gigabytes
-MOST_HEADER = 1 << 25  # of its names, shapes and tree
-MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
+CHECKSUM = "sha256"  # missing in files of the first versions
+MAX_BYTES = 1 << 33  # of a file: the rollout of a large batch takes some gigabytes
+MAX_HEADER_BYTES = 1 << 25  # names, shapes and tree
+LOAD_ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
 
 
 class CheckpointError(UserError):
-    """A file that is not a checkpoint this version can read."""
+    """A file that is not a checkpoint, or not one that this version can read."""
 
 
 def save(path: Path, tree: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def save(path: Path, tree: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What was saved there; a file that is damaged, or whose arrays hold values that are not finite, is refused."""
+    """Load a tree; raise `CheckpointError` if the file is damaged or an array has values that are not finite."""
     if not path.is_file():
         raise CheckpointError(f"there is no checkpoint at {path}")
     try:
@@ -47,42 +47,42 @@ def load(path: Path) -> dict[str, Any]:
         with safetensors.safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (safetensors.SafetensorError, OSError, TypeError, ValueError) as error:  # also a kind numpy lacks
-        raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or start anew") from error
+    except (safetensors.SafetensorError, OSError, TypeError, ValueError) as error:  # also a dtype numpy lacks
+        raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or a new run") from error
     if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this laboratory")
+        raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this repository")
     tree = _read_tree(path, metadata, arrays)
     broken = next(_not_finite(tree, ""), None)
     if broken is not None:
         raise CheckpointError(
-            f"{path} cannot be used: {broken} holds NaN or infinite values, as it does once training diverged"
+            f"{path} cannot be used: {broken} holds NaN or infinite values, probably because training diverged"
         )
     return tree
 
 
 def _require_small(path: Path) -> None:
-    """Refuse a file before anything of its size is allocated."""
+    """Raise `CheckpointError` for a file that is too large, before memory is allocated for it."""
     with path.open("rb") as file:
         header = int.from_bytes(file.read(8), "little")
     size, memory = path.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    most = min(MOST_BYTES, memory // 2)
-    if size > most or header > MOST_HEADER:
+    limit = min(MAX_BYTES, memory // 2)
+    if size > limit or header > MAX_HEADER_BYTES:
         raise CheckpointError(
             f"{path} is damaged or not a checkpoint: it has {size:,} bytes and claims a header of {header:,}, but at "
-            f"most {most:,} and {MOST_HEADER:,} are read here"
+            f"most {limit:,} and {MAX_HEADER_BYTES:,} are read here"
         )
 
 
 @contextmanager
-def read_by(reader: str, path: Path) -> Iterator[None]:
-    """Within, what does not fit the checkpoint at `path` is its fault: it was written by something else."""
+def as_checkpoint_errors(reader: str, path: Path) -> Iterator[None]:
+    """Convert errors in the block to `CheckpointError`: the content of `path` is not what `reader` expects."""
     try:
         yield
-    except MISFITS as error:
-        if "OutOfMemory" in type(error).__name__:  # of the GPU, whatever is in the file
+    except LOAD_ERRORS as error:
+        if "OutOfMemory" in type(error).__name__:  # of the GPU, not caused by the file
             raise
-        told = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise CheckpointError(f"{path} does not hold what {reader} expects ({told})") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise CheckpointError(f"{path} does not hold what {reader} expects ({reason})") from error
 
 
 def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -90,16 +90,16 @@ def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarra
         version, text = int(metadata["version"]), metadata["tree"]
         if version > VERSION:
             raise CheckpointError(
-                f"{path} was written by a newer version of the laboratory (format {version}, this one reads up to "
-                f"{VERSION}): update the code to use it"
+                f"{path} was written by a newer version (format {version}, this one reads up to {VERSION}): "
+                "update the code to use it"
             )
         if metadata.get(CHECKSUM, "") not in ("", _checksum(text, arrays)):
             raise CheckpointError(f"{path} is damaged: its contents do not match its checksum; use another or a copy")
         tree = _attach_arrays(json.loads(text), arrays)
     except (KeyError, ValueError, TypeError, RuntimeError) as error:  # a RecursionError is a RuntimeError
-        raise CheckpointError(f"{path} is damaged: its contents do not fit together ({error!r})") from error
+        raise CheckpointError(f"{path} is damaged: its contents are inconsistent ({error!r})") from error
     if not isinstance(tree, dict):
-        raise CheckpointError(f"{path} is damaged: it holds no tree of names")
+        raise CheckpointError(f"{path} is damaged: its content is not a dict")
     return tree
 
 
@@ -113,7 +113,7 @@ def _checksum(tree: str, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _not_finite(node: Any, path: str) -> Iterator[str]:
-    """The names of arrays and tensors that hold a value which is no number."""
+    """Yield the paths of arrays and tensors with NaN or infinite values."""
     pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, child in pairs:
         yield from _not_finite(child, f"{path}.{key}" if path else str(key))
@@ -124,17 +124,17 @@ def _not_finite(node: Any, path: str) -> Iterator[str]:
 
 
 def _detach_arrays(node: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The tree as JSON, each array replaced by its name in `arrays`."""
+    """Return the tree as JSON and move its arrays to `arrays`, leaving their names."""
     if isinstance(node, np.ndarray):
         return _detach(node, "numpy", arrays)
-    if hasattr(node, "detach"):  # a tensor; torch is not imported for runs that have none
+    if hasattr(node, "detach"):  # a tensor; runs without tensors do not import torch
         import torch
 
         tensor = node.detach().cpu()
         if tensor.dtype == torch.bfloat16:  # which numpy lacks
             return _detach(tensor.view(torch.int16).numpy(), "bfloat16", arrays)
         return _detach(tensor.numpy(), "torch", arrays)
-    if isinstance(node, dict):  # as pairs, because the keys of optimizer states are numbers
+    if isinstance(node, dict):  # as pairs, because optimizer states have integer keys
         return {"dict": [[key, _detach_arrays(value, arrays)] for key, value in node.items()]}
     if isinstance(node, list | tuple):
         return [_detach_arrays(value, arrays) for value in node]

@@ -1,4 +1,4 @@
-"""The one reader of config.yaml and of what Hydra leaves beside it; both may come from a stranger."""
+"""Read config.yaml and Hydra's files of a run directory, which may come from an untrusted source."""
 
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from src.core.errors import UserError, require
 from src.core.files import read_regular
 
 CONFIG = "config.yaml"
-MOST_BYTES = 1 << 18  # the largest configuration of ours has a tenth of it
-MOST_EVENTS = 1 << 15  # keys, values, and where lists and mappings begin and end
-MOST_DEPTH = 50
-MOST_LETTERS = 1 << 16  # of a value in quotes
-MOST_PLAIN = 1 << 11  # of one without, which may be a number
-RENAMED = {  # keys of earlier versions by their current names; none of them has another meaning anywhere
+MAX_BYTES = 1 << 18  # ten times our largest configuration
+MAX_EVENTS = 1 << 15  # keys, values, and starts and ends of lists and mappings
+MAX_DEPTH = 50
+MAX_QUOTED = 1 << 16  # characters of a quoted value
+MAX_PLAIN = 1 << 11  # characters of an unquoted value, which may be a number
+RENAMED = {  # keys of earlier versions: current names, at any level
     "aux_mine_weight": "aux_coef",
     "clip_eps": "clip_range",
     "clip_eps_v": "clip_range_vf",
@@ -27,7 +27,7 @@ RENAMED = {  # keys of earlier versions by their current names; none of them has
     "sure_below": "multi_action_below",
     "value_weight": "vf_coef",
 }
-RENAMED_OF_ALGO = {  # likewise, of those right below algo
+RENAMED_OF_ALGO = {  # likewise, only directly below algo
     "averaging": "ema_decay",
     "clip": "clip_range",
     "discount": "gamma",
@@ -48,14 +48,14 @@ MOVED = {  # classes of earlier versions, likewise
     "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
     "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
 }
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it was built
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version if available
 
 
 def read_config(directory: Path) -> dict[str, Any]:
-    """The configuration of the run in a directory, in plain values. What it may build is `targets`' business."""
+    """Read the configuration of a run as plain values. `targets` checks which classes it may build."""
     path = directory / CONFIG
     require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
-    return parse_config(read_regular(path, MOST_BYTES), str(path))
+    return parse_config(read_regular(path, MAX_BYTES), str(path))
 
 
 def parse_config(data: bytes, name: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     config = parse_yaml(data, name)
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
-    require(_is_plain(config), f"{name} holds a key or a value that is no text, number, truth value or null: refused")
+    require(_is_plain(config), f"{name} has a key that is not text, or a value that is not text, number, bool or null")
     config = dict(_renamed(config))
     if isinstance(config.get("algo"), dict):
         config["algo"] = {RENAMED_OF_ALGO.get(key, key): value for key, value in config["algo"].items()}
@@ -87,7 +87,7 @@ def _is_plain(node: Any) -> bool:
 
 
 def parse_yaml(data: bytes, name: str) -> Any:
-    """Plain values from YAML as `yaml.safe_dump` writes them; a few bytes of anything else can stand for gigabytes."""
+    """Parse YAML as `yaml.safe_dump` writes it; with aliases a few bytes could expand to gigabytes."""
     try:
         text = data.decode()
         _check_events(text, name)
@@ -100,14 +100,15 @@ def _check_events(text: str, name: str) -> None:
     depth = 0
     for count, event in enumerate(yaml.parse(text, LOADER)):
         plain = not isinstance(event, yaml.AliasEvent) and getattr(event, "anchor", None) is None
-        require(plain, f"{name} holds an alias or an anchor (* or &), which a saved configuration never does")
-        require(getattr(event, "tag", None) is None, f"{name} holds a tag (!), which a saved configuration never does")
+        require(plain, f"{name} has an alias or an anchor (* or &), which is not allowed in a saved configuration")
+        untagged = getattr(event, "tag", None) is None
+        require(untagged, f"{name} has a tag (!), which is not allowed in a saved configuration")
         if isinstance(event, yaml.CollectionStartEvent | yaml.CollectionEndEvent):
             depth += 1 if isinstance(event, yaml.CollectionStartEvent) else -1
-        short = not isinstance(event, yaml.ScalarEvent) or len(event.value) <= _most_letters(event)
-        small = depth <= MOST_DEPTH and count < MOST_EVENTS and short
-        require(small, f"{name} is larger or deeper nested than any configuration of a run: it is not read")
+        short = not isinstance(event, yaml.ScalarEvent) or len(event.value) <= _max_length(event)
+        small = depth <= MAX_DEPTH and count < MAX_EVENTS and short
+        require(small, f"{name} is larger or more deeply nested than a configuration may be")
 
 
-def _most_letters(event: yaml.ScalarEvent) -> int:
-    return MOST_LETTERS if event.style in ("'", '"', "|", ">") else MOST_PLAIN
+def _max_length(event: yaml.ScalarEvent) -> int:
+    return MAX_QUOTED if event.style in ("'", '"', "|", ">") else MAX_PLAIN

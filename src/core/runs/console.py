@@ -1,4 +1,4 @@
-"""What a person sees while something runs."""
+"""Progress bars and durations for the terminal."""
 
 import math
 import sys
@@ -10,29 +10,29 @@ from time import monotonic
 
 from src.core import ranks
 
-LINE_SECONDS = 30.0  # between lines, where standard error is not a terminal
-DRAW_SECONDS = 0.1  # between changes of the bar, where it is one
-MEASURED_SECONDS = 5.0  # of work before its duration is estimated
-WINDOW_SECONDS = 60.0  # over which speed is measured
+LINE_SECONDS = 30.0  # between lines if standard error is not a terminal
+DRAW_SECONDS = 0.1  # between updates of the bar if it is one
+MEASURED_SECONDS = 5.0  # before the duration is estimated
+WINDOW_SECONDS = 60.0  # of the moving average of the speed
 
 
 @dataclass
 class Meter:
-    """How far some work is, how fast it goes and how long the rest will take."""
+    """Progress, speed and remaining time."""
 
-    unit: str  # of what is counted, such as steps; what stands after a comma explains it
+    unit: str  # such as steps; text after a comma is left out of the rate
     total: int
     done: int
-    seconds: float | None = None  # the work ends after that time too
-    clock: Callable[[], float] = monotonic  # of those seconds
-    status: Callable[[], str] = lambda: ""  # to be shown beside it
-    _samples: deque[tuple[float, int]] = field(default_factory=deque)  # when, and how much was done then
+    seconds: float | None = None  # time limit
+    clock: Callable[[], float] = monotonic  # measures the time limit
+    status: Callable[[], str] = lambda: ""  # appended to the text
+    _samples: deque[tuple[float, int]] = field(default_factory=deque)  # time and units done
 
     def __post_init__(self) -> None:
         self._began, self._first = monotonic(), self.done
 
     def advance(self, done: int) -> None:
-        """The time before the first call, in which much is compiled, is not measured."""
+        """Update the progress; the time before the first call, mostly compilation, is not measured."""
         now, self.done = monotonic(), done
         if not self._samples or now - self._samples[-1][0] >= WINDOW_SECONDS / 60:
             self._samples.append((now, done))
@@ -41,14 +41,14 @@ class Meter:
 
     @property
     def speed(self) -> float:
-        """Units a second, lately; 0 as long as it is not known."""
+        """Recent units per second; 0 while unknown."""
         then, before = self._samples[0] if self._samples else (math.inf, 0)
         passed = monotonic() - then
         return (self.done - before) / passed if passed > 0 else 0.0
 
     @property
-    def share(self) -> float:
-        """How much of the work is done, or of its time if that is more."""
+    def fraction(self) -> float:
+        """The fraction of the work done, or of the time limit if that is greater."""
         steps = self.done / self.total if self.total else 1.0
         return min(1.0, steps if self.seconds is None else max(steps, self.clock() / self.seconds))
 
@@ -59,7 +59,7 @@ class Meter:
 
     @property
     def expected(self) -> float | None:
-        """Seconds from beginning to end, once enough of them are measured."""
+        """Estimated seconds in total; None while too little is measured."""
         measured = monotonic() - self._samples[0][0] if self._samples else 0.0
         enough = measured >= MEASURED_SECONDS and self.speed > 0
         return monotonic() - self._began + self.seconds_left if enough else None
@@ -91,11 +91,11 @@ def progress_bar(
     status: Callable[[], str] = lambda: "",
     on_estimate: Callable[[float], None] = lambda expected: None,
 ) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, or lines where that is not a terminal; yields the function that takes how much is done.
+    """Show a bar on standard error, or lines if that is not a terminal; yield the function that sets the progress.
 
-    `on_estimate` is called once, with the seconds that the whole will take.
+    `on_estimate` is called once, with the estimated total seconds.
     """
-    if ranks.rank() > 0:  # one bar for all
+    if ranks.rank() > 0:  # only rank 0 shows a bar
         yield lambda now: None
         return
     meter, estimated = Meter(unit, total, done, seconds, clock, status), False
@@ -120,22 +120,22 @@ Shown = tuple[
 
 @contextmanager
 def _lines(meter: Meter) -> Iterator[Shown]:
-    """One line at the start, one every so often, one at the end."""
+    """Print a line at the start, every `LINE_SECONDS` and at the end."""
     shown = monotonic()
 
     def show() -> None:
         nonlocal shown
         if monotonic() - shown >= LINE_SECONDS:
             shown = monotonic()
-            _print_line(meter.share, meter.text())
+            _print_line(meter.fraction, meter.text())
 
-    _print_line(meter.share, meter.text())
+    _print_line(meter.fraction, meter.text())
     yield show, _not_paused
-    _print_line(meter.share, meter.last_text())
+    _print_line(meter.fraction, meter.last_text())
 
 
-def _print_line(share: float, text: str) -> None:
-    print(f"{share:4.0%} {text}", file=sys.stderr, flush=True)
+def _print_line(fraction: float, text: str) -> None:
+    print(f"{fraction:4.0%} {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -151,18 +151,18 @@ def _bar(meter: Meter) -> Iterator[Shown]:
     columns = (BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f}% {task.description}"))
     with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
         task = bar.add_task(meter.text(), total=1.0)
-        bar.update(task, completed=meter.share)
+        bar.update(task, completed=meter.fraction)
         shown = monotonic()
 
         def show() -> None:
             nonlocal shown
             if monotonic() - shown >= DRAW_SECONDS:
                 shown = monotonic()
-                bar.update(task, completed=meter.share, description=meter.text())
+                bar.update(task, completed=meter.fraction, description=meter.text())
 
         @contextmanager
         def paused() -> Iterator[None]:
-            """Without the bar, which what is printed meanwhile would run into."""
+            """Hide the bar, so that other output does not overlap it."""
             bar.live.transient = True
             bar.stop()
             yield
@@ -170,11 +170,11 @@ def _bar(meter: Meter) -> Iterator[Shown]:
             bar.start()
 
         yield show, paused
-        bar.update(task, completed=meter.share, description=meter.last_text())
+        bar.update(task, completed=meter.fraction, description=meter.last_text())
 
 
-def about(seconds: float) -> str:
-    """A duration in words, as exactly as an estimate is."""
+def approximate_duration(seconds: float) -> str:
+    """Format an estimated duration."""
     if seconds < 90:
         return f"about {max(round(seconds), 1)} s"
     return f"about {round(seconds / 60)} min" if seconds < 90 * 60 else f"about {seconds / 3600:.1f} h"

@@ -1,6 +1,6 @@
-"""A run in pictures: its learning curve beside the final evaluation, and counts of what was done in it.
+"""Plots of a run: its learning curve with the final evaluation, and counts of actions.
 
-python -m src.core.runs.curve RUN...     draws win_rate.png of each run directory again, from its files
+python -m src.core.runs.curve RUN...     redraw win_rate.png of each run directory from its files
 """
 
 import io
@@ -27,27 +27,27 @@ TABLE_LABEL = "learner, share of lines not lost over every play of the opponent"
 
 @dataclass(frozen=True)
 class Curve:
-    """What was measured during training, and the 95% interval of each point where the number of games is known."""
+    """Evaluations during training, with the 95% interval of each point if the number of games is known."""
 
     label: str
-    quantity: str  # what the vertical axis shows
+    quantity: str  # label of the vertical axis
     steps: list[float]
     rates: list[float]
-    ends: list[tuple[float, float]]
+    intervals: list[tuple[float, float]]
 
 
 def draw_run(directory: Path) -> bool:
-    """Draw win_rate.png of a run from its files; False where there is nothing to draw, or nothing to draw with."""
+    """Draw win_rate.png of a run from its files; return False without evaluations or without matplotlib."""
     figure = run_figure(directory)
     if figure is None:
         return False
-    told = "\n".join(text.get_text() for text in figure.legends[0].get_texts())
-    _save(figure, directory / PICTURE, dpi=120, metadata={"Description": told})
+    legend = "\n".join(text.get_text() for text in figure.legends[0].get_texts())
+    _save(figure, directory / PICTURE, dpi=120, metadata={"Description": legend})
     return True
 
 
 def run_figure(directory: Path) -> Any:
-    """The curve of eval/win_rate with its 95% band, and the final evaluation; None where there is no curve."""
+    """Plot eval/win_rate with its 95% band and the final evaluation; return None if there is no curve."""
     scores = _read(directory / "eval.json", json.loads).get("scores", {})
     curve = _read_curve(directory, scores)
     figure = None if curve is None else _figure(7, 3.8 + 0.2 * (1 + len(scores)))
@@ -55,11 +55,11 @@ def run_figure(directory: Path) -> Any:
         return None
     axes = figure.add_subplot()
     axes.plot(curve.steps, curve.rates, marker="o", markersize=3, color="C0", label=curve.label)
-    if curve.ends:
-        axes.fill_between(curve.steps, *zip(*curve.ends, strict=True), color="C0", alpha=0.2, linewidth=0)
+    if curve.intervals:
+        axes.fill_between(curve.steps, *zip(*curve.intervals, strict=True), color="C0", alpha=0.2, linewidth=0)
     _draw_scores(axes, curve.steps, scores)
     axes.set(xlabel="step", ylabel=curve.quantity)
-    _set_axes(axes, [*curve.rates, *(end for ends in curve.ends for end in ends)], scores)
+    _set_axes(axes, [*curve.rates, *(end for interval in curve.intervals for end in interval)], scores)
     figure.legend(loc="outside lower center", fontsize="small")
     return figure
 
@@ -72,19 +72,17 @@ def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
     steps, rates = ([float(row[column]) for row in rows] for column in ("step", name))
     if name != "eval/win_rate":
         return Curve(TABLE_LABEL, "share of lines not lost, of games won", steps, rates, [])
-    earlier = (config.get("algo") or {}).get("eval_episodes") or 0  # files of earlier runs do not say how many
-    games = [round(float(row.get("eval/episodes") or earlier)) for row in rows]
+    default = (config.get("algo") or {}).get("eval_episodes") or 0  # earlier runs did not log eval/episodes
+    games = [round(float(row.get("eval/episodes") or default)) for row in rows]
     pairs = zip(rates, games, strict=True) if all(games) else ()
-    ends = [wilson_interval(round(rate * count), count) for rate, count in pairs]
+    intervals = [wilson_interval(round(rate * count), count) for rate, count in pairs]
     against = f" against {next(iter(scores))}" if _is_two_player(scores) else ""
-    label = f"learner{against} during training" + (f" (n={_counted(games)} a point, 95% band)" if ends else "")
-    return Curve(label, "win rate", steps, rates, ends)
+    label = f"learner{against} during training" + (f" (n={_counted(games)} a point, 95% band)" if intervals else "")
+    return Curve(label, "win rate", steps, rates, intervals)
 
 
 def _draw_scores(axes: Any, steps: Sequence[float], scores: Mapping[str, Any]) -> None:
-    """The final evaluation. A dashed line is the win rate of a baseline by itself; what the learner won is a marker,
-    right of the curve.
-    """
+    """Draw the final evaluation: lone baselines as dashed lines, the learner as markers right of the curve."""
     gap = 0.03 * (steps[-1] - steps[0] or steps[-1] or 1)
     for number, (name, score) in enumerate(scores.items(), 1):
         rate, color, games = score["win_rate"], f"C{number}", f"{score['win_rate']:.1%} (n={score['episodes']:,})"
@@ -106,7 +104,7 @@ def _draw_scores(axes: Any, steps: Sequence[float], scores: Mapping[str, Any]) -
 
 
 def _set_axes(axes: Any, drawn: Sequence[float], scores: Mapping[str, Any]) -> None:
-    """As much of the range of win rates as is used, so that small differences can be seen."""
+    """Limit the vertical axis to the range in use, so that small differences are visible."""
     from matplotlib.ticker import EngFormatter, PercentFormatter
 
     ends = [end for score in scores.values() for end in score["win_rate_ci95"]]
@@ -119,7 +117,7 @@ def _set_axes(axes: Any, drawn: Sequence[float], scores: Mapping[str, Any]) -> N
 
 
 def _is_two_player(scores: Mapping[str, Any]) -> bool:
-    """Only there the learner changes seats."""
+    """Return whether the scores have results by seat, as only two-player games have."""
     return any("seats" in score for score in scores.values())
 
 
@@ -129,12 +127,12 @@ def _counted(games: Sequence[int]) -> str:
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
-    """What a file of a run holds; empty where there is none."""
+    """Parse a file of a run; return an empty dict if it does not exist."""
     return parse(path.read_text()) if path.exists() else {}
 
 
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
-    """Writes a PNG, a panel for each: bars for what is counted along a line, a map for what is counted on a board."""
+    """Write a PNG with a panel for each array: bars for 1D counts, a heat map for 2D counts."""
     rows = -(-len(counts) // 2)
     figure = _figure(11, 2.8 * rows) if counts else None
     if figure is None:
@@ -151,19 +149,19 @@ def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
 
 
 def _save(figure: Any, path: Path, **options: Any) -> None:
-    """As a whole, and in place of a link rather than where it leads: a run directory may come from a stranger."""
+    """Write atomically and replace symlinks instead of following them: a run directory may be untrusted."""
     data = io.BytesIO()
     figure.savefig(data, format="png", **options)
     write_atomic(path, data.getvalue())
 
 
 def _figure(width: float, height: float) -> Any:
-    """A figure to draw on, or None where there is nothing to draw with."""
+    """Return a new figure, or None without matplotlib."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # heavy, and only pictures need it
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import
         from matplotlib.figure import Figure
     except ImportError:
-        log.warning("no picture of the run: matplotlib is not installed; metrics.csv has the figures")
+        log.warning("no plot of the run: matplotlib is not installed; the metrics are in metrics.csv")
         return None
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)

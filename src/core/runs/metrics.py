@@ -1,4 +1,4 @@
-"""Every metric a run may log, and what it means. Logging a name that is not here is an error.
+"""Every metric that a run may log, and its meaning. Logging a name that is not listed here is an error.
 
 `*` stands for a name that depends on the composition, such as an opponent. `step` is the axis of all others: episodes
 for tabular learning, environment steps for the rest.
@@ -20,7 +20,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/win_rate_high": "upper end of its 95% Wilson interval",
         "eval/episodes": "games of that evaluation",
-        "eval/win_rate_curve": "a picture: eval/win_rate over the steps beside the results of the final evaluation",
+        "eval/win_rate_curve": "an image: eval/win_rate over the steps with the results of the final evaluation",
         "final/win_rate": "final evaluation: share of games won by the best checkpoint against the first baseline, or "
         "alone, on games that selected nothing; once a run, in wandb a summary value",
         "final/win_rate_low": "lower end of its 95% Wilson interval",
@@ -31,7 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "baseline's own share, and `trained` is the learner",
         "final/*/draw_rate": "share of those games drawn",
         "final/*/loss_rate": "share of those games lost",
-        "train/stage": "rung of the curriculum, 0 being the first",
+        "train/stage": "stage of the curriculum, from 0",
     },
     "Networks": {
         "train/lr": "learning rate",
@@ -42,17 +42,17 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
-        "train/chosen_share": "share of the steps in which the policy chose; in the others all that was sure was done",
-        "train/diagnostics": "a picture: what was chosen how often in training, since the last rung of a curriculum",
-        "eval/stage_score": "win rate on the current stage of the curriculum, which decides about promotion",
+        "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
+        "train/diagnostics": "an image: how often each action was chosen in training, in the last curriculum stage",
+        "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "
-        "for imitation the cross entropy with what is right",
+        "for imitation the cross entropy with the teacher's actions",
         "losses/value_loss": "mean squared error of the value against the estimated returns, or the outcome",
         "losses/entropy": "mean entropy of the policy over the legal actions, in nats",
-        "losses/approx_kl": "divergence of the policy from the one that played (Schulman's k3)",
+        "losses/approx_kl": "KL divergence of the policy from the one that collected the rollout (Schulman's k3)",
         "losses/clip_fraction": "share of steps whose probability ratio was clipped",
-        "losses/grad_norm": "length of the gradient before it is clipped",
+        "losses/grad_norm": "norm of the gradient before clipping",
         "losses/aux_loss": "binary cross entropy of the auxiliary task of the game",
     },
     "Tabular learning": {
@@ -66,13 +66,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
-FIRST_AUX_LOSS = "losses/mine_loss"  # as earlier versions have it
-CURVES = ("eval/not_lost_share", "eval/win_rate")  # what selects the best checkpoint: the first of them that is logged
+FIRST_AUX_LOSS = "losses/mine_loss"  # in earlier versions
+CURVES = ("eval/not_lost_share", "eval/win_rate")  # the first one that is logged selects the best checkpoint
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 
 
 def register(title: str, metrics: dict[str, str]) -> None:
-    """Add the metrics of a game, by name."""
+    """Add the metrics of a game."""
     GROUPS[title] = metrics
     METRICS.update(metrics)
 
@@ -82,10 +82,10 @@ for _path in sorted((Path(__file__).parents[2] / "envs").glob("*/metrics.yaml"))
 
 
 def current_names(columns: Sequence[str]) -> list[str]:
-    """The columns of a metrics.csv by today's names.
+    """Translate the columns of a metrics.csv to their current names.
 
     In earlier files the curve is eval/score, the auxiliary loss is named after its game, and eval/win_rate and
-    eval/<baseline>/... are of the final evaluation.
+    eval/<baseline>/... belong to the final evaluation.
     """
     columns = ["losses/aux_loss" if name == FIRST_AUX_LOSS else name for name in columns]
     if "eval/score" not in columns and not any(fnmatchcase(name, "eval/*/win_rate") for name in columns):
@@ -104,7 +104,7 @@ def is_documented(name: str) -> bool:
 
 
 def page() -> str:
-    """As METRICS.md beside this file has it."""
+    """Return the content of METRICS.md."""
     lines = [
         "<!-- Written by: python -m src.core.runs.metrics > src/core/runs/METRICS.md -->",
         "# Metrics",

@@ -1,4 +1,4 @@
-"""Results as tables for people and as plain values for files."""
+"""Evaluation results as tables and as plain values for files."""
 
 import logging
 import math
@@ -32,7 +32,7 @@ def as_interval(tally: Tally) -> str:
 
 
 def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
-    """One row for each score, its key in the first column."""
+    """Return a table with one row per score, its key in the first column."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("against" if players == 2 else "agent")
     for heading in ("games", "won/drawn/lost", "win rate", "95% range"):
@@ -57,14 +57,14 @@ def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
     return table
 
 
-def figures_table(scores: Mapping[str, Score]) -> Table:
+def metrics_table(scores: Mapping[str, Score]) -> Table:
     table = Table(title="Means a game", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("")
     for name in scores:
         table.add_column(name, justify="right")
-    for figure in dict.fromkeys(figure for score in scores.values() for figure in score.figures):
-        values = [score.figures.get(figure) for score in scores.values()]
-        table.add_row(figure.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
+    for metric in dict.fromkeys(metric for score in scores.values() for metric in score.metrics):
+        values = [score.metrics.get(metric) for score in scores.values()]
+        table.add_row(metric.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
     return table
 
 
@@ -72,15 +72,15 @@ def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
     result: dict[str, Any] = score.total.as_dict() | {"seconds": score.seconds}
     if game.players == 2:
         result["seats"] = {name: score.of_seat(seat).as_dict() for seat, name in enumerate(SEATS)}
-    if score.figures:
-        result["figures"] = score.figures
+    if score.metrics:
+        result["figures"] = score.metrics
     if groups := score.by_group():
         result["groups"] = {name: tally.as_dict() for name, tally in groups.items()}
     return result
 
 
 def pairings(env: Environment, agent: Agent) -> dict[str, tuple[Agent, Agent | None]]:
-    """The agent against each baseline; where there is nobody to play against, each baseline by itself beside it."""
+    """Return (agent, baseline) pairs; in one-player games the agent and each baseline play alone."""
     if env.game.players == 2:
         return {name: (agent, opponent) for name, opponent in env.baselines.items()}
     return {name: (player, None) for name, player in {"trained": agent, **env.baselines}.items()}
@@ -93,7 +93,7 @@ def score_against_baselines(
     for name, (player, opponent) in pairings(env, agent).items():
         try:
             require_varied(env.game, player, opponent, opening_plies, episodes)
-        except UserError as error:  # after a long training a figure with a warning is worth more than none
+        except UserError as error:  # after a long training a result with a warning is better than none
             log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:
             scores[name] = evaluate(
@@ -103,34 +103,34 @@ def score_against_baselines(
 
 
 def require_measured(metric: str, env: Environment) -> None:
-    """Refuse to optimise what the evaluation in this environment will not give."""
-    require(bool(env.baselines), "env.baselines is empty: there is nobody to measure against")
-    nothing = Score(outcomes=[1], seats=[0], seconds=0.0, figures={})
-    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), nothing))
+    """Raise `UserError` if the final evaluation in this environment does not have the metric."""
+    require(bool(env.baselines), "env.baselines is empty: set at least one agent to evaluate against")
+    placeholder = Score(outcomes=[1], seats=[0], seconds=0.0, metrics={})
+    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), placeholder))
     require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")
 
 
 def win_rate_band(wins: float, games: float, group: str = "train") -> dict[str, float]:
-    """The ends of the 95% Wilson interval of `<group>/win_rate`, by their names."""
+    """Return the ends of the 95% Wilson interval of `<group>/win_rate` by metric name."""
     low, high = wilson_interval(round(wins), round(games))
     return {f"{group}/win_rate_low": low, f"{group}/win_rate_high": high}
 
 
 def win_rate_metrics(tally: Tally, group: str) -> dict[str, float]:
-    """A win rate with its interval and its number of games: `<group>/win_rate`, ..., `<group>/episodes`."""
+    """Return a win rate, its interval and its number of games: `<group>/win_rate`, ..., `<group>/episodes`."""
     rate = {f"{group}/win_rate": tally.win_rate, **win_rate_band(tally.wins, tally.games, group)}
     return rate | {f"{group}/episodes": tally.games}
 
 
 def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
-    """The final evaluation by the documented names of its metrics."""
+    """Return the final evaluation by metric name."""
     metrics = win_rate_metrics(next(iter(scores.values())).total, "final")
     for name, score in scores.items():
         total = score.total
         metrics[f"final/{name}/win_rate"] = total.win_rate
         metrics[f"final/{name}/draw_rate"] = total.draws / total.games
         metrics[f"final/{name}/loss_rate"] = total.losses / total.games
-        metrics |= {f"final/{name}/{figure}": value for figure, value in score.figures.items()}
+        metrics |= {f"final/{name}/{metric}": value for metric, value in score.metrics.items()}
     return metrics
 
 
@@ -144,14 +144,14 @@ def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str
     for name, score in scores.items():
         if groups := score.by_group():
             console.print(group_table(name, groups))
-    if any(score.figures for score in scores.values()):
-        console.print(figures_table(scores))
+    if any(score.metrics for score in scores.values()):
+        console.print(metrics_table(scores))
     if lines:
         console.print(every_reply_table(lines))
 
 
 def every_reply(game: Game, agent: Agent) -> dict[str, Tally]:
-    """Lines over every play of the opponent by seat; empty unless the game is small and the agent deterministic."""
+    """Count lines over every play of the opponent by seat; empty if game or agent are not small and deterministic."""
     if not agent.deterministic or Trait.ENUMERABLE not in game.traits:
         return {}
     return {name: walk_replies(game, agent, seat) for seat, name in enumerate(SEATS)}

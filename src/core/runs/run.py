@@ -1,4 +1,4 @@
-"""One training run on disk: its log and its checkpoints, from which it goes on after being killed at any instant."""
+"""A training run on disk: its log and checkpoints, from which it can be resumed after being killed at any time."""
 
 import hashlib
 import json
@@ -15,10 +15,10 @@ from filelock import FileLock, Timeout
 
 from src.core import ranks
 from src.core.errors import UserError, require
-from src.core.files import require_own_folder, require_replaceable, write_atomic
+from src.core.files import require_real_directory, require_replaceable, write_atomic
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
-from src.core.runs.console import about, progress_bar
+from src.core.runs.console import approximate_duration, progress_bar
 from src.core.runs.curve import PICTURE, draw_counts, draw_run
 from src.core.runs.provenance import DIFF, provenance, uncommitted
 from src.core.runs.runlog import RunLog, Tracker
@@ -27,26 +27,26 @@ from src.core.seeding import generator
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-WATCH = "python -m src.play (page Runs)"
+WATCH_COMMAND = "python -m src.play (page Runs)"
 BEST = "checkpoints/best.safetensors"
-WRITTEN = (
+OUTPUT_FILES = (
     *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
     *("qtable.json", BEST, "checkpoints/last.safetensors"),
 )
 
 
 class Run:
-    """Entered, it holds the directory for itself; left, it has told the tracker that it is over."""
+    """A context manager that locks the run directory and starts and finishes the tracker."""
 
     def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
-        """`config` is the composed configuration in plain values; it is kept as config.yaml."""
+        """`config` is the composed configuration in plain values; it is saved as config.yaml."""
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker = config, tracker
         self._checkpoint_seconds = config["checkpoint_seconds"]
         self._lock = FileLock(directory / ".lock")
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
-        self._going_on = False  # from what was saved, and nothing was recorded since
+        self._resuming = False  # restored from a checkpoint, and nothing logged or saved since
         self._best_score: float | None = None
         self._win_rate: float | None = None  # of the latest evaluation
         self._began = self._saved = self._logged = time.monotonic()
@@ -54,18 +54,18 @@ class Run:
 
     def __enter__(self) -> "Run":
         try:
-            self._lock.acquire(timeout=0.1)  # a page that asks whether somebody trains here holds it for an instant
+            self._lock.acquire(timeout=0.1)  # the web page holds it briefly to check whether a run is active
         except Timeout:
             raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
-            require_own_folder(self._path("last").parent)
-            for name in WRITTEN:  # now, not after the training
+            require_real_directory(self._path("last").parent)
+            for name in OUTPUT_FILES:  # before the training, not after it
                 require_replaceable(self.directory / name)
             self._restored = self._load_last()
             origin = provenance()
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
-            self._keep_diff()
+            self._save_diff()
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
         except BaseException:
@@ -77,20 +77,20 @@ class Run:
         if self._tracker is not None:
             self._tracker.finish(failed=error_type is not None)
         self._lock.release()
-        if self._going_on and isinstance(error, checkpoint.MISFITS):  # it could not even be put back to where it was
-            with checkpoint.read_by("this run", self._path("last")):
+        if self._resuming and isinstance(error, checkpoint.LOAD_ERRORS):  # the checkpoint could not be restored
+            with checkpoint.as_checkpoint_errors("this run", self._path("last")):
                 raise error
 
-    def _keep_diff(self) -> None:
-        """A commit alone does not say what was run where the tree has changes: keep them beside it."""
+    def _save_diff(self) -> None:
+        """Save uncommitted changes: with them the commit alone does not identify the code."""
         path, patch = self.directory / DIFF, uncommitted()
         if patch is None:
-            path.unlink(missing_ok=True)  # of a part of this run that was resumed since
+            path.unlink(missing_ok=True)  # from before the run was resumed
         else:
             write_atomic(path, patch)
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
-        """Record what the finished agent achieved: the last row of the log, and eval.json."""
+        """Record the final evaluation: the last row of the log, and eval.json."""
         self._log.write(self._logged_step, {**metrics, "time/seconds": self.seconds}, once=True)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
         drawn = draw_run(self.directory)
@@ -99,13 +99,13 @@ class Run:
             if drawn:
                 self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
 
-    def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
-        """Record what was chosen how often in training, in numbers and as a picture."""
+    def diagnose(self, metrics: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
+        """Record how often each action was chosen in training, as numbers and as an image."""
         if not counts:
             return
-        self._log.write(self._logged_step, figures, once=True)
-        kept = {name: values.tolist() for name, values in counts.items()}
-        write_atomic(self.directory / "diagnostics.json", json.dumps(kept) + "\n")
+        self._log.write(self._logged_step, metrics, once=True)
+        lists = {name: values.tolist() for name, values in counts.items()}
+        write_atomic(self.directory / "diagnostics.json", json.dumps(lists) + "\n")
         path = self.directory / "diagnostics.png"
         if draw_counts(path, counts) and self._tracker is not None:
             self._tracker.picture("train/diagnostics", path)
@@ -116,22 +116,21 @@ class Run:
     def progress(
         self, unit: str, total: int, done: int, seconds: float | None = None
     ) -> AbstractContextManager[Callable[[int], None]]:
-        """Show how far training is; yields the function that takes how much is done.
-
-        `seconds` is the limit on the time of the whole run, where it has one.
-        """
+        """Show a progress bar; yield the function that sets the progress. `seconds` is the time limit of the run."""
         return progress_bar(
             unit,
             total,
             done,
             seconds=seconds,
             clock=lambda: self.seconds,
-            status=self._standing,
-            on_estimate=lambda expected: log.info("%s expected; watch with: %s", about(expected), WATCH),
+            status=self._status,
+            on_estimate=lambda expected: log.info(
+                "%s expected; watch with: %s", approximate_duration(expected), WATCH_COMMAND
+            ),
         )
 
-    def _standing(self) -> str:
-        """The latest win rate and the best one."""
+    def _status(self) -> str:
+        """Return the latest and the best win rate."""
         if self._best_score is None:
             return ""
         best = f"{self._best_score:.1%}"
@@ -139,7 +138,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, those before a resumption included."""
+        """Seconds of training, including those before the run was resumed."""
         return time.monotonic() - self._began
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -149,18 +148,18 @@ class Run:
             times["time/steps_per_second"] = (step - self._logged_step) / max(now - self._logged, 1e-9)
         self._logged, self._logged_step = now, step
         self._win_rate = metrics.get("eval/win_rate", self._win_rate)
-        self._going_on = False
+        self._resuming = False
         self._log.write(step, {**metrics, **times})
 
     def restore(self) -> dict[str, Any] | None:
-        """What was last saved, or None where the run has to begin; log and clock go back to that moment too."""
+        """Return the learner of the last checkpoint, or None for a new run; reset log and clock to that checkpoint."""
         if self._restored is None or self._restored["learner"] is None:
-            self._log.keep(0)
+            self._log.truncate(0)
             self._began = time.monotonic()
-            self._save(None)  # from now on a run without a last checkpoint is one that has lost it
+            self._save(None)  # so that a missing last checkpoint later means that the file was lost
             return ranks.broadcast(None)
-        self._going_on = True
-        self._log.keep(self._restored["rows"])
+        self._resuming = True
+        self._log.truncate(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
         _, rates = self._log.column("eval/win_rate")
@@ -169,24 +168,24 @@ class Run:
         return ranks.broadcast(learner)
 
     def _load_last(self) -> dict[str, Any] | None:
-        """The last checkpoint, once everything that the run goes on from is known to be there and whole."""
+        """Load the last checkpoint, after checking that all files needed to resume are complete."""
         path = self._path("last")
         if not path.exists():
-            left = [name for name in ("eval.json", BEST) if (self.directory / name).exists()]
-            left += ["metrics.csv"] if self._log.rows else []
+            found = [name for name in ("eval.json", BEST) if (self.directory / name).exists()]
+            found += ["metrics.csv"] if self._log.rows else []
             require(
-                not left,
-                f"{self.directory} has results ({', '.join(left)}) but no {path.name} to go on from: restore "
-                f"{path} from a copy, or train anew in another directory; nothing was changed",
+                not found,
+                f"{self.directory} has results ({', '.join(found)}) but no {path.name} to resume from: restore "
+                f"{path} from a copy, or train in another directory; nothing was changed",
             )
             return None
         saved = checkpoint.load(path)
         if saved.get("configuration") != _digest(self._config):
             raise checkpoint.CheckpointError(
-                f"{path} does not belong to the configuration in {self.directory}, or is of an earlier version, "
-                "whose runs can be evaluated but not resumed"
+                f"{path} does not belong to the configuration in {self.directory}, or was written by an earlier "
+                "version; such runs can be evaluated but not resumed"
             )
-        with checkpoint.read_by("a run", path):
+        with checkpoint.as_checkpoint_errors("a run", path):
             self._log.require_rows(saved["rows"])
             if saved["best_score"] is not None:
                 checkpoint.load(self._path("best"))
@@ -207,16 +206,16 @@ class Run:
                 "seconds": self.seconds,
             },
         )
-        self._saved, self._going_on = time.monotonic(), False
+        self._saved, self._resuming = time.monotonic(), False
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
-        """Save once `checkpoint_seconds` have passed, also since `began`, where saving amid some work costs more."""
+        """Save if `checkpoint_seconds` have passed since the last save, and since `began` if it is given."""
         since = self._saved if began is None else max(self._saved, began)
         if ranks.broadcast(time.monotonic() - since >= self._checkpoint_seconds):
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Keep the learner if it scored at least the best so far, in [0, 1]; of equal scores the later one is kept."""
+        """Save the learner as the best checkpoint if its score, in [0, 1], is at least the best so far."""
         if self._best_score is None or score >= self._best_score:
             self._best_score = score
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
@@ -225,9 +224,9 @@ class Run:
         return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])
 
     def load_best(self, load_agent: Callable[[dict[str, Any]], T]) -> T:
-        """The agent of the best checkpoint."""
+        """Return the agent of the best checkpoint."""
         best = self.best()
-        with checkpoint.read_by("this run", self._path("best")):
+        with checkpoint.as_checkpoint_errors("this run", self._path("best")):
             return load_agent(best)
 
     def _path(self, name: str) -> Path:
@@ -235,7 +234,7 @@ class Run:
 
 
 def has_learner(directory: Path) -> bool:
-    """Whether a run goes on there from what it has learned."""
+    """Return whether the last checkpoint has a learner to resume from."""
     path = checkpoint_path(directory, "last")
     return path.exists() and checkpoint.load(path).get("learner") is not None
 
@@ -245,17 +244,15 @@ def checkpoint_path(directory: Path, name: str) -> Path:
 
 
 def is_finished(directory: Path, config: dict[str, Any]) -> bool:
-    """Whether a run of this configuration came to its end there; a directory that holds another run is refused."""
+    """Return whether a run of this configuration is finished; raise `UserError` if the directory has another run."""
     if not (directory / CONFIG).exists():
         return False
     if _digest(read_config(directory)) != _digest(config):
-        raise UserError(
-            f"{directory} holds a run of other settings: go on with a sweep by the command it was begun with"
-        )
+        raise UserError(f"{directory} has a run of other settings: resume a sweep with the command that started it")
     return (directory / "eval.json").exists()
 
 
 def _digest(config: dict[str, Any]) -> str:
-    """Of what makes a run what it is; where it is tracked does not."""
-    essence = {key: value for key, value in config.items() if key not in ("logger", "resume")}
-    return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()
+    """Return a digest of the settings that affect the result."""
+    settings = {key: value for key, value in config.items() if key not in ("logger", "resume")}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

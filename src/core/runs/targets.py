@@ -1,7 +1,7 @@
-"""Which classes a saved configuration may build, and where: those that the config groups can put there.
+"""The classes that a saved configuration may build at each place: those that the config groups allow there.
 
-A place is an argument of a class, such as `game` of `VersusEnv`. What may stand there is read from the files of the
-config groups themselves, so a new option is allowed as soon as it can be composed, and nothing else ever is.
+A place is an argument of a class, such as `game` of `VersusEnv`. The allowed classes are read from the files of the
+config groups, so a new option is allowed as soon as it can be composed, and nothing else is.
 """
 
 import re
@@ -18,7 +18,7 @@ from src.core.runs.config_file import LOADER
 TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved
 ROOT = ""  # the owner of the keys of the whole configuration
-GROUP = "@"  # before the name of a group; alone, a key under which groups are noted that a node is chosen from
+GROUP = "@"  # before the name of a group; alone, the key for the groups that a node is chosen from
 PATH = "/"  # before each key of the path to a plain mapping of the root
 NULL = "null"
 REFERENCE = re.compile(r"\$\{([\w.]+)\}")  # to the value of another key
@@ -26,32 +26,32 @@ PACKAGE = re.compile(r"^# @package (\S+)$", re.MULTILINE)
 
 
 class Place(NamedTuple):
-    owner: str  # a class, a group for what any of its options takes, or a plain mapping of the root by its path
+    owner: str  # a class, a group (arguments of any of its options), or the path of a plain mapping of the root
     key: str
-    depth: int = 0  # mappings and lists between an argument of a class and the value, whose own keys are free
+    depth: int = 0  # mappings and lists, with arbitrary keys, between an argument of a class and the value
 
     def below(self, key: str) -> "Place":
-        """Within a plain mapping; those of the root have fixed keys."""
+        """Return the place of a key in a plain mapping; mappings of the root have fixed keys."""
         if self.owner == ROOT or self.owner.startswith(PATH):
             return Place(f"{self.owner}{PATH}{self.key}", key)
         return self._replace(depth=self.depth + 1)
 
 
 class Targets:
-    """Built from a folder of config groups."""
+    """The allowed classes, read from a folder of config groups."""
 
     def __init__(self, conf: Path) -> None:
         self._conf = conf
-        self._noted: defaultdict[Place, set[str]] = defaultdict(set)  # classes, groups, references and null
+        self._allowed: defaultdict[Place, set[str]] = defaultdict(set)  # classes, groups, references and null
         for path in sorted(conf.rglob("*.yaml")):
             group = path.parent.relative_to(conf).as_posix()
             if not group.startswith("hydra") and (group != "." or path.stem == MAIN):
                 self._read("" if group == "." else group, path.read_text())
-        filled = [place for place in list(self._noted) if self._classes([place])]
+        filled = [place for place in list(self._allowed) if self._classes([place])]
         self._above_classes = {place._replace(depth=depth) for place in filled for depth in range(place.depth)}
 
     def check(self, config: dict[str, Any], name: str) -> None:
-        """Refuse a configuration with a class, or none, where no composition has it; `name` is said to the user."""
+        """Raise `UserError` if a class is not allowed or missing at its place; messages begin with `name`."""
         for key, value in config.items():
             self._check(value, [Place(ROOT, key)], f"{name}: {key}")
 
@@ -59,32 +59,34 @@ class Targets:
         classes, target = self._classes(places), None
         if isinstance(node, dict) and TARGET in node:
             target = node[TARGET]
-            known = f"it can be {', '.join(sorted(classes))}" if classes else "no class belongs here"
+            known = f"it can be {', '.join(sorted(classes))}" if classes else "no class is allowed here"
             fits = isinstance(target, str) and target in classes
-            require(fits, f"{where} is to be built by {str(target)[:200]!r}, which is refused: {known}")
+            require(fits, f"{where} has _target_ {str(target)[:200]!r}, which is refused: {known}")
         elif classes or (not isinstance(node, dict | list) and not self._above_classes.isdisjoint(places)):
             null = node is None and NULL in self._refs(places)
-            require(null, f"{where} is {str(node)[:80]!r}, which is refused: a class belongs here, or several by name")
+            require(
+                null, f"{where} is {str(node)[:80]!r}, which is refused: it must be a class or a mapping of classes"
+            )
         for key, child in _children(node):
             special = key.startswith("_") and key.endswith("_")
-            require(not special, f"{where}.{key} is refused: a saved configuration has no such key")
+            require(not special, f"{where}.{key} is refused: the key is not allowed in a saved configuration")
             self._check(child, self._below(places, key, target), f"{where}.{key}")
 
     def _below(self, places: list[Place], key: str, target: str | None) -> list[Place]:
-        """Where a key stands: in a class and the groups it was chosen from, or within a plain mapping."""
+        """Return the places of a key: in a class and the groups it was chosen from, or in a plain mapping."""
         groups = [ref for ref in self._refs(places) if ref.startswith(GROUP)]
         own = [place.below(key) for place in places] if target is None else [Place(target, key)]
         return own + [Place(group, key) for group in groups]
 
     def _classes(self, places: list[Place], seen: frozenset[str] = frozenset()) -> set[str]:
-        """What may be built at any of these places."""
+        """Return the classes allowed at any of these places."""
         refs = self._refs(places, seen)
         groups = {ref for ref in refs if ref.startswith(GROUP)}
         return (refs - groups - {NULL}) | self._refs([Place(group, TARGET) for group in groups], seen)
 
     def _refs(self, places: list[Place], seen: frozenset[str] = frozenset()) -> set[str]:
-        """What is noted at these places, and at those that are referred to there."""
-        found = {ref for place in places for ref in self._noted.get(place, ())}
+        """Return the entries of these places, with references resolved."""
+        found = {ref for place in places for ref in self._allowed.get(place, ())}
         for ref in [ref for ref in found if REFERENCE.fullmatch(ref)]:
             found.remove(ref)
             if ref not in seen:
@@ -100,47 +102,47 @@ class Targets:
         return places
 
     def _read(self, group: str, text: str) -> None:
-        """Note what one file puts where."""
+        """Add the entries of one file."""
         tree = yaml.load(text, LOADER) or {}
         mounts = list(_mounts(group, tree.pop("defaults", [])))
         package = PACKAGE.search(text)
         for path, mounted in mounts:
             _node_at(tree, path).setdefault(GROUP, []).append(GROUP + mounted)
         if package is None and group:
-            self._note_keys(GROUP + group, tree)
-            if TARGET in tree:  # what one option takes under a name, another may have taken in an earlier version
-                self._noted[Place(GROUP + group, TARGET)].add(tree.pop(TARGET))
-                self._note_keys(GROUP + group, tree)
+            self._add_keys(GROUP + group, tree)
+            if TARGET in tree:  # an argument of one option may have been one of another in an earlier version
+                self._allowed[Place(GROUP + group, TARGET)].add(tree.pop(TARGET))
+                self._add_keys(GROUP + group, tree)
             return
         whole: dict[str, Any] = {}
         _node_at(whole, _keys(package[1] if package else "")).update(tree)
         for key, node in whole.items():
             if isinstance(node, dict) and (self._conf / key).is_dir():
                 node.setdefault(GROUP, []).append(GROUP + key)
-        self._note_keys(ROOT, {key: node for key, node in whole.items() if key != "hydra"})
+        self._add_keys(ROOT, {key: node for key, node in whole.items() if key != "hydra"})
 
-    def _note_keys(self, owner: str, node: dict[str, Any]) -> None:
+    def _add_keys(self, owner: str, node: dict[str, Any]) -> None:
         target = node.get(TARGET, owner)
         reference = REFERENCE.fullmatch(target)
         owner = GROUP + reference[1].removesuffix(f".{TARGET}") if reference else target
         for key, child in _children(node):
-            taken_over = reference is not None and isinstance(child, str)  # from where the class is taken from, too
-            if key != GROUP and not taken_over:
-                self._note(Place(owner, key), child)
+            referenced = reference is not None and isinstance(child, str)  # like the class itself
+            if key != GROUP and not referenced:
+                self._add(Place(owner, key), child)
 
-    def _note(self, place: Place, value: Any) -> None:
+    def _add(self, place: Place, value: Any) -> None:
         if value is None:
-            self._noted[place].add(NULL)
+            self._allowed[place].add(NULL)
         elif isinstance(value, str) and REFERENCE.fullmatch(value):
-            self._noted[place].add(value)
+            self._allowed[place].add(value)
         elif isinstance(value, dict) and (TARGET in value or GROUP in value):
             groups = value.get(GROUP, [])
-            self._noted[place] |= {*groups, *([value[TARGET]] if TARGET in value else [])}
+            self._allowed[place] |= {*groups, *([value[TARGET]] if TARGET in value else [])}
             for owner in groups or [value[TARGET]]:
-                self._note_keys(owner, value)
+                self._add_keys(owner, value)
         else:
             for key, child in _children(value):
-                self._note(place.below(key), child)
+                self._add(place.below(key), child)
 
 
 def _children(node: Any) -> Iterator[tuple[str, Any]]:
@@ -151,14 +153,14 @@ def _children(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _mounts(group: str, defaults: list[Any]) -> Iterator[tuple[list[str], str]]:
-    """The keys at which a defaults list puts an option of another group, and the name of that group."""
+    """Yield the keys at which a defaults list mounts an option of another group, and the name of that group."""
     for entry in defaults:
         name, option = next(iter(entry.items())) if isinstance(entry, dict) else (entry, None)
         words, _, package = name.removeprefix("optional ").partition("@")
         if words.startswith("override ") or (option is None and not isinstance(entry, dict) and not package):
-            continue  # of a group that is put there elsewhere; or the file goes on from another of its group
+            continue  # mounted elsewhere, or another file of the same group that this one extends
         path = PurePosixPath(words if isinstance(entry, dict) else PurePosixPath(words).parent)
-        absolute = PurePosixPath("/") / group / path  # a path that begins with / stays as it is
+        absolute = PurePosixPath("/") / group / path  # an absolute path is unchanged
         yield _keys(package or words.strip("/").replace("/", ".")), absolute.as_posix().strip("/")
 
 

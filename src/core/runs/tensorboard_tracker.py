@@ -1,4 +1,4 @@
-"""TensorBoard beside the CSV file. Training goes on without it when it fails, and says so once."""
+"""Log to TensorBoard. If it fails, training continues without it after one warning."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -31,13 +31,13 @@ class TensorboardTracker:
         self._guard("log", lambda: self._picture(name, path))
 
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
-        """They are metrics of the last step already."""
+        """Do nothing: the results are already metrics of the last step."""
 
     def finish(self, failed: bool) -> None:
         self._guard("finish", lambda: self._writer.close())
 
     def _start(self, directory: Path, config: dict[str, Any]) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # brings torch along, which a table does without
+        from torch.utils.tensorboard import SummaryWriter  # imports torch, which Q-tables do not need
 
         writer = SummaryWriter(str(directory / "tensorboard"))
         writer.add_text("config", f"```\n{yaml.safe_dump(config, sort_keys=False)}```")

@@ -1,4 +1,4 @@
-"""Weights & Biases beside the CSV file. Training goes on without it whenever it fails, and says so once."""
+"""Log to Weights & Biases. If it fails, training continues without it after one warning."""
 
 import contextlib
 import hashlib
@@ -17,9 +17,9 @@ from src.core.runs.runlog import try_tracker
 log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
-ADDRESS = "wandb_url.txt"  # in the run's directory: where it is to be seen
-BEST_OF = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")  # the summary holds their maximum beside the last
-NAME_LENGTH, TAG_LENGTH = 128, 64  # the most that wandb takes
+ADDRESS = "wandb_url.txt"  # in the run directory: URL of the run
+BEST_OF = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")  # the summary has their maximum and last value
+NAME_LENGTH, TAG_LENGTH = 128, 64  # limits of wandb
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 
 
@@ -52,7 +52,7 @@ class WandbTracker:
 
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         if self._run is not None:
-            self._guard("keep the results", lambda: self._keep(directory, result))
+            self._guard("upload the results", lambda: self._log_results(directory, result))
 
     def finish(self, failed: bool) -> None:
         if self._run is not None:
@@ -60,11 +60,11 @@ class WandbTracker:
             self._run = None
 
     def _start(self, mode: Mode, directory: Path, config: dict[str, Any]) -> None:
-        # Otherwise wandb reports its own use and errors to its makers, in offline mode too.
+        # Otherwise wandb reports usage and errors to its vendor, in offline mode too.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb
 
-        # A resumed run lives in the same directory and so gets the same id: wandb shows both parts as one run.
+        # A resumed run has the same directory and so the same id: wandb shows both parts as one run.
         run_id = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
         names = config["composition"]
         self._run = wandb.init(
@@ -88,42 +88,42 @@ class WandbTracker:
         if mode == "online" and self._run.url:
             write_atomic(directory / ADDRESS, f"{self._run.url}\n")
         if (directory / DIFF).exists():
-            self._keep_files("code", "code", [directory / DIFF])
+            self._log_files("code", "code", [directory / DIFF])
 
     def _picture(self, name: str, path: Path) -> None:
         import wandb
 
         self._run.log({name: wandb.Image(str(path)), "step": self._step})
 
-    def _keep(self, directory: Path, result: Mapping[str, Any]) -> None:
-        """The checkpoints and eval.json as artifacts, and the evaluation as one table."""
+    def _log_results(self, directory: Path, result: Mapping[str, Any]) -> None:
+        """Log the checkpoints and eval.json as artifacts, and the evaluation as a table."""
         import wandb
 
-        self._keep_files("checkpoints", "model", sorted((directory / "checkpoints").glob("*.safetensors")))
-        self._keep_files("evaluation", "evaluation", [directory / "eval.json"])
+        self._log_files("checkpoints", "model", sorted((directory / "checkpoints").glob("*.safetensors")))
+        self._log_files("evaluation", "evaluation", [directory / "eval.json"])
         table = wandb.Table(columns=["baseline", *SCORE_COLUMNS], data=_score_rows(result))
         with _staged_in(Path(self._run.dir).parent):
             self._run.log({"final/baselines": table, "step": self._step})
 
-    def _keep_files(self, name: str, kind: str, paths: Sequence[Path]) -> None:
+    def _log_files(self, name: str, kind: str, paths: Sequence[Path]) -> None:
         import wandb
 
         artifact = wandb.Artifact(f"{name}-{self._run.id}", kind)
-        for path in paths:  # read from where they are, not from copies
+        for path in paths:  # upload in place, without copies
             artifact.add_file(str(path.resolve()), policy="immutable", skip_cache=True)
         self._run.log_artifact(artifact)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
         if not try_tracker("wandb", what, call):
             self._run = None
-            with contextlib.suppress(Exception):  # lets go of a dead service, which the next run must not meet
+            with contextlib.suppress(Exception):  # stop a dead service, which would break the next run
                 import wandb
 
                 wandb.teardown()
 
 
 def run_name(config: Mapping[str, Any]) -> str:
-    """What was run and what differs from the defaults, such as tictactoe-ppo-lr=0.0003-seed2."""
+    """Return the name of a run with its overrides, such as tictactoe-ppo-lr=0.0003-seed2."""
     names = config["composition"]
     words = [word.lstrip("+") for word in names.get("overrides") or ()]
     keys = [word.partition("=")[0] for word in words]
@@ -135,23 +135,23 @@ def run_name(config: Mapping[str, Any]) -> str:
     room = NAME_LENGTH - len(first) - len(last)
     if len(middle) > room:
         digest = hashlib.sha256(middle.encode()).hexdigest()[:6]
-        middle = f"{middle[: room - len(digest) - 1]}~{digest}"  # cut names stay distinct
+        middle = f"{middle[: room - len(digest) - 1]}~{digest}"  # truncated names stay unique
     return first + middle + last
 
 
 def _score_rows(result: Mapping[str, Any]) -> list[list[Any]]:
-    scores = {name: {**score, **_ends(score)} for name, score in result["scores"].items()}
+    scores = {name: {**score, **_interval(score)} for name, score in result["scores"].items()}
     return [[name, *(score[column] for column in SCORE_COLUMNS)] for name, score in scores.items()]
 
 
-def _ends(score: Mapping[str, Any]) -> dict[str, float]:
+def _interval(score: Mapping[str, Any]) -> dict[str, float]:
     low, high = score["win_rate_ci95"]
     return {"low": low, "high": high}
 
 
 @contextlib.contextmanager
 def _staged_in(directory: Path) -> Iterator[None]:
-    """wandb would keep what it has to upload in the home directory; with the run it can be synced from there."""
+    """Stage uploads in the run directory instead of the home directory, so that they can be synced from there."""
     before = os.environ.get("WANDB_DATA_DIR")
     os.environ["WANDB_DATA_DIR"] = str(directory.resolve())
     try:

@@ -1,4 +1,4 @@
-"""The run of every rank but the first: takes part in collective operations and writes nothing."""
+"""The run on all ranks except 0: takes part in collective operations and writes nothing."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ class WorkerRun(Run):
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
         pass
 
-    def diagnose(self, figures: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
+    def diagnose(self, metrics: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
         pass
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.core.errors import UserError
-from src.core.files import MOST_DATA, read_regular
+from src.core.files import MAX_DATA_BYTES, read_regular
 
 
 class FixedBoard(NamedTuple):
@@ -16,7 +16,7 @@ class FixedBoard(NamedTuple):
 
 def read_boards(path: Path, rows: int, cols: int, mine_range: tuple[int, int]) -> list[FixedBoard]:
     """The boards of a file; the first thing wrong in it is refused, naming its place."""
-    text = read_regular(Path(path), MOST_DATA)
+    text = read_regular(Path(path), MAX_DATA_BYTES)
     try:
         data = json.loads(text.decode())
     except (ValueError, RecursionError) as error:

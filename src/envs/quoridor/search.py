@@ -82,7 +82,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 @inlined
 def _one_ply_on(score: int) -> int:
-    """`src.core.play.search.one_ply_on`, compiled."""
+    """`src.core.play.search.parent_score`, compiled."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score

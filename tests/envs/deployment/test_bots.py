@@ -82,7 +82,7 @@ def test_every_choice_is_legal(agent: Agent):
     """`play` refuses anything else, so two games to their end say it all."""
     score = evaluate(FULL, agent, bot(0.5), 4, seed=1)
     assert score.total.games == 4
-    assert score.figures["deployment_valid_action_rate"] == 1
+    assert score.metrics["deployment_valid_action_rate"] == 1
 
 
 def test_a_greedy_bot_shoots_what_it_hurts_most():

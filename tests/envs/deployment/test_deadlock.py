@@ -154,4 +154,4 @@ def test_a_truncated_game_counts_as_drawn_in_the_arena():
     game = small_game(zones=SHARED, on_deadlock="truncate")
     score = evaluate(game, RandomAgent(), RandomAgent(), 4, seed=0)
     assert score.outcomes == [0, 0, 0, 0]
-    assert score.figures["deployment_deadlock_count"] == 1
+    assert score.metrics["deployment_deadlock_count"] == 1

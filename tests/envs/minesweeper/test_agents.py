@@ -31,13 +31,13 @@ def test_stronger_reasoning_wins_more():
 
 
 def test_figures_tell_guesses_apart():
-    figures = evaluate(GAME, ExactAgent(), None, 200, seed=2).figures
+    figures = evaluate(GAME, ExactAgent(), None, 200, seed=2).metrics
     assert 0.2 < figures["guess"] < 0.8
     assert 0.5 < figures["won_without_guess"] < 0.9
     assert figures["invalid_rate"] == 0
     rules = evaluate(GAME, RulesAgent(), None, 200, seed=2)
-    assert rules.figures["guess"] == 0
-    assert rules.figures["won_without_guess"] == rules.total.win_rate, "who never guesses wins without a guess or not"
+    assert rules.metrics["guess"] == 0
+    assert rules.metrics["won_without_guess"] == rules.total.win_rate, "who never guesses wins without a guess or not"
 
 
 def test_playing_in_step_and_alone_is_the_same():
@@ -90,7 +90,7 @@ def test_boards_that_need_no_guess_are_won_without_one(tmp_path: Path):
     path = tmp_path / "calm.json"
     assert make_boards([str(path), "--rows", "8", "--cols", "8", "--mines", "10", "--count", "20", "--no-guess"]) == 0
     score = evaluate(GAME, ExactAgent(), None, 20, seed=0, starts=GAME.fixed_starts(path))
-    assert score.figures["won_without_guess"] == 1.0
+    assert score.metrics["won_without_guess"] == 1.0
 
 
 def test_impossible_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -116,7 +116,7 @@ def test_a_malformed_file_is_refused_with_the_place(lab: Lab):
 def test_the_first_reveal_is_no_guess():
     game = Minesweeper(8, 8, 10)  # the player makes it
     score = evaluate(game, ExactAgent(), None, 100, seed=0)
-    assert score.figures["won_without_guess"] > 0.4
+    assert score.metrics["won_without_guess"] > 0.4
     decision = ExactAgent().decide(game, game.view(game.initial(np.random.default_rng(0))), np.random.default_rng(0))
     assert decision == (4 * 8 + 4, {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}, ())
 

@@ -85,8 +85,8 @@ def test_a_game_is_saved_and_read_back():
     [
         ("", "the lines start, moves and result"),
         ("start e1 e9 10 10 0 -\nmoves e2\n", "the lines start, moves and result"),
-        ("start e1 e9 10 10 0 -\nmoves e2 e3\nresult *\n", "move 2 of the game: e3 is not legal"),
-        ("start e1 e9 10 10 0 -\nmoves e2\nresult 1-0\n", r"result 1-0, its moves give \*"),
+        ("start e1 e9 10 10 0 -\nmoves e2 e3\nresult *\n", "move 2 of the game record: e3 is not legal"),
+        ("start e1 e9 10 10 0 -\nmoves e2\nresult 1-0\n", r"result 1-0, but its moves give \*"),
         ("start e8 a5 10 10 0 -\nmoves e9\nresult *\n", "its moves give 1-0"),
     ],
 )
