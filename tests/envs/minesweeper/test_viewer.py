@@ -99,7 +99,7 @@ def test_quitting_and_the_end_of_input_leave_the_game() -> None:
         ("r one 2", "is not a move"),
         ("r ² 2", "is not a move"),
         ("r -1 2", "is not a move"),
-        ("r 5 0", "row 5, column 0 is off the board of 5 rows and 5 columns"),
+        ("r 5 0", "row 5, column 0 is off the board: rows 0..4, columns 0..4"),
         ("f 0 99", "off the board"),
         ("r 0 0", "row 0, column 0 is revealed already"),
     ],
