@@ -17,7 +17,7 @@ play: $(VENV)/installed-web  ## Set up the web page and open it: play, watch, de
 	$(BIN)/python -m src.play
 
 test: $(VENV)/installed-dev  ## Set up what tests need, then run all but the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not browser and not slow"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser and not slow"
 
 testslow: $(VENV)/installed-dev  ## Play the pages in a real browser (chromium, chromedriver), launch jobs, run notebooks
 	$(BIN)/python -m pytest -m "browser or slow"
