@@ -6,6 +6,7 @@ import pytest
 import torch
 from hydra.utils import instantiate
 
+import src.resolvers  # noqa: F401 (for the composition)
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
