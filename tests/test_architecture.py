@@ -91,7 +91,9 @@ GAME_WORDS = re.compile(
     re.IGNORECASE,
 )
 # Of earlier versions, to read their files.
-OLD_NAMES = re.compile(r'"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_|"losses/mine_loss"|"mines": "')
+OLD_NAMES = re.compile(
+    r'"src\.envs\.[\w.]+": "|"\w*mine\w*": "|"frontier_mask\w*": "|\^mine_|"losses/mine_loss"|"mines": "'
+)
 
 
 @pytest.mark.parametrize("layer", ["core", "nets", "algos"])

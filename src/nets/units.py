@@ -34,13 +34,13 @@ class Layout:
     planes: Size
     rows: Size
     columns: Size
-    zone_cells: Size  # largest deployment zone
+    zone_cells: Size  # of the largest zone that units may be placed in
     seat: NonNegativeInt  # index of the seat in the facts
     on_board: NonNegativeInt  # this and the next three: index in the values of a unit
     active: NonNegativeInt
     column: NonNegativeInt
     row: NonNegativeInt
-    zone: NonNegativeInt  # index of the plane of the deployment zone
+    zone: NonNegativeInt  # index of the plane of that zone
 
     @property
     def cells(self) -> int:

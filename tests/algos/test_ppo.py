@@ -448,7 +448,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
     def learn(run: Run) -> None:
         env, first = versus(SelfPlay()), versus(RandomAgent())
         ladder = Curriculum({"random": first}, promote_at=0.01)
-        ppo(total_steps=640, eval_every=192, gamma=1.0, losses=LossWeights(0.2, None, 0.5, 0.01, 0.0)).fit(
+        ppo(total_steps=384, eval_every=192, gamma=1.0, losses=LossWeights(0.2, None, 0.5, 0.01, 0.0)).fit(
             env, ladder, run
         )
 

@@ -53,6 +53,7 @@ def write(project: Path, name: str, text: str) -> None:
 
 def load(project: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module as a new process would import it."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of a source changed at once
     for name in ("numbers", "sums"):
         spec = importlib.util.spec_from_file_location(f"src.{name}", project / "src" / f"{name}.py")
         assert spec is not None

@@ -61,7 +61,8 @@ def load(browser: Browser, text: str) -> None:
 
 
 def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
-    begin(browser, "you", "random")
+    """Against a player without a wall or a choice, who is never in the way of what is played here."""
+    begin(browser, "you", "runner")
     browser.click("[data-id='e2'] .hit")
     assert wait_moves(browser, 2)[0] == "e2"
     browser.press(Keys.ARROW_UP)
