@@ -48,7 +48,14 @@ def _began(_: object) -> None:
 
 
 def main() -> None:
-    for module in ("compose", "core.report", "core.run", "algos.ppo", "algos.maskable_ppo", "algos.imitation"):
+    for module in (
+        "compose",
+        "core.runs.report",
+        "core.runs.run",
+        "algos.ppo",
+        "algos.maskable_ppo",
+        "algos.imitation",
+    ):
         importlib.import_module(f"src.{module}")
     for answer in answers(Path(sys.argv[1]), bad_inputs()):
         print(json.dumps(answer), flush=True)
