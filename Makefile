@@ -27,7 +27,7 @@ lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/installed-dev  ## Mend what lint can mend by itself
+format: $(VENV)/installed-dev  ## Fix what lint can fix automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
