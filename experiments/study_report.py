@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from src.core.play.arena import Tally
-from src.core.runs.report import as_interval, as_percent
-from src.core.runs.runlog import RunLog
+from src.core.arena import Tally
+from src.core.report import as_interval, as_percent
+from src.core.runlog import RunLog
 
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}  # 97.5% points
 
@@ -28,7 +28,7 @@ class Outcome:
     steps: list[float]  # of each evaluation while it learned, those before it began included
     seconds: list[float]  # of the run itself
     curve: list[float]  # the score then
-    counters: dict[str, Tally]  # the final evaluation by its name in eval.json
+    tallies: dict[str, Tally]  # the final evaluation by its name in eval.json
 
     @staticmethod
     def read(directory: Path, arm: str, seed: int, steps_before: float) -> "Outcome":
@@ -44,7 +44,7 @@ class Outcome:
         )
 
     def as_dict(self, scores: Sequence[str]) -> dict[str, Any]:
-        return vars(self) | {"counters": {name: self.counters[name].as_dict() for name in scores}}
+        return vars(self) | {"tallies": {name: self.tallies[name].as_dict() for name in scores}}
 
 
 def by_arm(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
@@ -52,14 +52,14 @@ def by_arm(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return {name: [outcome for outcome in outcomes if outcome.arm == name] for name in names}
 
 
-def pooled(counters: Sequence[Tally]) -> Tally:
-    return Tally(*(sum(getattr(tally, kind) for tally in counters) for kind in ("wins", "draws", "losses")))
+def pooled(tallies: Sequence[Tally]) -> Tally:
+    return Tally(*(sum(getattr(tally, kind) for tally in tallies) for kind in ("wins", "draws", "losses")))
 
 
 def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -> str:
     """Points won more than the others, paired by seed, with Student's 95% interval over the seeds."""
-    base = {other.seed: other.counters[score].win_rate for other in others}
-    gains = [100 * (one.counters[score].win_rate - base[one.seed]) for one in ones if one.seed in base]
+    base = {other.seed: other.tallies[score].win_rate for other in others}
+    gains = [100 * (one.tallies[score].win_rate - base[one.seed]) for one in ones if one.seed in base]
     if len(gains) < 2:
         return " ".join(f"{gain:+.1f}" for gain in gains) or "-"
     mean, half = statistics.mean(gains), STUDENT[len(gains) - 1] * statistics.stdev(gains) / math.sqrt(len(gains))
@@ -75,8 +75,8 @@ def table(outcomes: Sequence[Outcome], score: str) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name, runs in arms.items():
-        total = pooled([run.counters[score] for run in runs])
-        each = ", ".join(as_percent(run.counters[score].win_rate) for run in runs)
+        total = pooled([run.tallies[score] for run in runs])
+        each = ", ".join(as_percent(run.tallies[score].win_rate) for run in runs)
         gain = "" if runs is first else difference(runs, first, score)
         speed = statistics.median(own_speed(run) for run in runs)
         won = f"{as_percent(total.win_rate)} ({as_interval(total)})"

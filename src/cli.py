@@ -100,7 +100,7 @@ def user_message(error: BaseException) -> str | None:
     if message is None and isinstance(found[0], OSError) and found[0].errno is not None:
         message = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
     if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
-        message = "out of memory: reduce algo.num_envs or the size of the network"
+        message = "out of memory: reduce algo.num_envs (algo.batch_size for imitation) or the size of the network"
     return None if message is None else " ".join(message.split())
 
 
@@ -180,9 +180,8 @@ def train_arguments(arguments: list[str]) -> list[str]:
     arguments = apply_group_aliases(arguments)
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
-            from src.core.runs.sweep import (
-                require_same_jobs,  # a slow import, which --help does not need
-            )
+            # a slow import, which --help does not need
+            from src.core.runs.sweep import require_same_jobs
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = resume_arguments(arguments)

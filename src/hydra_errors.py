@@ -7,7 +7,7 @@ from typing import Any
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
-from src.core.runs.config_file import RENAMED, RENAMED_OF_ALGO
+from src.core.runs.config_file import current_key
 
 MAX_LISTED = 40
 EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
@@ -24,9 +24,9 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             return f"{error.full_key} cannot be resolved: {_first_line(error)}"
         if isinstance(error, OmegaConfBaseException) and (keys := _keys(error)) is not None:
             name, parent = error.full_key or error.key, error.parent_node._key()
-            renamed = RENAMED_OF_ALGO | RENAMED if parent == "algo" else RENAMED
-            if error.key in renamed:
-                return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{renamed[str(error.key)]}"
+            current = current_key(str(error.key), parent)
+            if current != error.key:
+                return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{current}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"

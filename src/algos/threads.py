@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
+torch.set_num_threads(torch.get_num_threads())  # also turns off MKL's dynamic choice of threads
 _LOCK = threading.RLock()  # the number is global to the process
 
 

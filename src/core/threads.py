@@ -1,4 +1,7 @@
-"""Run work in threads: compiled kernels release the GIL, so they run in parallel."""
+"""Run work in threads: compiled kernels release the GIL, so they run in parallel.
+
+Calls must not be nested: all share one pool.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -34,11 +37,9 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
     return results
 
 
-def run_in_spans(
-    function: Callable[[int, int], Result], count: int, min_size: int, threads: int = CORES
-) -> list[Result]:
+def run_in_spans(function: Callable[[int, int], Result], count: int, min_size: int) -> list[Result]:
     """Call `function(first, end)` for spans that cover 0..count-1: one per thread, of at least `min_size` each."""
-    spans = min(threads, max(1, count // min_size))
+    spans = min(CORES, max(1, count // min_size))
     if spans == 1:
         return [function(0, count)]
     edges = [count * k // spans for k in range(spans + 1)]

@@ -51,8 +51,9 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start new games in all parts; None continues their generators."""
-        seeds = [None if seed is None else self._seeds(seed)[rows] for rows in self._slices]
-        results = [part.reset(seed=one) for part, one in zip(self.parts, seeds, strict=True)]
+        seeds = None if seed is None else self._seeds(seed)
+        parts_seeds = [None if seeds is None else seeds[rows] for rows in self._slices]
+        results = [part.reset(seed=one) for part, one in zip(self.parts, parts_seeds, strict=True)]
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:

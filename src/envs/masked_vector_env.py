@@ -72,10 +72,10 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
     def _checked(self, actions: np.ndarray, masks: np.ndarray | None) -> np.ndarray:
         """Return the actions as (N,) int64, or report those that do not exist or that masks (N, A) do not allow."""
         self._require_started()
-        actions, wanted = np.asarray(actions), (self.num_envs,)
+        actions, expected = np.asarray(actions), (self.num_envs,)
         require(np.issubdtype(actions.dtype, np.integer), f"actions are whole numbers, not {actions.dtype}")
         require(
-            actions.shape == wanted, f"actions of shape {actions.shape} for {self.num_envs} envs: expected {wanted}"
+            actions.shape == expected, f"actions of shape {actions.shape} for {self.num_envs} envs: expected {expected}"
         )
         allowed = (actions >= 0) & (actions < self.num_actions)
         if masks is not None:
@@ -97,7 +97,7 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         for i in np.flatnonzero(ended).tolist():
             observations[i] = self._final_observation(i)
         info = {name: _where(ended, values) for name, values in info.items()}
-        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended.copy()}
+        return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
 
 def _where(ended: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The frame around the pages, and what is handed to them."""
 
 import os
+import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -100,6 +101,15 @@ def test_a_port_that_is_taken_or_cannot_be_is_refused(address: str):
     for host, port in (("127.0.0.1", int(address.rpartition(":")[2])), ("no.such.host.invalid", 0)):
         with pytest.raises(UserError, match="choose another, such as port=0"):
             listening_socket(host, port)
+
+
+def test_connections_send_small_messages_at_once():
+    with (
+        listening_socket("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_setting_that_is_not_known_is_refused(lab: Lab):

@@ -64,15 +64,18 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} has a key that is not text, or a value that is not text, number, bool or null")
-    config = dict(_renamed(config))
-    if isinstance(config.get("algo"), dict):
-        config["algo"] = {RENAMED_OF_ALGO.get(key, key): value for key, value in config["algo"].items()}
-    return config
+    return dict(_renamed(config))
 
 
-def _renamed(node: Any) -> Any:
+def current_key(key: str, parent: str | None) -> str:
+    """Return the current name of a key below `parent`."""
+    key = RENAMED.get(key, key)
+    return RENAMED_OF_ALGO.get(key, key) if parent == "algo" else key
+
+
+def _renamed(node: Any, parent: str | None = None) -> Any:
     if isinstance(node, dict):
-        return {RENAMED.get(key, key): _renamed(value) for key, value in node.items()}
+        return {current_key(key, parent): _renamed(value, key) for key, value in node.items()}
     if isinstance(node, list):
         return [_renamed(value) for value in node]
     return MOVED.get(node, node) if isinstance(node, str) else node

@@ -1,11 +1,11 @@
 """Whole games by the thousand: kernels do the work, threads share it."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from src.core.threads import run_in_spans
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
 from src.envs.minesweeper.solver.choice import choose
 from src.envs.minesweeper.solver.constraints import kernel
@@ -13,7 +13,7 @@ from src.envs.minesweeper.solver.exact import exact_moves
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
 
-GAMES_PER_THREAD = 32  # fewer cost more to hand over than they take to play
+CHUNK = 32  # games a thread takes at a time; an interrupt cancels those that have not begun
 PLAY_STATES = 1 << 16
 
 SOLVERS: dict[str, Callable] = {"rules": rules_moves, "heuristic": heuristic_moves, "exact": exact_moves}
@@ -30,14 +30,15 @@ def play_boards(shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, mo
     """Play each board, mined (games, cells) bool, from its first click (games,) to the end with a solver's `moves`."""
     games = Games(np.zeros(first.size, np.bool_), *(np.zeros(first.size, np.int32) for _ in range(3)))
 
-    def play_span(begin: int, end: int) -> None:
+    def play_chunk(begin: int) -> None:
         boards, engine = new_boards(1, *shape, True), make_engine(shape, PLAY_STATES)
-        for index in range(begin, end):
+        for index in range(begin, min(begin + CHUNK, first.size)):
             result = play_game(shape, boards, engine, np.flatnonzero(mined[index]), int(first[index]), moves)
             for array, value in zip(games, result, strict=True):
                 array[index] = value
 
-    run_in_spans(play_span, first.size, GAMES_PER_THREAD, threads)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(play_chunk, range(0, first.size, CHUNK)))
     return games
 
 
