@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from src.core.arena import Tally
-from src.core.report import as_interval, as_percent
-from src.core.runlog import RunLog
+from src.core.play.arena import Tally
+from src.core.runs.report import as_interval, as_percent
+from src.core.runs.runlog import RunLog
 
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}  # 97.5% points
 

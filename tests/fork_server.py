@@ -30,7 +30,7 @@ from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
 NUMBER = struct.Struct("i")  # a process id, then an exit code
-MOST_BYTES = 1 << 18  # of a request
+MAX_BYTES = 1 << 18  # of a request
 LIBRARIES = (
     *("antlr4", "hydra._internal.hydra", "hydra.core.plugins", "matplotlib.pyplot", "rich.progress"),
     *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimiser imports
@@ -186,7 +186,7 @@ class Server:
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._channel:
-                    message, descriptors, *_ = socket.recv_fds(self._channel, MOST_BYTES, 4)
+                    message, descriptors, *_ = socket.recv_fds(self._channel, MAX_BYTES, 4)
                     if not message:
                         self._kill_all()
                         return None

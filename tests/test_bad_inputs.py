@@ -12,7 +12,7 @@ import pytest
 from tests.bad_inputs import bad_inputs
 from tests.lab import ROOT
 
-MOST_LETTERS = 700
+MAX_LETTERS = 700
 
 
 @pytest.mark.slow
@@ -38,5 +38,5 @@ def is_one_sentence(answer: dict) -> bool:
     path, _, value = word.partition("=")
     key = re.split(r"[@./]", path)[-1]
     named = key in text or key.rpartition("_")[2] in text or (len(value) > 1 and value in text)
-    one_line = text.startswith("error: ") and "\n" not in text and len(text) <= MOST_LETTERS
+    one_line = text.startswith("error: ") and "\n" not in text and len(text) <= MAX_LETTERS
     return answer["status"] == 1 and one_line and named

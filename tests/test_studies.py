@@ -32,7 +32,7 @@ def test_a_study_trains_each_arm_once_and_reports(tmp_path: Path, monkeypatch: p
     assert len(list(tmp_path.glob("outputs/studies/small/*/0/eval.json"))) == 2
     runs = json.loads((tmp_path / "report/runs.json").read_text())
     assert [(run["arm"], run["steps"]) for run in runs] == [("slow", [100, 200]), ("fast, greedy", [100, 200])]
-    assert runs[0]["counters"]["random"]["episodes"] == 10
+    assert runs[0]["tallies"]["random"]["episodes"] == 10
     assert (tmp_path / "report/curves.png").read_bytes().startswith(b"\x89PNG")
 
     main(study(0.5), ["--folder", "report", "--jobs", "2"])

@@ -92,15 +92,15 @@ def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: 
     shape, actions = env.observation_space.shape, env.game.num_actions
     assert shape is not None
     net = compute.prepare(architecture.build(shape, actions, aux=True))
-    fast, random = compute.compiled(net), torch.Generator(device)
+    compiled, random = compute.compiled(net), torch.Generator(device)
     optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
     rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, multi_action_below=0.0)  # type: ignore[arg-type]
 
     def update() -> int:
-        rollouts.collect(fast, net, 0.995, 0.95, random)
+        rollouts.collect(compiled, net, 0.995, 0.95, random)
         for _ in range(EPOCHS):
             for batch in rollouts.buffer.minibatches(MINI_BATCHES, 1.0, random):
-                ppo_update(fast, optimizer, normalised(batch), WEIGHTS, compute)
+                ppo_update(compiled, optimizer, normalised(batch), WEIGHTS, compute)
         return count * STEPS
 
     return update

@@ -132,11 +132,11 @@ def measure_search(difficulty: str, repeats: int, *overrides: str) -> None:
     agent, game = player(difficulty, *overrides)
     rng, answers, depths, branching, nodes = np.random.default_rng(0), [], [], [], 0
     for state in middlegames(game, 10):
-        why = agent.decide(game, state, rng).info
+        info = agent.decide(game, state, rng).info
         result = timed(lambda state=state: int(agent.decide(game, state, rng).info["nodes"]), repeats)  # type: ignore[misc]
         answers.append(result.seconds)
-        depths.append(why["depth"])
-        branching.append(result.nodes ** (1 / why["depth"]))
+        depths.append(info["depth"])
+        branching.append(result.nodes ** (1 / info["depth"]))
         nodes += result.nodes
     print(
         f"  {' '.join([difficulty, *overrides]):<26} depth {min(depths)}-{max(depths)}: "

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine
 AT_ONCE = 2  # cases
 MEMORY = 3 << 30  # bytes that a case may take beyond what is imported
-MOST_SENTENCE = 4000  # letters
+MAX_SENTENCE = 4000  # letters
 RUN = Path("outputs/run")
 BASES = {  # a training, and how its agent is evaluated
     "qlearning, tictactoe": ("env=tictactoe",),
@@ -325,7 +325,7 @@ class Hostilities:
             return f"{found['reader']} executed foreign code"
         if (place / "outside").read_text() != "outside\n":
             return f"{found['reader']} changed a file outside of the run"
-        if found["verdict"] == "refused" and not 0 < len(found["sentence"]) <= MOST_SENTENCE:
+        if found["verdict"] == "refused" and not 0 < len(found["sentence"]) <= MAX_SENTENCE:
             return f"{found['reader']} refused it by {found['sentence'][:200]!r}"
         return f"{found['reader']}: {'; '.join(found['wrong'])}" if found["wrong"] else None
 

@@ -28,8 +28,8 @@ from src.core import ranks
 from src.core.runs.config_file import CONFIG
 
 ROOT = Path(__file__).parents[2]
-MOST_SECONDS = 240.0  # of a training, on a busy machine too
-MOST_KILLS = 12  # of one run, which may then end
+MAX_SECONDS = 240.0  # of a training, on a busy machine too
+MAX_KILLS = 12  # of one run, which may then end
 SIGNALS = (*([signal.SIGKILL] * 8), signal.SIGTERM, signal.SIGINT)
 COMMAND = 1000  # the first number of a case through the command line
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -120,7 +120,7 @@ class Killer:
             count, began = self.folder / f"{name}.count", time.monotonic()
             arguments = training.arguments(Path(name))
             child = forks.start(lambda: train(self.folder, arguments, None, count), self.folder / f"{name}.txt")
-            if not child.wait(MOST_SECONDS) or child.code != 0:
+            if not child.wait(MAX_SECONDS) or child.code != 0:
                 child.kill()
                 raise RuntimeError(f"{training.name} does not even end without a kill:\n{child.text[-2000:]}")
             directory, seconds = self.folder / name, time.monotonic() - began
@@ -157,9 +157,9 @@ class Killer:
         if kill is not None and kill.aim == "time":
             child.wait(kill.moment)
             child.send(kill.signal)
-        if not child.wait(MOST_SECONDS):
+        if not child.wait(MAX_SECONDS):
             child.kill()
-            return f"does not end within {MOST_SECONDS:.0f} s", False
+            return f"does not end within {MAX_SECONDS:.0f} s", False
         if child.code == 0:
             return None, False
         if kill is not None and was_killed(child.code, child.text, kill):
@@ -175,7 +175,7 @@ def was_killed(code: int, text: str, kill: Kill) -> bool:
 
 
 def kills(rng: random.Random, reference: Reference) -> Iterator[Kill]:
-    for _ in range(rng.randrange(2, MOST_KILLS + 1)):
+    for _ in range(rng.randrange(2, MAX_KILLS + 1)):
         aim, number = rng.choice(("time", "operation", "operation", "cut")), rng.choice(SIGNALS)
         share = rng.choice((0.2, 0.4, 1.0))  # of a whole run; what is resumed has less to do
         if aim == "time":
@@ -239,7 +239,7 @@ class CommandLine:
             process = self.start(next_arguments(training, self.folder, run))
             moment = rng.randrange(1, 12) if len(history) < most else None  # changes of files
             killed = moment is not None and kill_after_changes(process, self.folder / run, moment)
-            _, text = process.communicate(timeout=MOST_SECONDS)
+            _, text = process.communicate(timeout=MAX_SECONDS)
             if not killed:
                 break
             row.tried += 1
@@ -265,7 +265,7 @@ class CommandLine:
 
 def kill_after_changes(process: subprocess.Popen[str], directory: Path, changes: int) -> bool:
     """Whether the process was killed right after so many changes in its directory, rather than having ended."""
-    before, until = _stamps(directory), time.monotonic() + MOST_SECONDS
+    before, until = _stamps(directory), time.monotonic() + MAX_SECONDS
     while changes > 0 and process.poll() is None and time.monotonic() < until:
         now = _stamps(directory)
         changes -= now != before

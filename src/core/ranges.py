@@ -49,7 +49,7 @@ Fraction = Annotated[float, Bounds(ge=0, le=1)]
 BelowOne = Annotated[float, Bounds(ge=0, lt=1)]
 AboveZero = Annotated[float, Bounds(gt=0, le=1)]
 Count = Annotated[int, Bounds(ge=1, le=10**15)]  # such as a budget of steps
-Interval = Annotated[int, Bounds(ge=1, le=10**9)]  # such as updates between two evaluations
+Interval = Annotated[int, Bounds(ge=1, le=10**9)]  # such as steps between two evaluations
 Size = Annotated[int, Bounds(ge=1, le=65_536)]  # such as the width of a layer
 BatchSize = Annotated[int, Bounds(ge=1, le=2**24)]
 Depth = Annotated[int, Bounds(ge=1, le=1000)]  # such as layers of a network

@@ -399,8 +399,6 @@ class PPOTrainer:
         saved = self.saved
         if saved is not None:
             saved = _of_this_rank(saved)
-            current = "next_evaluation" in saved
-            require(current, "this run was saved by an earlier version and cannot be resumed: start a new one")
             load_weights(self.net, saved, "the saved weights are of another network than algo.net describes")
             self.optimizer.load(saved["optimizer"])
             self.random.set_state(saved["random"])

@@ -51,12 +51,8 @@ class Rollouts:
         policy_reads_aux: bool = False,
     ) -> None:
         """Actions with a risk below `multi_action_below` are all played in one step, without the policy."""
-        self.envs, self.steps, self.device, self.multi_action_below = (
-            envs,
-            steps,
-            compute.torch_device,
-            multi_action_below,
-        )
+        self.envs, self.steps = envs, steps
+        self.device, self.multi_action_below = compute.torch_device, multi_action_below
         self._compute = compute
         self._on_device = getattr(envs, "device", None) is not None  # works on tensors
         self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())

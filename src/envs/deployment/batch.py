@@ -125,7 +125,7 @@ class Batch:
 
     def _open(self, which: Sequence[int]) -> None:
         """`stepping.open_game` with the agent asked."""
-        for _ in range(stepping.MOST_STARTS):
+        for _ in range(stepping.MAX_STARTS):
             for i in which:
                 stepping.begin(*self._compiled, i)
             self._let_opponent_move(which)

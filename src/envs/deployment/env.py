@@ -63,7 +63,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self._batch.seed(0, int(self.np_random.integers(2**63)) if seed is None else seed)
         if len(self._opponents) > 1:
             self._batch.set_opponent(draw(self._batch.rngs[0], self._opponents))
-        self._playing = False  # where there is no game to be had
+        self._playing = False  # if the opponent wins every game before it begins
         self._batch.restart()
         self._seeded = self._playing = True
         return self._batch.buffers.observations[0].copy(), self._info()

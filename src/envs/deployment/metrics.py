@@ -72,8 +72,7 @@ class DeploymentStats:
         return {name: copy(value) for name, value in vars(self).items() if name != "game"}
 
     def load(self, saved: dict[str, Any]) -> None:
-        former = {"told": "reported"}  # names in checkpoints of earlier versions
-        vars(self).update({former.get(name, name): copy(value) for name, value in saved.items()})
+        vars(self).update({name: copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
         """Return what was counted since the last call; counts of several batches may be added up."""

@@ -2,7 +2,7 @@
 
     facts (17) | own units (S x 31) | enemy units (S x 31) | planes (10 x C)
 
-Everything is told from the side of one player: its units first, the board turned so that it sits below. Candidates
+All features are relative to one player: its units first, the board turned so that it sits below. Candidates
 come from the mask itself, so what is shown can never differ from what is allowed. A unit off the board has no
 position, no candidates and no expectations: zeros.
 """
@@ -17,8 +17,8 @@ from src.envs.deployment.objectives import surviving_points
 from src.envs.deployment.state import NOBODY, OFF_BOARD, Games
 from src.envs.deployment.world import (
     DEPLOYMENT,
+    MAX_VICTORY_POINTS,
     MELEE,
-    MOST_VICTORY_POINTS,
     MOVE_PHASE,
     PHASES,
     PROFILE,
@@ -112,7 +112,7 @@ def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int
     for k in range(2):
         player = seat if k == 0 else 1 - seat
         placed = deployment.units_placed(world, games, i, player)
-        out[place + 3 + k] = min(games.sides[i, player].victory_points / MOST_VICTORY_POINTS, 1.0)
+        out[place + 3 + k] = min(games.sides[i, player].victory_points / MAX_VICTORY_POINTS, 1.0)
         out[place + 5 + k] = surviving_points(world, games, i, player) / max(static.points[player], 1)
         out[place + 7 + k] = placed / static.roster_sizes[player]
     deploying = game.phase == DEPLOYMENT and not over

@@ -8,7 +8,7 @@ import numpy as np
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.objectives import surviving_points
 from src.envs.deployment.state import OFF_BOARD, Games
-from src.envs.deployment.world import MOST_VICTORY_POINTS, World
+from src.envs.deployment.world import MAX_VICTORY_POINTS, World
 
 COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
 
@@ -47,7 +47,7 @@ def performance(world: World, points: np.ndarray, games: Games, i: int, seat: in
     own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
     alive = surviving_points(world, games, i, seat) / max(points[seat], 1)
     others_alive = surviving_points(world, games, i, 1 - seat) / max(points[1 - seat], 1)
-    return terms.victory_points * (own - other) / MOST_VICTORY_POINTS + terms.survival * (alive - others_alive)
+    return terms.victory_points * (own - other) / MAX_VICTORY_POINTS + terms.survival * (alive - others_alive)
 
 
 @kernel

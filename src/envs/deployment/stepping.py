@@ -34,7 +34,7 @@ RESULT = np.dtype(
     ],
     align=True,
 )
-MOST_STARTS = 10_000  # games in a row that the opponent may decide before the learner's first action
+MAX_STARTS = 10_000  # games in a row that the opponent may decide before the learner's first action
 
 
 class Buffers(NamedTuple):
@@ -183,7 +183,7 @@ def open_game(
     i: int,
 ) -> None:
     """Start a game in which the learner is to move; one that is decided before that is replaced by another."""
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         begin(world, static, games, buffers, terms, setup, i)
         answer(world, games, buffers, policy, i)
         if not is_decided(games, i):

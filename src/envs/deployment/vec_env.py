@@ -76,7 +76,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
 
     def load_state(self, saved: dict[str, Any]) -> None:
         self._batch.load(saved["batch"])
-        self.episode_stats.load(saved["episode_stats"] if "episode_stats" in saved else saved["journal"])
+        self.episode_stats.load(saved["episode_stats"])
         self._seeded = self._playing = True
 
     def _observe(self) -> np.ndarray:

@@ -15,7 +15,7 @@ RANGED, MELEE = 0, 1
 ROUNDS = 5
 CHARGE_REACH = 12
 VICTORY_STEP = 5  # points for each of: one objective, two, more than the opponent
-MOST_VICTORY_POINTS = 60  # three steps in each of four rounds
+MAX_VICTORY_POINTS = 60  # three steps in each of four rounds
 
 
 # Records instead of an array for each figure: a kernel that is handed few arrays compiles and runs faster.

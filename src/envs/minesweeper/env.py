@@ -104,7 +104,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         return self._batch.buffers.mask[0].copy()
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the mask to the frontier or widen it again, also amid an episode."""
+        """Narrow the mask to the frontier or widen it again, also during an episode."""
         self._batch.set_frontier_mask(on)
 
     def mine_mask(self) -> np.ndarray:

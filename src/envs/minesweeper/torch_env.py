@@ -160,7 +160,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         self.set_frontier_mask(on or self.config.frontier_mask)
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the masks to the frontier or widen them again, also amid episodes."""
+        """Narrow the masks to the frontier or widen them again, also during episodes."""
         self._frontier_mask = on
 
     def mine_mask(self) -> Tensor:

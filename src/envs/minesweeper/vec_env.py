@@ -83,7 +83,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         self.set_frontier_mask(on or self.config.frontier_mask)
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the masks to the frontier or widen them again, also amid episodes."""
+        """Narrow the masks to the frontier or widen them again, also during episodes."""
         self._batch.set_frontier_mask(on)
 
     def state(self) -> dict[str, np.ndarray | bool]:

@@ -17,7 +17,7 @@ from src.envs.quoridor.observation import distance_planes, observe
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
 from src.envs.quoridor.playout import play_out, shortest_step
 from src.envs.quoridor.race import plies_to_win
-from src.envs.quoridor.search import MOST_MOVES, CompiledSearch
+from src.envs.quoridor.search import MAX_MOVES, CompiledSearch
 
 COMPILED_PLIES = 3  # of perft, some milliseconds
 
@@ -86,7 +86,7 @@ class Quoridor(TwoPlayerGame[Position]):
         """Compiled for the last plies only: compiled code does not hear Ctrl-C."""
         if depth > COMPILED_PLIES:
             return super().perft(state, depth)
-        buffers = np.zeros((depth + 1, MOST_MOVES), np.int64)
+        buffers = np.zeros((depth + 1, MAX_MOVES), np.int64)
         return 1 if depth == 0 else int(moves.perft(self.board_of(state), depth, buffers))
 
     # Text
@@ -175,7 +175,7 @@ class Quoridor(TwoPlayerGame[Position]):
     def board_of(self, state: Position) -> Any:
         """This thread's board, with the position on it."""
         if not hasattr(self._own, "board"):
-            self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MOST_MOVES, np.int64)
+            self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MAX_MOVES, np.int64)
         place(self._own.board, state)
         return self._own.board
 

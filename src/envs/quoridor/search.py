@@ -18,7 +18,7 @@ from src.envs.splitmix import hash_word
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2
-MOST_MOVES = 256
+MAX_MOVES = 256
 TABLE_BITS = 18
 LOWER, EXACT, UPPER = 1, 2, 3
 INFINITY = 2 * WIN
@@ -34,11 +34,11 @@ ENTRY = np.dtype(
 class SearchBuffers(NamedTuple):
     """The buffers of one search; rows are for the plies below the root."""
 
-    moves: np.ndarray  # (ROWS, MOST_MOVES) int64
-    urgency: np.ndarray  # (ROWS, MOST_MOVES) int64: higher is tried first
+    moves: np.ndarray  # (ROWS, MAX_MOVES) int64
+    urgency: np.ndarray  # (ROWS, MAX_MOVES) int64: higher is tried first
     line: np.ndarray  # (ROWS, ROWS) int64: the best play found from each ply on
     length: np.ndarray  # (ROWS,) int64: of that
-    history: np.ndarray  # (2, MOST_MOVES) int64: how often a move has refuted something
+    history: np.ndarray  # (2, MAX_MOVES) int64: how often a move has refuted something
     table: np.ndarray  # (2^TABLE_BITS,) ENTRY
     factors: np.ndarray  # (5,) int64
     weights: np.ndarray  # (5,) int64
@@ -52,11 +52,11 @@ def new_buffers(evaluation: Evaluation) -> SearchBuffers:
     settings = np.zeros(7, np.int64)
     settings[NOISE], settings[SELECTIVE] = evaluation.noise, evaluation.selective
     return SearchBuffers(
-        moves=np.zeros((ROWS, MOST_MOVES), np.int64),
-        urgency=np.zeros((ROWS, MOST_MOVES), np.int64),
+        moves=np.zeros((ROWS, MAX_MOVES), np.int64),
+        urgency=np.zeros((ROWS, MAX_MOVES), np.int64),
         line=np.zeros((ROWS, ROWS), np.int64),
         length=np.zeros(ROWS, np.int64),
-        history=np.zeros((2, MOST_MOVES), np.int64),
+        history=np.zeros((2, MAX_MOVES), np.int64),
         table=np.zeros(1 << TABLE_BITS, ENTRY),
         factors=np.zeros(len(FACTORS), np.int64),
         weights=np.array([evaluation.weights[name] for name in FACTORS], np.int64),
@@ -81,7 +81,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 
 @inlined
-def _one_ply_on(score: int) -> int:
+def _parent_score(score: int) -> int:
     """`src.core.play.search.parent_score`, compiled."""
     if score > DECIDED:
         return 1 - score
@@ -89,8 +89,8 @@ def _one_ply_on(score: int) -> int:
 
 
 @inlined
-def _one_ply_back(bound: int) -> int:
-    """The bound of a position after a move that corresponds to a bound before it: `_one_ply_on` undone."""
+def _child_bound(bound: int) -> int:
+    """Convert a bound before a move to the bound after it: the inverse of `_parent_score`."""
     if bound > DECIDED:
         return -1 - bound
     return 1 - bound if bound < -DECIDED else -bound
@@ -128,7 +128,7 @@ def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, fir
     for i in range(count):
         urgency[i] = -i  # the order at the root, where of equal moves the first is played
         if height > 0:
-            urgency[i] += buffers.history[me, moves[i]] * MOST_MOVES
+            urgency[i] += buffers.history[me, moves[i]] * MAX_MOVES
         if moves[i] == first:
             urgency[i] = np.int64(1) << 60
     return count
@@ -162,12 +162,12 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     count = _list_moves(board, buffers, depth, height, first)
     for i in range(count):
         _bring_forward(moves, buffers.urgency[height], i, count)
-        move, low = moves[i], _one_ply_back(max(alpha, best))
+        move, low = moves[i], _child_bound(max(alpha, best))
         origin = make(board, move)
-        high = _one_ply_back(beta) if i == 0 else low - 1  # after the first it is enough to show that none is better
-        score = _one_ply_on(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
+        high = _child_bound(beta) if i == 0 else low - 1  # after the first it is enough to show that none is better
+        score = _parent_score(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
         if i > 0 and max(alpha, best) < score < beta:
-            score = _one_ply_on(negamax(board, buffers, seed, depth - 1, _one_ply_back(beta), low, height + 1))
+            score = _parent_score(negamax(board, buffers, seed, depth - 1, _child_bound(beta), low, height + 1))
         unmake(board, move, origin)
         if settings[STOPPED] != 0:
             return 0

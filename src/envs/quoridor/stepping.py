@@ -38,7 +38,7 @@ class Buffers(NamedTuple):
     observations: np.ndarray  # (N, C, H, W) float32
     final_observations: np.ndarray  # (N, C, H, W) float32: of games that ended in this step
     masks: np.ndarray  # (N, A) bool
-    moves: np.ndarray  # (N, MOST_MOVES) int64, scratch
+    moves: np.ndarray  # (N, MAX_MOVES) int64, scratch
     steps: np.ndarray  # (N, H * W) int64, scratch
 
 

@@ -15,7 +15,7 @@ from src.envs.quoridor.board import BOARD, new_board
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.rules import Quoridor
-from src.envs.quoridor.search import MOST_MOVES
+from src.envs.quoridor.search import MAX_MOVES
 from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
 from src.envs.splitmix import seed_word
 from src.envs.versus import GameReward
@@ -53,7 +53,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
             observations=np.zeros((num_envs, *shape), np.float32),
             final_observations=np.zeros((num_envs, *shape), np.float32),
             masks=np.zeros((num_envs, game.num_actions), bool),
-            moves=np.zeros((num_envs, MOST_MOVES), np.int64),
+            moves=np.zeros((num_envs, MAX_MOVES), np.int64),
             steps=np.zeros((num_envs, game.cells), np.int64),
         )
         self._buffers.boards[:] = new_board(game.size, game.ply_limit)

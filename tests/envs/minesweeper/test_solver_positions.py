@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from src.envs.minesweeper.rules import FLAGGED, HIDDEN
 from src.envs.minesweeper.solver.constraints import padded_neighbors
 
-MOST_HIDDEN = 13
+MAX_HIDDEN = 13
 
 
 def numbers(mined: np.ndarray, rows: int, cols: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def position(mined: np.ndarray, shown: np.ndarray, rows: int, cols: int) -> np.n
 
 
 @st.composite
-def positions(draw: st.DrawFn, most_hidden: int = MOST_HIDDEN) -> tuple[np.ndarray, int]:
+def positions(draw: st.DrawFn, most_hidden: int = MAX_HIDDEN) -> tuple[np.ndarray, int]:
     """A consistent position of up to 4x5 cells with flags anywhere, and its number of mines."""
     rows, cols = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     cells = rows * cols

@@ -94,7 +94,7 @@ def test_a_certain_cell_is_exact_beside_astronomic_odds():
 
 def test_too_entangled_positions_are_refused(monkeypatch):
     monkeypatch.setattr(probability, "STATES", 2)
-    monkeypatch.setattr(probability, "MOST_STATES", 4)
+    monkeypatch.setattr(probability, "MAX_STATES", 4)
     visible = np.full((5, 9), HIDDEN, np.int8)
     visible[2, 1::2] = 3
     with pytest.raises(UserError, match="too entangled"):

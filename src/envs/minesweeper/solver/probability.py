@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 CONSISTENT, INCONSISTENT, TOO_WIDE = 0, 1, 2
 STATES = 1 << 14  # enough for any position met in play
 GROWTH = 8  # by which the room is enlarged where it does not suffice; like STATES a power of two, for the hash table
-MOST_STATES = STATES * GROWTH**2
+MAX_STATES = STATES * GROWTH**2
 
 _kept = threading.local()
 
@@ -87,14 +87,14 @@ def analyse(visible: np.ndarray, mines: int) -> Analysis:
 def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tuple[int, Result]]) -> Result:
     """What `attempt` returns beside its status, given an engine with states enough for it."""
     states = STATES
-    while states <= MOST_STATES:
+    while states <= MAX_STATES:
         status, result = attempt(_kept_engine(shape) if states == STATES else make_engine(shape, states))
         if status == CONSISTENT:
             return result
         if status == INCONSISTENT:
             raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
         states *= GROWTH
-    raise UserError(f"the numbers of this position are too entangled to count within {MOST_STATES} states")
+    raise UserError(f"the numbers of this position are too entangled to count within {MAX_STATES} states")
 
 
 def _kept_engine(shape: tuple[int, ...]) -> Engine:
