@@ -113,7 +113,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path):
 
 
 def test_games_that_cannot_be_shared_evenly_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ranks, "world", lambda: 3)
+    monkeypatch.setattr(ranks, "world_size", lambda: 3)
     with pytest.raises(UserError, match="num_envs=8 must be a multiple of the 3 ranks"):
         ppo().check(minesweeper(), plain_ladder())
 
