@@ -34,7 +34,7 @@ SWITCHES = (
     "--no-first-run",
 )
 
-SearchResult = TypeVar("SearchResult")
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -171,7 +171,7 @@ class Browser:
             value,
         )
 
-    def until(self, condition: Callable[[], SearchResult | None], what: str) -> SearchResult:
+    def until(self, condition: Callable[[], Found | None], what: str) -> Found:
         """The first true answer of a condition; elements that were drawn anew meanwhile are looked for again."""
 
         def attempt(_: webdriver.Chrome) -> Any:
