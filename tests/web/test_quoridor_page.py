@@ -72,7 +72,7 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     click_wall(browser, "h3h")
     assert wait_moves(browser, 8)[6] == "h3h"
     leave_field(browser)
-    while "won" not in browser.text(".qr-headline"):
+    while "wins" not in browser.text(".qr-headline"):
         take_hint(browser)
     assert browser.text(".qr-headline") == "Player 1 wins"
     assert moves(browser)[-1][1] == "9"
