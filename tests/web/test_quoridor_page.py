@@ -49,7 +49,7 @@ def take_hint(browser: Browser) -> None:
     played = len(moves(browser))
     browser.press("?")
     browser.click(".qr-hint")
-    browser.until(lambda: len(moves(browser)) > played + 1 or "won" in browser.text(".qr-headline"), "a reply")
+    browser.until(lambda: len(moves(browser)) > played + 1 or "wins" in browser.text(".qr-headline"), "a reply")
 
 
 def load(browser: Browser, text: str) -> None:
