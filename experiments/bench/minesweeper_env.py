@@ -19,7 +19,6 @@ from numba import prange
 from experiments.bench import minesweeper_torch
 from experiments.bench.speed import Board, Row, Speed, measure, show, show_header
 from src.core.kernels import jit
-from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.rules import GAME
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from src.envs.splitmix import below
@@ -44,21 +43,8 @@ def sample_reveals(masks: np.ndarray, cells: int, games: np.ndarray, actions: np
                 rank -= 1
 
 
-def board_config(board: Board, compact: bool) -> EnvConfig:
-    steps = 2 * board.rows * board.cols
-    return EnvConfig(
-        H=board.rows,
-        W=board.cols,
-        mine_count=board.mines,
-        first_click="agent",
-        max_steps=steps,
-        flag_actions=True,
-        compact=compact,
-    )
-
-
 def time_ours(board: Board, envs: int, seconds: float, repeats: int, compact: bool = False) -> Speed:
-    vec = VecMinesweeper(envs, board_config(board, compact))
+    vec = VecMinesweeper(envs, board.config("agent", compact))
     vec.reset(seed=0)
     actions, games = np.zeros(envs, np.int64), np.zeros(envs, GAME)
     games["random"] = np.random.default_rng(0).integers(2**64, size=envs, dtype=np.uint64)

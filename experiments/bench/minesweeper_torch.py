@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import torch
 
 from experiments.bench.speed import Board, Speed, measure, show, show_header
-from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.torch_env import TorchMinesweeper
 
 ENV_COUNTS = {"cpu": (1024,), "cuda": (1024, 4096, 16384, 65536)}
@@ -24,16 +23,7 @@ def device() -> str:
 
 def time_torch(board: Board, envs: int, seconds: float, repeats: int, *, compact: bool, compiled: bool) -> Speed:
     cells = board.rows * board.cols
-    config = EnvConfig(
-        H=board.rows,
-        W=board.cols,
-        mine_count=board.mines,
-        first_click="uniform",
-        flag_actions=True,
-        compact=compact,
-        max_steps=2 * cells,
-    )
-    env = TorchMinesweeper(envs, config, device())
+    env = TorchMinesweeper(envs, board.config("uniform", compact), device())
     if compiled:
         env.play = torch.compile(env.play, fullgraph=True)  # type: ignore[method-assign]
     actions, mask = torch.zeros(envs, dtype=torch.int64), env.reset(seed=0)[1]["action_mask"]

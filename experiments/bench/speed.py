@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.variant import FirstClick
+
 
 class Row(NamedTuple):
     """A line of the table of `python -m experiments.bench`."""
@@ -24,6 +27,17 @@ class Board(NamedTuple):
     rows: int
     cols: int
     mines: int
+
+    def config(self, first_click: FirstClick, compact: bool) -> EnvConfig:
+        return EnvConfig(
+            H=self.rows,
+            W=self.cols,
+            mine_count=self.mines,
+            first_click=first_click,
+            max_steps=2 * self.rows * self.cols,
+            flag_actions=True,
+            compact=compact,
+        )
 
 
 class Speed(NamedTuple):

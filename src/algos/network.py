@@ -316,6 +316,11 @@ def selection_score(metrics: Mapping[str, float]) -> float:
     return metrics.get("eval/not_lost_share", metrics["eval/win_rate"])
 
 
+def next_evaluation(step: int, every: int) -> int:
+    """Return the first multiple of `every` after `step`."""
+    return (step // every + 1) * every
+
+
 def first_baseline(env: Environment) -> Agent | None:
     """Return the opponent of evaluations during training; None in one-player games."""
     return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())

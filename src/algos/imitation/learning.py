@@ -20,6 +20,7 @@ from src.algos.network import (
     build_net,
     export_weights,
     load_network,
+    next_evaluation,
     require_finite,
     selection_metrics,
 )
@@ -123,9 +124,9 @@ class Imitation:
                 losses = self._losses(compiled, stream.batch(done), image=done)
                 losses["grad_norm"] = optimizer.step(losses["loss"])
                 average_into(average, net, min(self.ema_decay, (done + 1) / (done + 10)))
+                due = next_evaluation(done * self.batch_size, self.eval_every)
                 done += 1
-                due = done * self.batch_size // self.eval_every > (done - 1) * self.batch_size // self.eval_every
-                if due or done == batches or optimizer.progress >= 1:
+                if done * self.batch_size >= due or done == batches or optimizer.progress >= 1:
                     metrics = {f"losses/{name}": float(value.detach()) for name, value in losses.items()}
                     require_finite(net, done * self.batch_size)
                     metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed)

@@ -10,7 +10,7 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import first_baseline, require_known_device, selection_metrics, selection_score
+from src.algos.network import first_baseline, next_evaluation, require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
 from src.core.errors import UserError, require
 from src.core.play.agent import SelfPlay
@@ -102,7 +102,7 @@ class MaskablePPO:
 
         with run.progress("steps", self.total_steps, model.num_timesteps) as advance:
             while model.num_timesteps < self.total_steps:
-                due = (model.num_timesteps // self.eval_every + 1) * self.eval_every
+                due = next_evaluation(model.num_timesteps, self.eval_every)
                 metrics = _learn(model) | {"train/stage": curriculum.stage}
                 step = model.num_timesteps
                 if step >= min(due, self.total_steps):

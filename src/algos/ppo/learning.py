@@ -21,6 +21,7 @@ from src.algos.network import (
     first_baseline,
     load_network,
     load_weights,
+    next_evaluation,
     require_finite,
     selection_metrics,
     selection_score,
@@ -335,7 +336,7 @@ class PPOTrainer:
         extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
         run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
-        self.next_evaluation = (self.steps // algo.eval_every + 1) * algo.eval_every
+        self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage
         self.curriculum.record(stage_score)
         self._update_self_play(self._weights())
