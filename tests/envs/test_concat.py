@@ -107,7 +107,7 @@ def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
             assert_same(mine, theirs)
     stats = [one.episode_stats.episode_metrics() for one in (batch, other) if hasattr(one, "episode_stats")]
     assert stats[:1] == stats[1:]
-    with pytest.raises(UserError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
+    with pytest.raises(UserError, match=f"the saved state has 1 parts, this batch {len(members)}"):
         batch.load_state(batch.state()[:1])
 
 
@@ -172,7 +172,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
     for wrong, message in (
         (np.array([0, 0]), r"shape \(4,\)"),
-        (np.full(4, 0.5), "whole numbers"),
+        (np.full(4, 0.5), "must be integers"),
         (np.full(4, 10**6), "does not exist"),
     ):
         with pytest.raises(UserError, match=message):
@@ -180,7 +180,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
 
 
 def test_a_pool_needs_an_env_for_each_member():
-    with pytest.raises(UserError, match="num_envs=2 is too few for a pool of 3 opponents"):
+    with pytest.raises(UserError, match="num_envs=2 is too small for a pool of 3 opponents"):
         wargame(pool(bot(), bot(0.5), bot(1.0))).vectorize(2)
     assert not isinstance(wargame(pool(bot())).vectorize(1), ConcatVectorEnv)  # a pool of one is that one
 

@@ -121,12 +121,12 @@ def test_mistakes_are_told_and_change_nothing():
         ([4, 0], "action 4 of env 0 is illegal"),
         ([-1, 0], "action -1 of env 0 is illegal"),
         ([0], "expected"),
-        ([0.0, 1.0], "whole numbers"),
+        ([0.0, 1.0], "must be integers"),
     ):
         with pytest.raises(UserError, match=message):
             batch.step(np.array(actions))
     assert batch.state() == before
-    with pytest.raises(UserError, match="state of 2 envs"):
+    with pytest.raises(UserError, match="saved state has 2 envs"):
         make().vectorize(3).load_state(before)
     with pytest.raises(UserError, match="num_envs=0"):
         make().vectorize(0)

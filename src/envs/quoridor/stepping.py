@@ -113,7 +113,7 @@ def _opponent_moves(board: Any, game: Any, moves: np.ndarray) -> int:
 
 @inlined
 def _settle(board: Any, game: Any, setup: Setup) -> None:
-    """`Match.settle`, compiled."""
+    """`Match.collect_reward`, compiled."""
     before = game.potential
     game.ended = is_over(board)
     game.outcome = 0

@@ -120,7 +120,7 @@ def test_what_is_no_action_is_refused():
     batch.reset(seed=0)
     with pytest.raises(UserError, match=r"shape \(3,\) for 2 envs"):
         batch.step(np.array([0, 0, 0]))
-    with pytest.raises(UserError, match="whole numbers"):
+    with pytest.raises(UserError, match="must be integers"):
         batch.step(np.array([0.5, 1.0]))
     with pytest.raises(UserError, match="3 seeds for 2 envs"):
         batch.reset(seed=[1, 2, 3])

@@ -194,7 +194,7 @@ def test_render() -> None:
 def test_actions_that_are_no_whole_numbers_are_refused() -> None:
     batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
     batch.reset(seed=0)
-    with pytest.raises(UserError, match="whole numbers"):
+    with pytest.raises(UserError, match="must be integers"):
         batch.step(np.array([1.9, np.nan]))
 
 

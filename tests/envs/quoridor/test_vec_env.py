@@ -189,7 +189,7 @@ def test_illegal_actions_are_refused_and_change_nothing():
         (np.array([7, 8]), "action 8 of env 1 is illegal: legal are"),
         (np.array([7, -1]), "action -1 of env 1 is illegal"),
         (np.array([7, 57]), "action 57 of env 1 is illegal"),
-        (np.array([7.0, 7.0]), "whole numbers"),
+        (np.array([7.0, 7.0]), "must be integers"),
         (np.array([7]), "of shape"),
     ):
         with pytest.raises(UserError, match=message):
