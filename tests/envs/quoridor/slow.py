@@ -1,4 +1,4 @@
-"""Quoridor once more, as slowly and plainly as the rules are told: what the compiled one is checked against.
+"""A slow and simple reference implementation of Quoridor, to check the compiled one against.
 
 A wall is (column, row, kind) of its lower-left cell; a cell is (column, row), both from 0.
 """

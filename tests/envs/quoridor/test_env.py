@@ -62,7 +62,7 @@ def test_the_runner_runs():
         walked.append(GAME.move_name(state, action))
         state = GAME.play(state, action)
     assert walked[::2] == ["d4", "c4", "c5", "c6"]
-    with pytest.raises(UserError, match="runs in Quoridor"):
+    with pytest.raises(UserError, match="plays Quoridor only"):
         RunnerAgent().check(TicTacToe(symmetric=True))
 
 
