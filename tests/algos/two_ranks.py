@@ -93,9 +93,9 @@ def main(folder: Path) -> None:
     part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
     learned = learned_from(Batch(*(field[part] for field in joined_batch())))
     score = played()
-    told = {"outcomes": score.outcomes, "figures": score.metrics, "first": ranks.broadcast(f"from {ranks.rank()}")}
+    report = {"outcomes": score.outcomes, "metrics": score.metrics, "first": ranks.broadcast(f"from {ranks.rank()}")}
     checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)
-    (folder / f"told{ranks.rank()}.json").write_text(json.dumps(told))
+    (folder / f"report{ranks.rank()}.json").write_text(json.dumps(report))
     fit_wargame(folder / "wargame")
     fit(folder / "whole")
     try:

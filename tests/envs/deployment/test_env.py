@@ -1,4 +1,4 @@
-"""The Gymnasium environment: an episode from deployment to result, masks, rewards, figures."""
+"""The Gymnasium environment: an episode from deployment to result, masks, rewards, metrics."""
 
 import numpy as np
 import pytest

@@ -72,11 +72,11 @@ def test_outcome_at_the_step_limit_is_neither_won_nor_lost() -> None:
     assert game.outcome(state) == 0
 
 
-def test_figures() -> None:
+def test_episode_metrics() -> None:
     game = Minesweeper(1, 5, 1, safe_neighborhood=False)
     state = game.play(game.start(0, [1]), 5 + 1)
-    figures = game.episode_metrics(state)
-    assert (figures["safe_revealed"], figures["steps"], figures["invalid_rate"]) == (1 / 4, 1, 0)
+    metrics = game.episode_metrics(state)
+    assert (metrics["safe_revealed"], metrics["steps"], metrics["invalid_rate"]) == (1 / 4, 1, 0)
 
 
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
@@ -105,10 +105,10 @@ def test_game_and_env_play_alike(first_click: str) -> None:
                 paid[name] += amount
             assert (game.outcome(state) is not None) == (terminated or truncated)
         assert (outcome == 1) == info["won"]
-        figures = game.episode_metrics(state)
-        assert figures["safe_revealed"] == info["safe_revealed"]
-        assert figures["invalid_rate"] == info["invalid_steps"] / info["steps"]
-        assert {name: figures[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
+        metrics = game.episode_metrics(state)
+        assert metrics["safe_revealed"] == info["safe_revealed"]
+        assert metrics["invalid_rate"] == info["invalid_steps"] / info["steps"]
+        assert {name: metrics[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
 
 
 @pytest.mark.parametrize("flag_actions", [False, True])
