@@ -20,7 +20,7 @@ from src.core.play.arena import evaluate, wilson_interval
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.hybrid import HybridAgent, Judge
+from src.envs.minesweeper.hybrid import HybridAgent, ValueNetwork
 
 MIRRORED = {"play": {"symmetries": True}}
 AGENTS: dict[str, Callable[[str], Agent]] = {
@@ -30,15 +30,15 @@ AGENTS: dict[str, Callable[[str], Agent]] = {
     "network_one_by_one": lambda run: load_agent(
         run, "best", {"play": {"symmetries": True, "multi_action_below": 0.0}}
     ),
-    "hybrid": lambda run: HybridAgent(judge(run, None), 12),
-    "hybrid_mirrored": lambda run: HybridAgent(judge(run, MIRRORED), 12),
-    "hybrid_narrow": lambda run: HybridAgent(judge(run, MIRRORED), 4),
+    "hybrid": lambda run: HybridAgent(value_net(run, None), 12),
+    "hybrid_mirrored": lambda run: HybridAgent(value_net(run, MIRRORED), 12),
+    "hybrid_narrow": lambda run: HybridAgent(value_net(run, MIRRORED), 4),
 }
 
 
-def judge(run: str, changes: dict | None) -> Judge:
+def value_net(run: str, changes: dict | None) -> ValueNetwork:
     agent = load_agent(run, "best", changes)
-    assert isinstance(agent, Judge)
+    assert isinstance(agent, ValueNetwork)
     return agent
 
 

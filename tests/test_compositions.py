@@ -69,7 +69,7 @@ SMALL = {  # whatever an algorithm calls its budget and what it learns from at o
     "chunk_size": 20,
     "mini_batches": 2,
 }
-REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}
+REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.value_net.run=x"]}
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
     "deployment_opponents": ["env=deployment", "algo=ppo"],

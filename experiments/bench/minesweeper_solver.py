@@ -13,7 +13,7 @@ import numpy as np
 from experiments.bench.speed import Row
 from src.core.machine import CORES
 from src.core.play.arena import wilson_interval
-from src.envs.minesweeper.solver import SOLVERS, Games, play_boards, random_boards
+from src.envs.minesweeper.solver import SOLVERS, GameResults, play_boards, random_boards
 
 HEADER = (
     f"{'board':>10} {'solver':>10} {'games':>7} {'won':>7} {'95% interval':>16} "
@@ -23,7 +23,7 @@ HEADER = (
 
 def measure(
     board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int
-) -> tuple[Games, float]:
+) -> tuple[GameResults, float]:
     """What came of the games, and how many were played a second."""
     rows, cols, mines = (int(part) for part in board.split("x"))
     rng = np.random.default_rng([seed, rows, cols, mines])
@@ -45,7 +45,7 @@ def rows(seconds: float) -> list[Row]:
     return found
 
 
-def row(board: str, solver: str, played: Games, speed: float) -> str:
+def row(board: str, solver: str, played: GameResults, speed: float) -> str:
     wins, games = int(played.won.sum()), played.won.size
     low, high = wilson_interval(wins, games)
     clean = float(np.mean(played.won & (played.guesses == 0)))

@@ -8,7 +8,7 @@ import numpy as np
 from src.core.errors import UserError
 from src.core.play.agent import Decision
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import Proof, analyse, prove
+from src.envs.minesweeper.solver import Proof, analyse, find_proof
 from src.web.lab import FinishedRun, Lab
 from src.web.minesweeper.picture import percent
 from src.web.players import AgentCache, Player, trained_players
@@ -18,7 +18,8 @@ NONE, EXACT = "none", "exact"
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     hybrids = {
-        f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"judge.run": str(run.path)}) for run in runs
+        f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"value_net.run": str(run.path)})
+        for run in runs
     }
     return {
         EXACT: Player("Exact solver", "exact"),
@@ -93,7 +94,7 @@ class Advisor:
         if chances[cell] > 0:
             return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
         also = tuple(other for other in decision.plan if chances[other] == 0)
-        proof = prove(view.visible, cell, mine=False)
+        proof = find_proof(view.visible, cell, mine=False)
         more = f" So are {len(also)} more, dotted." if also else ""
         words = f"{place} is safe: {because(proof)}.{more} {said}"
         return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())

@@ -80,8 +80,8 @@ def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():
 
 
 def test_other_games_and_boards_with_extra_planes_are_refused():
-    with pytest.raises(UserError, match="knows Minesweeper"):
+    with pytest.raises(UserError, match="plays Minesweeper only"):
         ExactTeacher().check(TicTacToe(symmetric=True))
-    with pytest.raises(UserError, match="bare board"):
+    with pytest.raises(UserError, match="no extra planes"):
         ExactTeacher().check(board(encoding=Encoding(progress=True)))
     ExactTeacher().check(board())
