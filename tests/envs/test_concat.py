@@ -119,7 +119,7 @@ def test_statistics_are_the_sum_over_the_members():
     whole.reset(seed=1)
     for k, part in enumerate(parts):
         part.reset(seed=1 + 4 * k)
-    for half in range(2):  # figures are of the games since they were last asked for
+    for half in range(2):  # metrics are of the games since they were last asked for
         for _ in range(120):
             actions = drawn(rng, whole.action_masks())
             whole.step(actions)
@@ -135,8 +135,8 @@ def test_statistics_are_the_sum_over_the_members():
     assert whole.episode_stats.episode_metrics() == {}
     for name, records in whole.episode_stats.records().items():
         np.testing.assert_array_equal(records, sum(part.episode_stats.records()[name] for part in parts))
-    figures, counts = whole.episode_stats.diagnostics()
-    assert figures
+    metrics, counts = whole.episode_stats.diagnostics()
+    assert metrics
     hexes = "units placed on each hex, first player"
     np.testing.assert_array_equal(counts[hexes], sum(part.episode_stats.diagnostics()[1][hexes] for part in parts))
 
@@ -165,7 +165,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     batch.reset(seed=0)
     before = [part._batch.games.mask.copy() for part in batch.parts]
     actions = batch.action_masks().argmax(axis=1)
-    actions[3] = batch.parts[0].game.actions.waiting
+    actions[3] = batch.parts[0].game.actions.wait_action
     with pytest.raises(UserError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
         batch.step(actions)
     assert_same(before, [part._batch.games.mask for part in batch.parts])
@@ -238,7 +238,7 @@ def test_pools_are_for_training_only():
             OpponentPool({"one": member, "other": wrong})
     with pytest.raises(UserError, match=r"for training only .*: choose one of its members, member0"):
         pool(member).decide(TicTacToe(symmetric=True), None, np.random.default_rng(0))
-    with pytest.raises(UserError, match="plays the deployment wargame and nothing else"):
+    with pytest.raises(UserError, match="plays the deployment wargame only"):
         pool(RandomAgent(), member).check(TicTacToe(symmetric=True))
     with pytest.raises(UserError, match=r"env\.baselines: an opponent pool is for training"):
         VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {"pool": pool(RandomAgent())})

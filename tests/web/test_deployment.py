@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment.account import Step
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
+from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
 from src.web.deployment import board, setup, words
 from src.web.deployment.board import Look
@@ -97,10 +97,10 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Deployme
 
 
 def test_every_moment_of_a_game_can_be_drawn_and_told(played: DeploymentMatch):
-    for moment, account in enumerate(played.accounts, 1):
+    for moment, report in enumerate(played.reports, 1):
         state = played.at(moment)
-        Parts(board.pieces(state, Look(last=account, is_new=True)))
-        for text in (words.status(played, state), words.entry(moment, account), words.unit_table(state, 1)):
+        Parts(board.pieces(state, Look(last=report, is_new=True)))
+        for text in (words.status(played, state), words.entry(moment, report), words.unit_table(state, 1)):
             Parts(text)
 
 
@@ -138,7 +138,7 @@ def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
     with pytest.raises(UserError, match="choose a unit"):
         match.step_at((0, 13), None)
     assert contents(match.state) == before
-    assert match.moves == match.accounts == []
+    assert match.moves == match.reports == []
 
 
 def test_candidates_are_what_the_engine_accepts(game: DeploymentGame):
@@ -159,11 +159,11 @@ def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: D
     for at in match.candidates(match.state.active_unit_id):
         assert match.step_at(at, None).arguments[0] in game.legal_actions(match.state)
     while match.state.phase != "shoot":
-        match.play(Step("play", (game.actions.waiting,)))
+        match.play(Command("play", (game.actions.wait_action,)))
     targets = match.candidates(match.state.active_unit_id)
     assert targets
     assert {match.step_at(at, None).arguments[0] for at in targets} == set(game.legal_actions(match.state)) - {
-        game.actions.waiting
+        game.actions.wait_action
     }
     with pytest.raises(UserError, match="cannot go anywhere"):
         match.play(match.step_at((12, 10), None))
@@ -177,7 +177,7 @@ def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentG
     assert match.unconfirmed == 1
     with pytest.raises(UserError, match="turn of player 2"):
         match.require_person()
-    match.play(Step("confirm_deployment", (1,)))
+    match.play(Command("confirm_deployment", (1,)))
     assert match.unconfirmed is None
 
 
@@ -237,9 +237,9 @@ def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, mon
     seen: set[str] = set()
     play = DeploymentMatch.play
 
-    def noted(match: DeploymentMatch, step: Step) -> None:
+    def noted(match: DeploymentMatch, step: Command) -> None:
         play(match, step)
-        seen.update({match.accounts[-1].phase} if match.accounts[-1].dice else ())
+        seen.update({match.reports[-1].phase} if match.reports[-1].dice else ())
 
     monkeypatch.setattr(DeploymentMatch, "play", noted)
     warm_up(game)

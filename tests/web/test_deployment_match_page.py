@@ -85,7 +85,7 @@ def test_rosters_close_when_all_is_placed_and_the_end_is_no_pause(game: Deployme
         assert [roster.box.value for roster in page.layout.rosters] == [True, True]
         while page.match.state.phase == "deployment":
             await page.tick()
-        assert page.match.accounts[-1].phase != "deployment", "more than the deployment was done at once"
+        assert page.match.reports[-1].phase != "deployment", "more than the deployment was done at once"
         assert [roster.box.value for roster in page.layout.rosters] == [False, False]
         assert page.layout.play.props["icon"] == "pause"
         while not page.match.is_over:

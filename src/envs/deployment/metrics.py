@@ -36,11 +36,11 @@ class DeploymentStats:
     def clear(self) -> None:
         slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
         self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
-        self.reported = dict.fromkeys(COUNTS, 0)  # what these were when metrics were last reported
-        self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: the n-th placement was of which unit slot
+        self.reported = dict.fromkeys(COUNTS, 0)  # at the last report
+        self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: unit slot of the n-th placement
         self.placed = np.zeros((2, slots, cells), np.int64)  # by seat and unit slot: placements on each cell
-        self.survived = np.zeros((2, slots, cells), np.int64)  # of these, how many lived
-        self.damage = np.zeros((2, slots, cells), np.int64)  # and what damage they did
+        self.survived = np.zeros((2, slots, cells), np.int64)  # units that survived
+        self.damage = np.zeros((2, slots, cells), np.int64)  # damage dealt
 
     def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray, outcomes: np.ndarray) -> None:
         """Add episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...)."""

@@ -6,10 +6,10 @@ from html import escape
 from math import sqrt
 from typing import NamedTuple
 
-from src.envs.deployment.account import Account, Dice
 from src.envs.deployment.hexgrid import neighbors
 from src.envs.deployment.scenario import Board, Hex, Scenario
 from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.step_report import Dice, StepReport
 from src.web.deployment.glyphs import BODIES, sign
 
 SIZE = 20.0  # circumradius of a hex
@@ -32,7 +32,7 @@ class Look(NamedTuple):
     candidates: Collection[Hex] = ()  # legal hexes of the unit
     unit: str | None = None  # the unit that acts
     cursor: Hex | None = None
-    last: Account | None = None  # the latest step
+    last: StepReport | None = None  # the latest step
     is_new: bool = False  # animate the latest step
 
 
@@ -195,7 +195,7 @@ def _loss(state: GameState, look: Look) -> list[str]:
     return parts
 
 
-def _result(account: Account, dice: Dice) -> str:
-    if account.phase == "charge":
+def _result(report: StepReport, dice: Dice) -> str:
+    if report.phase == "charge":
         return "too far" if dice.falls_short else ""
-    return f"-{account.damage}" if account.damage else "miss"
+    return f"-{report.damage}" if report.damage else "miss"

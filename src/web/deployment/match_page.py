@@ -7,9 +7,9 @@ from typing import TypeVar
 from nicegui import ui
 
 from src.core.errors import UserError, require
-from src.envs.deployment.account import Step
 from src.envs.deployment.deployment import why_not_confirm, why_not_pass
 from src.envs.deployment.scenario import Hex
+from src.envs.deployment.step_report import Command
 from src.web import shell
 from src.web.deployment import board, words
 from src.web.deployment.board import Look
@@ -84,7 +84,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def draw(self, is_new: bool = False) -> None:
         state, page, match, now = self.state, self.layout, self.match, self.now
-        last = match.accounts[now - 1] if now else None
+        last = match.reports[now - 1] if now else None
         look = Look(self.candidates, self.acting, self.cursor, last, is_new)
         page.pieces.set_content(board.pieces(state, look))
         page.status.set_content(words.status(match, state))
@@ -100,13 +100,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def _show_log(self) -> None:
         """Add new lines on top, grouped in elements, so that full ones are not sent again."""
-        pieces, accounts = self.layout.log_pieces, self.match.accounts
+        pieces, reports = self.layout.log_pieces, self.match.reports
         first = max(len(pieces) - 1, 0)
-        for number in range(first, -(-len(accounts) // LOG_CHUNK)):
+        for number in range(first, -(-len(reports) // LOG_CHUNK)):
             if number == len(pieces):
                 pieces.append(self.layout.add_log_piece())
-            lines = enumerate(accounts[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
-            pieces[number].set_content("".join(reversed([words.entry(k, account) for k, account in lines])))
+            lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
+            pieces[number].set_content("".join(reversed([words.entry(k, report) for k, report in lines])))
 
     def _show_replay(self, now: int) -> None:
         slider, most = self.layout.slider, len(self.match.moves)
@@ -133,7 +133,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     # User actions
 
-    def act(self, step: Callable[[], Step]) -> None:
+    def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
         with shell.show_errors():
             self._require_present()
@@ -165,7 +165,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.draw()
 
     def take_back_unit(self, unit: str) -> None:
-        self.act(lambda: Step("undeploy_unit", (unit,)))
+        self.act(lambda: Command("undeploy_unit", (unit,)))
         if unit in self.units_to_place:
             self.choose_unit(unit)
 
@@ -178,10 +178,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.take_back_unit(placed)
 
     def wait(self) -> None:
-        self.act(lambda: Step("play", (self.match.game.actions.waiting,)))
+        self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
 
     def pass_(self) -> None:
-        self.act(lambda: Step("pass_deployment", ()))
+        self.act(lambda: Command("pass_deployment", ()))
 
     def confirm(self) -> None:
         """Confirm for a person who has placed all units, even if the other player is still placing."""
@@ -190,7 +190,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             people = sorted(seat + 1 for seat in self.match.persons)
             require(bool(people), "agents do not confirm: press Play")
             done = [player for player in people if why_not_confirm(self.match.state, player) is None]
-            self.match.play(Step("confirm_deployment", (done[0] if done else people[0],)))
+            self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
             self.refresh(is_new=True)
 
     def place_rest(self) -> None:

@@ -145,11 +145,11 @@ def number(state: GameState, unit_id: str) -> int:
 
 
 def go(game: DeploymentGame, state: GameState, at: Hex) -> int:
-    return game.actions.go(game.to_move(state), state.cell_of(at))
+    return game.actions.move_to(game.to_move(state), state.cell_of(at))
 
 
 def aim(game: DeploymentGame, state: GameState, unit_id: str) -> int:
-    return game.actions.aim(number(state, unit_id))
+    return game.actions.attack(number(state, unit_id))
 
 
 def wait_until(game: DeploymentGame, state: GameState, phase: str, unit: str | None = None) -> None:
@@ -157,5 +157,5 @@ def wait_until(game: DeploymentGame, state: GameState, phase: str, unit: str | N
     for _ in range(200):
         if state.phase == phase and unit in (None, state.active_unit_id):
             return
-        game.play(state, game.actions.waiting)
+        game.play(state, game.actions.wait_action)
     raise AssertionError(f"{phase} with {unit} never came")

@@ -100,7 +100,7 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
             far = all(hexgrid.distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
             if unit.id in deployment.deployable_units_by_player[player] and one not in taken and far:
                 legal.add(unit_slot * game.actions.hex_slots + hex_slot)
-    return legal or {game.actions.passing}
+    return legal or {game.actions.pass_action}
 
 
 def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
@@ -111,7 +111,7 @@ def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
     assert state.active_unit_id is not None
     unit, actions = state.units[state.active_unit_id], game.actions
     cols, rows = state.scenario.board.cols, state.scenario.board.rows
-    legal = {actions.waiting}
+    legal = {actions.wait_action}
     if state.phase == "move":
         for col, row in set(steps_to(state, unit, unit.profile.move)) - {at(unit)}:
             seen = (col, row) if unit.player == 1 else hexgrid.turned(col, row, cols, rows)

@@ -14,9 +14,9 @@ def test_the_dimensions_are_those_of_the_contract():
     game = full_game(deployment_max_unit_slots=10, deployment_max_hex_slots=180)
     actions = game.actions
     assert actions.deployment_action_dim == 10 * 180 + 1
-    assert actions.passing == 10 * 180
+    assert actions.pass_action == 10 * 180
     assert game.num_actions == (10 * 180 + 1) + 525 + 10 + 1
-    assert actions.waiting == game.num_actions - 1
+    assert actions.wait_action == game.num_actions - 1
     rng = np.random.default_rng(0)
     state = game.initial(rng)
     while game.outcome(state) is None:
@@ -35,11 +35,11 @@ def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
     assert [unit.id for unit in game.scenario.rosters[0]] == ["U3", "u10", "u2"]
     pool = state.deployment_state.deployment_pools_by_player[1]
     assert list(pool) == sorted(pool)
-    for action in range(actions.passing):
+    for action in range(actions.pass_action):
         unit_slot, hex_slot = actions.slots_of(action)
         col, row = pool[hex_slot]
         unit = ("U3", "u10", "u2")[unit_slot]
-        assert actions.name(state, action) == f"deploy_unit {unit} ({col}, {row})"
+        assert actions.describe(state, action) == f"deploy_unit {unit} ({col}, {row})"
 
 
 def test_the_mapping_is_stable():
@@ -51,7 +51,7 @@ def test_the_mapping_is_stable():
         while state.phase == "deployment":
             player = state.deployment_state.current_deployer
             for action in game.legal_actions(state):
-                name = game.actions.name(state, action)
+                name = game.actions.describe(state, action)
                 assert meanings.setdefault((player, action), name) == name
             game.play(state, random_action(game, state, rng))
     assert len(meanings) == 14 * 2 + 14 * 3
@@ -72,13 +72,13 @@ def test_an_action_places_the_unit_and_hex_that_its_number_says():
 
 
 def test_the_mask_allows_legal_placements_only():
-    """10.2.2: one by one against the engine's own validation, which tells why."""
+    """10.2.2: every action agrees with the engine's own validation."""
     game, rng = small_game(min_enemy_distance=5, on_deadlock="truncate"), np.random.default_rng(2)
     for _ in range(5):
         state = game.initial(rng)
         while state.phase == "deployment" and game.outcome(state) is None:
             player = state.deployment_state.current_deployer
-            for action in range(game.actions.passing):
+            for action in range(game.actions.pass_action):
                 unit_slot, hex_slot = game.actions.slots_of(action)
                 units = state.scenario.rosters[player - 1]
                 if unit_slot >= len(units):
@@ -105,8 +105,8 @@ def test_passing_is_legal_only_where_nothing_else_is():
         state = game.initial(rng)
         while state.phase == "deployment" and game.outcome(state) is None:
             mask = state.games.mask[0]
-            placements = bool(mask[: game.actions.passing].any())
-            assert mask[game.actions.passing] == (not placements)
+            placements = bool(mask[: game.actions.pass_action].any())
+            assert mask[game.actions.pass_action] == (not placements)
             assert mask.any()
             seen.add(placements)
             game.play(state, random_action(game, state, rng))
@@ -125,7 +125,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
         for action in game.legal_actions(state)[:-1]:
             row, col = divmod(action - game.actions.first_cell, 9)
             place = (col, row) if player == 1 else hexgrid.turned(col, row, 9, 7)
-            assert game.actions.name(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
+            assert game.actions.describe(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
             assert place in oracle.steps_to(state, unit, unit.profile.move)
 
 

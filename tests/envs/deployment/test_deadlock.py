@@ -1,4 +1,4 @@
-"""Deployments that cannot be finished: told loudly, never mended."""
+"""Deployments that cannot be finished are reported and never repaired silently."""
 
 import logging
 
@@ -21,7 +21,7 @@ def stuck(**changes):
     """A game in which player 2 has units left and nothing is legal but to pass."""
     game = small_game(zones=SHARED, **changes)
     state = begin(game)
-    while not state.games.mask[0, game.actions.passing]:
+    while not state.games.mask[0, game.actions.pass_action]:
         game.play(state, game.legal_actions(state)[0])
     return game, state
 
@@ -44,7 +44,7 @@ def test_a_zone_eaten_up_by_walls_is_refused_on_loading():
 def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
     """10.4.1 and 7.3: active player, units left, pool sizes and occupation are in the message."""
     game, state = stuck()
-    assert game.legal_actions(state) == [game.actions.passing]
+    assert game.legal_actions(state) == [game.actions.pass_action]
     with pytest.raises(DeploymentDeadlockError) as error:
         game.pass_deployment(state)
     message = str(error.value)
@@ -100,7 +100,7 @@ def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
     state = begin(game)
     game.deploy_unit(state, "a1", 0, 5)
     game.deploy_unit(state, "b1", 1, 5)
-    assert game.legal_actions(state) == [game.actions.passing]
+    assert game.legal_actions(state) == [game.actions.pass_action]
     game.pass_deployment(state)
     assert state.deployment_state.current_deployer == 2
     assert state.phase == "deployment"

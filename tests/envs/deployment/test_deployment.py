@@ -204,7 +204,7 @@ def test_the_phase_ends_with_the_last_unit_and_leads_to_the_configured_phase(ord
     assert state.phases_entered[0] == start
     assert state.phase == "move"
     assert state.round == 1
-    assert not any(unit.acted for unit in state.units.values()), "no unit acts before it is told to"
+    assert not any(unit.acted for unit in state.units.values()), "no unit acts before its action"
 
 
 def test_every_placed_unit_has_a_valid_position():

@@ -65,7 +65,7 @@ def test_candidates_are_exactly_what_the_mask_is_for(name: str):
         _, units, planes = seen(game, state)
         expected = np.zeros_like(planes["candidate"])
         if state.phase == "deployment":
-            for action in np.flatnonzero(mask[: actions.passing]):
+            for action in np.flatnonzero(mask[: actions.pass_action]):
                 pool = state.deployment_state.deployment_pools_by_player[player]
                 expected[seen_hex(game, player, *pool[actions.slots_of(int(action))[1]])] = 1
             assert planes["active"].sum() == 0
@@ -113,7 +113,7 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
                 seen_hex(game, player, u.col, u.row) for u in state.units.values() if u.player == who and u.col >= 0
             }
             assert {(int(row), int(col)) for row, col in np.argwhere(planes[plane])} == there
-        assert facts["placement_exists"] == (not state.games.mask[0, game.actions.passing])
+        assert facts["placement_exists"] == (not state.games.mask[0, game.actions.pass_action])
         assert facts["placement_exists"] == planes["candidate"].any()
 
 
@@ -121,7 +121,7 @@ def test_a_deployment_that_is_stuck_says_so():
     shared = [{"cols": [3, 6], "rows": [5, 5]}]
     game = small_game(zones={"player_1": shared, "player_2": shared})
     state = begin(game)
-    while not state.games.mask[0, game.actions.passing]:
+    while not state.games.mask[0, game.actions.pass_action]:
         assert seen(game, state)[0]["placement_exists"] == 1
         game.play(state, game.legal_actions(state)[0])
     facts, _, planes = seen(game, state)
