@@ -189,7 +189,7 @@ class Browser:
         except Exception as error:
             raise AssertionError(f"{css} never said {words!r}, but {[e.text for e in self.all(css)]}") from error
 
-    def wait_told(self, words: str) -> None:
+    def wait_notification(self, words: str) -> None:
         """Until a notification says so."""
         self.wait_text(".q-notification", words)
 

@@ -22,14 +22,14 @@ from tests.web.small_games import SMALL_GAMES
 
 
 class Thinker(Agent):
-    """Thinks until it is told to stop."""
+    """Decides only once it is released."""
 
     def __init__(self) -> None:
-        self.asked, self.enough = threading.Event(), threading.Event()
+        self.asked, self.released = threading.Event(), threading.Event()
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         self.asked.set()
-        self.enough.wait(PATIENCE)
+        self.released.wait(PATIENCE)
         return RandomAgent().decide(game, view, rng)
 
 

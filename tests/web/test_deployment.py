@@ -13,8 +13,8 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
-from src.web.deployment import board, setup, words
-from src.web.deployment.board import Look
+from src.web.deployment import board, labels, setup
+from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import bot, contents, full_game
@@ -89,7 +89,7 @@ def test_an_outline_leaves_out_the_edges_inside():
 
 def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: DeploymentMatch):
     state = played.state
-    text = board.pieces(state, Look())
+    text = board.pieces(state, Marks())
     standing = [unit for unit in state.units.values() if unit.hp > 0]
     assert Parts(text).values("data-unit") == [unit.id for unit in standing]
     assert text.count('class="hp lost"') == sum(unit.profile.hp - unit.hp for unit in standing)
@@ -99,8 +99,8 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Deployme
 def test_every_moment_of_a_game_can_be_drawn_and_told(played: DeploymentMatch):
     for moment, report in enumerate(played.reports, 1):
         state = played.at(moment)
-        Parts(board.pieces(state, Look(last=report, is_new=True)))
-        for text in (words.status(played, state), words.entry(moment, report), words.unit_table(state, 1)):
+        Parts(board.pieces(state, Marks(last=report, is_new=True)))
+        for text in (labels.status(played, state), labels.entry(moment, report), labels.unit_table(state, 1)):
             Parts(text)
 
 
@@ -117,17 +117,17 @@ def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentG
 
 
 def test_the_ending_is_told(played: DeploymentMatch):
-    told = words.ending(played, played.state)
+    ending = labels.ending(played, played.state)
     assert played.game.outcome(played.state) is not None
-    assert told.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
+    assert ending.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
 
 
-@pytest.mark.parametrize(("outcome", "told"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
-def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, told: str):
+@pytest.mark.parametrize(("outcome", "ending"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
+def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, ending: str):
     match = DeploymentMatch(game, (robot(1), robot(2)), 0)
     match.state.games.sides["victory_points"][match.state.i] = (5, 15)
     match.state.game["outcome"] = outcome
-    assert words.ending(match, match.state) == told
+    assert labels.ending(match, match.state) == ending
 
 
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
@@ -176,7 +176,7 @@ def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentG
         match.play(match.step_at(unit.position, unit.id))
     assert match.unconfirmed == 1
     with pytest.raises(UserError, match="turn of player 2"):
-        match.require_person()
+        match.require_human_turn()
     match.play(Command("confirm_deployment", (1,)))
     assert match.unconfirmed is None
 

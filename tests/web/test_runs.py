@@ -67,7 +67,7 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("outputs/../secret", "leads out of outputs/"),
         ("outputs/run/../../secret", "leads out of outputs/"),
@@ -83,10 +83,10 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
         (f"outputs/{'x' * 5000}", "not the name of a run"),
     ],
 )
-def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, told: str):
+def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, message: str):
     make_run(outputs, "run")
     (outputs / "link").symlink_to(outputs.parent / "secret")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         files.locate([outputs], name.format(folder=outputs.parent))
 
 

@@ -91,7 +91,7 @@ def test_a_way_out_is_refused_everywhere(browser: Browser, two_runs: list[Path],
     if not link.is_symlink():
         link.symlink_to(scratch / "secret")
     browser.open(f"/runs?compare={name},outputs/compared/one&metric=eval/win_rate")
-    browser.wait_told(name)
+    browser.wait_notification(name)
     wait_drawn(browser, [[0.5, 0.75]])
     for run, file in ((name, "plan.png"), ("outputs/compared/one", "../../../secret/plan.png")):
         with pytest.raises(HTTPError, match="404"):

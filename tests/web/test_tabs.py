@@ -68,7 +68,7 @@ def test_a_long_search_freezes_no_other_page(inner: Browser):
         inner.go_to(thinking)
         assert inner.text(".headline") == "O to move", "it thinks on"
     finally:
-        thinker.enough.set()
+        thinker.released.set()
     inner.wait_text(".headline", "Your turn: X")
 
 

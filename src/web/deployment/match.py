@@ -30,8 +30,8 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
     game: DeploymentGame
 
     def __init__(self, game: DeploymentGame, seats: tuple[Seat, Seat], seed: int) -> None:
-        persons = {number for number, seat in enumerate(seats) if seat.agent is None}
-        super().__init__(game, lambda: game.initial(generator(seed, "dice")), persons)
+        human_seats = {number for number, seat in enumerate(seats) if seat.agent is None}
+        super().__init__(game, lambda: game.initial(generator(seed, "dice")), human_seats)
         self.seats, self.seed = seats, seed
 
     def apply(self, state: GameState, move: Command) -> GameState:
@@ -66,7 +66,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
             return None
         other = 3 - self.to_move
         done = not deployment.deployable_units_by_player[other] and other not in deployment.confirmed_players
-        return other if done and other - 1 in self.persons else None
+        return other if done and other - 1 in self.human_seats else None
 
     def decide(self) -> Command:
         """Return the step of the agent to move."""
@@ -77,7 +77,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
             raise UserError(f"player {self.to_move}, {player.name}, offers no move in this position")
         return Command("play", (action,))
 
-    def require_person(self) -> None:
+    def require_human_turn(self) -> None:
         player = self.seats[self.seat]
         over = "the game is over: start a new one"
         require(not self.is_over, over)

@@ -40,7 +40,7 @@ def odds_sources(players: Mapping[str, Player]) -> dict[str, str]:
 @dataclass(frozen=True)
 class Advice:
     action: int | None
-    words: str
+    text: str
     risky: bool = False
     also: tuple[int, ...] = ()  # further safe reveals
     proof: tuple[int, ...] = ()  # the numbers that prove it
@@ -90,17 +90,17 @@ class Advisor:
         if (view.visible < 0).all():
             return Advice(decision.action, f"{place}: the first reveal is always safe.")
         chances = analyse(view.visible, view.mines).mine_probability.ravel()
-        said = _agent_info(decision, cell)
+        reason = _agent_info(decision, cell)
         if chances[cell] > 0:
-            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
+            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {reason}", risky=True)
         also = tuple(other for other in decision.plan if chances[other] == 0)
         proof = find_proof(view.visible, cell, mine=False)
         more = f" So are {len(also)} more, dotted." if also else ""
-        words = f"{place} is safe: {because(proof)}.{more} {said}"
-        return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())
+        text = f"{place} is safe: {proof_text(proof)}.{more} {reason}"
+        return Advice(decision.action, text, also=also, proof=proof.numbers if proof else ())
 
 
-def because(proof: Proof | None) -> str:
+def proof_text(proof: Proof | None) -> str:
     if proof is None:
         return "this is certain, but the proof is too long to show"
     return "it follows from the number of mines left" if proof.counted else "it follows from the ringed numbers"
