@@ -1,4 +1,4 @@
-"""How often trained networks win, alone and with exact inference, beside the exact solver on the very same boards.
+"""Compare the win rates of trained networks, alone and with exact inference, with the exact solver.
 
     python -m experiments.minesweeper_agents --board 16x30x99 --run experiments/minesweeper_16x30 --games 10000
 

@@ -1,4 +1,4 @@
-"""Trains the arms of a study over several seeds and puts what came out side by side.
+"""Train the arms of a study over several seeds and compare the results.
 
 `python -m experiments.<name>` runs one; its arms are in experiments/<name>/__main__.py. Runs are kept in
 outputs/studies/<name>/<arm>/<seed>: one that is finished is not repeated, one that was stopped goes on.

@@ -1,4 +1,4 @@
-"""What the runs of a study achieved, as a table and as curves."""
+"""The results of a study as a table and as learning curves."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Which weights played, for results that are kept."""
+"""Digests of weights, to name cached results."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands that no user should get away with, and a process that tries them quickly.
+"""Invalid commands, and a process that tries them quickly.
 
 A command takes seconds to import what it needs, so one process imports it once and forks a child for each command line:
 `python -m tests.bad_inputs FOLDER` answers each with a line, a JSON object.

@@ -1,4 +1,4 @@
-"""Commands forked from a process that has imported what they need, so that each starts within milliseconds.
+"""Commands forked from a process that has imported their modules, so that each starts within milliseconds.
 
 `python -m src.train` spends seconds importing torch, Hydra, Numba and wandb. `python -m tests.fork_server FD` imports
 them once, then forks a child for each request on the socket FD. The child runs the module just as `python -m` would:
@@ -99,7 +99,7 @@ class Command:
     def _receive(self) -> int:
         message = self._control.recv(NUMBER.size)
         if not message:
-            raise RuntimeError("the fork server ended: the output of the test that started it tells why")
+            raise RuntimeError("the fork server ended: see the output of the test that started it")
         return NUMBER.unpack(message)[0]
 
 

@@ -1,4 +1,4 @@
-"""Who may import whom, read from the source itself."""
+"""Allowed imports between packages, read from the source."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Whatever is wrong about a command is answered by one sentence, before anything is written."""
+"""Every invalid command is reported in one sentence, before anything is written."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The table of all benchmarks and its history, with real benchmarks that take no time."""
+"""The table of all benchmarks and its history, with benchmarks that take no time."""
 
 from datetime import UTC, datetime
 from pathlib import Path

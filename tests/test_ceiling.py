@@ -1,4 +1,4 @@
-"""What better guesses could win: the two bounds by hand, and a few real playouts."""
+"""The bounds of minesweeper_ceiling, hand-computed and by a few real playouts."""
 
 import numpy as np
 import pytest

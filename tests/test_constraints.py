@@ -1,4 +1,4 @@
-"""The pins in constraints.txt: of everything that is installed with the laboratory, and of nothing else."""
+"""constraints.txt pins exactly the packages that are installed with this project."""
 
 import configparser
 import json
@@ -86,7 +86,7 @@ def test_the_pins_are_the_versions_that_are_tested():
 
 def test_nothing_is_pinned_that_nobody_installs():
     if missing := sorted(name for name in {canonicalize_name(each.name) for each in direct()} if not installed(name)):
-        pytest.skip(f"whether every pin is needed cannot be told without {', '.join(missing)}")
+        pytest.skip(f"cannot check whether every pin is needed without {', '.join(missing)}")
     assert sorted(pins().keys() - needed(EVERYWHERE)) == []
 
 

@@ -1,4 +1,4 @@
-"""What the pages tell users to type is what the commands take, and what is generated is up to date."""
+"""The commands shown in the documentation are valid, and generated pages are up to date."""
 
 import re
 import shlex

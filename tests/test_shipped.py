@@ -1,4 +1,4 @@
-"""The trained networks under experiments/ are agents at once, on the environments as they are configured."""
+"""The trained networks under experiments/ can be loaded and play their environments."""
 
 import re
 import shutil

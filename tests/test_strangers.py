@@ -1,4 +1,4 @@
-"""Run directories from strangers: nothing is built but what conf/ can compose, and nothing takes forever."""
+"""Untrusted run directories: only classes of conf/ are built, and reading them takes bounded time."""
 
 import copy
 import importlib
@@ -337,8 +337,8 @@ def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):
         player = {"_target_": "src.compose.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
         algo = {"_target_": "src.algos.alphabeta.AlphaBeta", "player": player | {"changes": None}}
         put_run(tmp_path / "outputs" / name, read(TICTACTOE) | {"algo": algo})
-    for name, told in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):
+    for name, message in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):
         done = lab.run("evaluate", "agent=trained", f"agent.run=outputs/{name}", "episodes=2", seconds=120)
         assert done.returncode != 0
-        assert told in done.stderr
+        assert message in done.stderr
         assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Studies: runs that are not repeated, tables by hand-computed numbers, ratings of known strength."""
+"""Studies: finished runs are not repeated, tables of hand-computed numbers, ratings of known strength."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Sweeps: searches, launchers, the table at the end, and going on after a kill."""
+"""Sweeps: searches, launchers, the final table, and continuing after a kill."""
 
 import csv
 import io

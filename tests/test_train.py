@@ -1,4 +1,4 @@
-"""The training command as a user meets it: what it leaves behind, and that nothing can make it lose that."""
+"""The training command: its files, its options, and that no failure loses a run."""
 
 import csv
 import http.server
@@ -129,11 +129,11 @@ def test_a_wandb_run_says_what_was_run(tracked_run: Path):
     assert record.project == "tactical-board-games"
     config = {item.key: json.loads(item.value_json) for item in record.config.update}
     assert config["algo"]["episodes"] == 600
-    told = config["provenance"]
-    assert told["commit"] == (git("rev-parse", "HEAD").strip() or None)
-    assert told["dirty"] == (bool(git("status", "--porcelain")) if told["commit"] else None)
-    assert told["versions"]["numpy"] == np.__version__
-    assert told["hardware"]["cores"] >= 1
+    provenance = config["provenance"]
+    assert provenance["commit"] == (git("rev-parse", "HEAD").strip() or None)
+    assert provenance["dirty"] == (bool(git("status", "--porcelain")) if provenance["commit"] else None)
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["hardware"]["cores"] >= 1
 
 
 def git(*arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""What a plain command trains: the default composition of a game, on a small board and for a short time."""
+"""The default composition of each game, on a small board and for a short time."""
 
 from pathlib import Path
 

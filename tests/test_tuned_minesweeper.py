@@ -1,4 +1,4 @@
-"""The tuned settings: every pair has some, a user's choice wins, and the default composition learns to win."""
+"""Tuned settings: every pair has some, user choices win, and the default composition learns to win."""
 
 import csv
 from pathlib import Path

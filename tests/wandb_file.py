@@ -1,4 +1,4 @@
-"""Reads the records of an offline wandb run: a log of checksummed chunks in 32 KiB blocks, as LevelDB writes them."""
+"""Read the records of an offline wandb run: a log of checksummed chunks in 32 KiB blocks, as in LevelDB."""
 
 import json
 from collections.abc import Iterator

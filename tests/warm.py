@@ -1,4 +1,4 @@
-"""Compile what many tests use before xdist starts its workers, which would both compile it.
+"""Compile kernels that many tests use before xdist starts its workers, which would both compile them.
 
 python -m tests.warm [JOB]
 """

@@ -1,4 +1,4 @@
-"""How fast the wargame steps: one environment, and batches of them, by opponent and by scenario.
+"""Measure steps per second of the wargame: single and batched environments, by opponent and scenario.
 
     python -m experiments.bench.deployment_env
 

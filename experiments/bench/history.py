@@ -1,4 +1,4 @@
-"""What the benchmarks showed before, so that a regression is seen."""
+"""The history of benchmark results, to detect regressions."""
 
 import csv
 import os

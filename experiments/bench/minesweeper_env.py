@@ -1,4 +1,4 @@
-"""How fast Minesweeper steps: ours beside Jumanji's, by number of envs, and by board.
+"""Measure steps per second of Minesweeper, compared with Jumanji, by number of envs and by board.
 
     python -m experiments.bench.minesweeper_env
 

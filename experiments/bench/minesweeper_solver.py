@@ -1,4 +1,4 @@
-"""How often the Minesweeper solvers win, and how fast.
+"""Measure win rate and speed of the Minesweeper solvers.
 
     python -m experiments.bench.minesweeper_solver --board 8x8x10 16x16x40 16x30x99 --games 5000 --solver exact
 

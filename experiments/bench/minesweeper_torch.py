@@ -1,4 +1,4 @@
-"""How fast Minesweeper steps in torch, on the GPU if there is one; needs neither numba nor jumanji.
+"""Measure steps per second of Minesweeper in torch, on the GPU if there is one; needs no Numba or Jumanji.
 
     python -m experiments.bench.minesweeper_torch
 

@@ -1,4 +1,4 @@
-"""Our PPO beside sb3-contrib's MaskablePPO: whole loop, collecting and learning, same network and games, one run.
+"""Compare the throughput of our PPO with sb3-contrib's MaskablePPO: same network, same games, one run.
 
     python -m experiments.bench.ppo_throughput                          # on the CPU
     python -m experiments.bench.ppo_throughput --device cuda --many 8192

@@ -1,4 +1,4 @@
-"""How fast Quoridor is: positions a second beside OpenSpiel's, and what a move of the strongest level takes.
+"""Measure Quoridor: positions per second compared with OpenSpiel, and the time per move of the strongest level.
 
     python -m experiments.bench.quoridor
 

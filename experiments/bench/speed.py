@@ -1,4 +1,4 @@
-"""How benchmarks measure and print speed, and what each hands to the table of all."""
+"""Measuring and printing speed, and the rows of the common table."""
 
 import statistics
 import time

@@ -1,4 +1,4 @@
-"""What CPU threads are worth to PPO: updates with the tuned settings, each number of threads in turn, in one process.
+"""Measure PPO updates with the tuned settings by number of CPU threads, in one process.
 
     OMP_WAIT_POLICY=passive python -m experiments.bench.threads                     # minesweeper_8x8 and quoridor
     OMP_WAIT_POLICY=passive python -m experiments.bench.threads deployment --threads 1 2 8

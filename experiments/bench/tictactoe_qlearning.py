@@ -1,4 +1,4 @@
-"""Episodes and seconds until tabular Q-learning first never loses, walked over every reply of the opponent.
+"""Episodes and seconds until tabular Q-learning never loses, checked against every reply of the opponent.
 
 python -m experiments.bench.tictactoe_qlearning --seeds 10
 python -m experiments.bench.tictactoe_qlearning --set env.game.symmetric=false

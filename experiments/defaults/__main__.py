@@ -1,4 +1,4 @@
-"""What the plain commands reach: train every pair with its defaults, and write a table.
+"""Train every pair of environment and algorithm with its defaults, and write a table of the results.
 
     python -m experiments.defaults                                         # every pair, hours on two cores
     python -m experiments.defaults --only minesweeper_8x8_ppo tictactoe_ppo

@@ -1,4 +1,4 @@
-"""Where trained networks put their units: a map of each scenario for each seat.
+"""Plot where trained networks place their units: a map of each scenario for each seat.
 
 python -m experiments.deployment_value.placements [--games 300]
 """

@@ -1,4 +1,4 @@
-"""Hostile run directories and files through everything that reads them, each in a forked child.
+"""Read hostile run directories and files with everything that reads them, each in a forked child.
 
 Each has to work or to end in one sentence for the user, in time, within memory, without running foreign code, opening
 connections or touching files that are none of its business.

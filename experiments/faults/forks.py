@@ -1,4 +1,4 @@
-"""Children that are forked from a process that has imported everything, so that each starts within milliseconds.
+"""Children forked from a process that has imported everything, so that each starts within milliseconds.
 
 The parent must not have started threads: it never runs a network or a parallel kernel itself.
 """

@@ -1,4 +1,4 @@
-"""Files as a stranger or a broken disk could leave them: configurations, checkpoints, tables, logs, special files."""
+"""Generators of damaged and malicious files: configurations, checkpoints, tables, logs, special files."""
 
 import copy
 import json

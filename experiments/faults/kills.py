@@ -1,4 +1,4 @@
-"""Trainings that are killed repeatedly, at random moments and amid writes, and must end like one that was not.
+"""Kill trainings repeatedly, also during writes; their results must equal those of an uninterrupted one.
 
 Most are forked; some go through the real command line. A case is one run with all its kills.
 """

@@ -1,4 +1,4 @@
-"""The line protocol with valid commands, mutated ones and garbage, over every game.
+"""Fuzz the line protocol with valid commands, mutated ones and garbage, for every game.
 
 A case is a block of lines to a new engine. What an engine accepts is checked against the rules of a second game of the
 same kind, move by move; what it refuses must have changed nothing.

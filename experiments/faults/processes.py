@@ -1,4 +1,4 @@
-"""The line protocol through real processes: garbage by the thousand lines, and Ctrl-C amid long commands."""
+"""Fuzz the line protocol of real processes: thousands of garbage lines, and Ctrl-C during long commands."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What was tried, what survived, and how to repeat what did not."""
+"""The report of a fault injection: attempts, failures, and how to repeat them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

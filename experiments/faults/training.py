@@ -1,4 +1,4 @@
-"""Tiny trainings of every algorithm, and what two runs of one of them have to agree on."""
+"""Tiny trainings of every algorithm, and the comparison of two runs."""
 
 import csv
 import json

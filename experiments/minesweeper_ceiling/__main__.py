@@ -1,4 +1,4 @@
-"""How much more could a better guesser win than the exact solver?
+"""Estimate how much more a better guesser could win than the exact solver.
 
     python -m experiments.minesweeper_ceiling --board 16x16x40 --seconds 600
 

@@ -1,4 +1,4 @@
-"""What each of several guesses leads to, by playing the rest of the game on drawn completions."""
+"""Evaluate guesses by playing the rest of the game on sampled completions."""
 
 from typing import NamedTuple
 

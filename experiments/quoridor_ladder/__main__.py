@@ -1,4 +1,4 @@
-"""How strong Quoridor's players are: a round robin, colours swapped, each pair of games from its own random opening.
+"""Rate Quoridor agents by a round robin, colours swapped, each pair of games from its own random opening.
 
     python -m experiments.quoridor_ladder [--games 200] [--slow-games 40]
 

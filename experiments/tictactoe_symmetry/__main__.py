@@ -1,4 +1,4 @@
-"""How many games Q-learning needs until it never loses at tic-tac-toe, with the board's symmetry and without.
+"""Count the games that Q-learning needs to never lose at tic-tac-toe, with and without symmetry.
 
     python -m experiments.tictactoe_symmetry [--seeds 10]
 

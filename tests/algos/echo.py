@@ -1,4 +1,4 @@
-"""The smallest game with masks: a digit is shown, and naming it wins. Which other digits may be named is chance."""
+"""The smallest game with masks: naming the digit shown wins; the other legal digits are random."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""PPO: its arithmetic by hand, learning on something tiny, resuming to the bit."""
+"""PPO: hand-computed updates, learning on a tiny game, bitwise resume."""
 
 import csv
 from collections.abc import Iterator
@@ -418,7 +418,7 @@ def test_the_last_update_goes_on_too(tmp_path: Path, two_updates: Path, left: in
         assert read_column(tmp_path, name) == read_column(two_updates, name)
 
 
-def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):
+def test_divergence_reports_its_step_and_keeps_the_checkpoint(tmp_path: Path):
     algo = ppo(lr=1e30, max_grad_norm=1e30, total_steps=10_000)
     with run_in(tmp_path / "run") as run:
         run._checkpoint_seconds = 0

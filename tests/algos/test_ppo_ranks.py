@@ -1,4 +1,4 @@
-"""PPO in two processes under torchrun: they learn as one would from their batches together."""
+"""PPO in two processes under torchrun equals one process on the joined batch."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A seed gives the same weights and metrics whatever number of threads torch would take by itself."""
+"""Weights and metrics of a seed do not depend on torch's default number of threads."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What two ranks do for test_ppo_ranks.py, each in a process that torchrun started; the test does the same alone."""
+"""The script of test_ppo_ranks.py that torchrun starts for each of two ranks."""
 
 import json
 import sys

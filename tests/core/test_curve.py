@@ -1,4 +1,4 @@
-"""The picture of a run, drawn from its files."""
+"""The learning curve of a run, drawn from its files."""
 
 import json
 from pathlib import Path

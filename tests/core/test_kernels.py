@@ -1,4 +1,4 @@
-"""Compiled kernels: what they link, where they are kept, and when they are compiled again."""
+"""Compiled kernels: linking, caching and recompilation."""
 
 import importlib.util
 import os

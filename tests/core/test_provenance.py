@@ -1,4 +1,4 @@
-"""A result that more than its commit produced keeps what was changed."""
+"""Uncommitted changes are saved with a run."""
 
 import shutil
 import subprocess

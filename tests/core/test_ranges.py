@@ -1,4 +1,4 @@
-"""Types and ranges of settings: what is accepted, what the message says, and that every setting declares its own."""
+"""Types and ranges of settings: valid values, error messages, and that every setting declares them."""
 
 import inspect
 import math

@@ -159,7 +159,7 @@ def not_finite(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda run: (run / LAST).unlink(), r"has results \(eval.json, .*best.safetensors, metrics.csv\) but no last"),
         (lambda run: (run / BEST).unlink(), "no checkpoint at .*best.safetensors"),
@@ -175,11 +175,11 @@ def not_finite(path: Path) -> None:
         (lambda run: (run / "metrics.csv").write_bytes(b"\xff\xfe"), "metrics.csv is not readable as CSV"),
     ],
 )
-def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], told: str):
+def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], message: str):
     run = finished(tmp_path / "run")
     damage(run)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match=told), Run(run, CONFIG | {"logger": "another"}, None):
+    with pytest.raises(UserError, match=message), Run(run, CONFIG | {"logger": "another"}, None):
         pass
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 

@@ -1,4 +1,4 @@
-"""What a tracked run is called, and where it says that it is to be seen."""
+"""Names and addresses of tracked runs."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A batch against a pool is the batches against its members, no more and no less."""
+"""A batch against a pool equals the batches against its members."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The batch is N single games, no more and no less, and goes on exactly where it was saved."""
+"""The vector environment equals N single environments, and resumes exactly."""
 
 import numpy as np
 import pytest

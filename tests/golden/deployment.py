@@ -1,4 +1,4 @@
-"""A battle written down, from the first placement to the result."""
+"""A transcript of a battle, from the first placement to the result."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Two games of Minesweeper written down: rules, rewards and drawing at once."""
+"""Transcripts of two games of Minesweeper: rules, rewards and rendering."""
 
 import numpy as np
 

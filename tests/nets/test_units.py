@@ -1,4 +1,4 @@
-"""A network that is told what a wargame observes, checked against the game itself."""
+"""A network that parses the observations of the wargame, checked against the game itself."""
 
 import hydra
 import numpy as np

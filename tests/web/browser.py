@@ -1,4 +1,4 @@
-"""A real browser on the real server."""
+"""A real browser connected to the real server."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A server in this process, to be looked into, with small games beside the real ones."""
+"""A server in the test process, whose state tests can inspect, with small games added."""
 
 import threading
 from collections.abc import Iterator, Mapping

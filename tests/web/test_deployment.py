@@ -1,4 +1,4 @@
-"""The page of the wargame without a browser: what a click asks for, what is drawn, and what an address means."""
+"""The page of the wargame without a browser: clicks, drawings and URLs."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the page of the wargame does with what a browser sends, and with agents that play. No browser is needed."""
+"""How the page of the wargame handles browser messages and agents, without a browser."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The page of a game that has none of its own."""
+"""The generic page of games without their own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

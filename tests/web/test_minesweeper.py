@@ -1,4 +1,4 @@
-"""The page of Minesweeper, drawn and played."""
+"""The page of Minesweeper: drawings, and games in a browser."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Who may speak to the server: asked over raw connections, as a page of another site would make a browser do."""
+"""Requests from other sites are rejected, tested over raw connections."""
 
 import http.client
 import socket

@@ -1,4 +1,4 @@
-"""What the page of Quoridor draws and keeps, without a browser."""
+"""Drawings and matches of the Quoridor page, without a browser."""
 
 from xml.etree import ElementTree
 

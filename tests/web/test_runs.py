@@ -1,4 +1,4 @@
-"""What is read of run directories, without a browser."""
+"""Reading run directories, without a browser."""
 
 import json
 import os

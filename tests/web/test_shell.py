@@ -1,4 +1,4 @@
-"""The frame around the pages, and what is handed to them."""
+"""The frame of the pages and the interface to games and agents."""
 
 import os
 import socket

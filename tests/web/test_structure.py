@@ -1,4 +1,4 @@
-"""How the pages depend on each other, read from the source itself."""
+"""Dependencies between the pages, read from the source."""
 
 import ast
 from collections.abc import Iterator

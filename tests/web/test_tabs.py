@@ -1,4 +1,4 @@
-"""Tabs that have nothing to do with each other, and games without a page of their own.
+"""Independent browser tabs, and games without a page of their own.
 
 The server runs in this process, to be looked into. It cannot be started twice, so all tests that need it are here.
 """

@@ -1,4 +1,4 @@
-"""The page of tic-tac-toe, drawn and played."""
+"""The page of tic-tac-toe: drawings, and games in a browser."""
 
 from pathlib import Path
 from xml.etree import ElementTree

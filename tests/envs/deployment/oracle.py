@@ -1,4 +1,4 @@
-"""What is legal, worked out a second time from the printed rules: plain Python over the named state, no tables."""
+"""A reference implementation of the legal actions: plain Python over the named state, without tables."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The action space: numbers, what they mean, and which are legal."""
+"""The action space: indices, their meaning, and legality."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Opponents: what each prefers, that placements place as they say, and that all of them play by the rules."""
+"""Bots: their preferences, their placements, and the legality of their actions."""
 
 import numpy as np
 import pytest

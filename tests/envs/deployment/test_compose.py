@@ -1,4 +1,4 @@
-"""The wargame as it is composed on the command line."""
+"""The wargame composed on the command line."""
 
 import re
 from pathlib import Path

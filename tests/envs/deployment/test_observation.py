@@ -1,4 +1,4 @@
-"""The observation says what the engine knows, about the unit and hexes that the mask is for."""
+"""Observations agree with the game state and the action mask."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Random legal games: the mask is exactly what the rules allow, and the state is consistent after every action."""
+"""Random legal games: the mask equals the rules, and the state is consistent after every action."""
 
 import numpy as np
 import pytest

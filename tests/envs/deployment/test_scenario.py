@@ -1,4 +1,4 @@
-"""What is read from YAML is checked on loading, and every complaint names the key."""
+"""Validation of scenarios in YAML; errors name the key."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""The batch is N single games, no more and no less."""
+"""The vector environment equals N single environments."""
 
 import numpy as np
 import pytest

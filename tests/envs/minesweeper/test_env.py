@@ -1,4 +1,4 @@
-"""One game as an environment: the points of the rules and rewards that are easily got wrong."""
+"""The single environment: details of rules and rewards."""
 
 import warnings
 from typing import Any

@@ -1,4 +1,4 @@
-"""Minesweeper as agents meet it."""
+"""Minesweeper as a `Game`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What explains a position to people, checked against the exact solver and by trying everything."""
+"""Proofs of certain cells, checked against the exact solver and by brute force."""
 
 from itertools import product
 

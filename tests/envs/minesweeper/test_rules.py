@@ -1,4 +1,4 @@
-"""The compiled rules, held against slow and obvious ones."""
+"""The compiled rules, checked against a slow reference implementation."""
 
 from collections import Counter
 from itertools import combinations

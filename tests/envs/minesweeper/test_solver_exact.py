@@ -1,4 +1,4 @@
-"""The exact player: certain before all, perfect in small endings, and the same compiled or step by step."""
+"""The exact solver: certain cells first, perfect play in small endgames, compiled and step by step."""
 
 from functools import cache
 

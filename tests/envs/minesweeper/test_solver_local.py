@@ -1,4 +1,4 @@
-"""The two classic rules: sound, whatever the player has flagged."""
+"""The two classic rules are sound, regardless of flags."""
 
 import numpy as np
 import pytest

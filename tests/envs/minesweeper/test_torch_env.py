@@ -1,4 +1,4 @@
-"""The tensors play the very games that the compiled rules play."""
+"""The torch environment plays the same games as the compiled rules."""
 
 import subprocess
 import sys

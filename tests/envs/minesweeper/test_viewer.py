@@ -1,4 +1,4 @@
-"""What people look at: text, picture and the game in the terminal."""
+"""Text boards, heatmaps and the game in the terminal."""
 
 from collections.abc import Callable
 from pathlib import Path

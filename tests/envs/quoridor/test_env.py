@@ -1,4 +1,4 @@
-"""Quoridor behind the common two-player environment, and its players from the command line."""
+"""Quoridor in the common two-player environment, and its agents on the command line."""
 
 import gymnasium
 import numpy as np

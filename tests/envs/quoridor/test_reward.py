@@ -1,4 +1,4 @@
-"""The shaped reward: what steps and walls earn, and that none of it can be collected twice."""
+"""The shaped reward of steps and walls, which cannot be collected twice."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The compiled batch plays by the same rules as `SyncVersus`, whatever the opponent draws."""
+"""The compiled batch plays by the same rules as `SyncVersus`."""
 
 from collections.abc import Sequence
 
