@@ -43,7 +43,7 @@ def value_net(run: str, changes: dict | None) -> ValueNetwork:
 
 
 def outcomes(name: str, board: str, run: str, games: int, seed: int, folder: Path | None) -> np.ndarray:
-    """(games,) bool: won."""
+    """Return which games are won, (games,) bool."""
     weights = "solver" if name == "exact" else digest(Path(run))
     kept = folder / f"{board}_{name}_{weights}_{seed}_{games}.npy" if folder else None
     if kept is not None and kept.exists():

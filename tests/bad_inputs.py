@@ -34,7 +34,7 @@ def answers(folder: Path, commands: list[tuple[str, ...]]) -> Iterator[dict]:
 
 
 def _run(folder: Path, command: tuple[str, ...]) -> None:
-    """As `python -m src.<command>` would."""
+    """Run a command like `python -m src.<command>`."""
     os.chdir(folder)
     name, *arguments = command
     if name == "train":  # a refusal is not the one that is looked for once the training has begun

@@ -63,7 +63,7 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def test_a_generator_that_does_not_go_on_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_generator_that_does_not_advance_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     restore = Run.restore
 
     def without_generator(run: Run) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ def test_a_generator_that_does_not_go_on_is_reported(monkeypatch: pytest.MonkeyP
 
 
 class Lenient(Engine):
-    """Takes a move that is not legal for one that is."""
+    """Accepts an illegal move."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -92,7 +92,7 @@ class Lenient(Engine):
 
 
 class Forgetful(Engine):
-    """Is elsewhere after a refusal."""
+    """Loses the position after an error."""
 
     def answer(self, line: str) -> str:
         answer = super().answer(line)
@@ -102,14 +102,14 @@ class Forgetful(Engine):
 
 
 class Fragile(Engine):
-    """Lets an error out."""
+    """Raises an error."""
 
     def analyse(self, arguments: list[str]) -> str:
         raise ValueError("a bug")
 
 
 class Talkative(Engine):
-    """Answers in a shape of its own."""
+    """Answers in another format."""
 
     def legal(self, arguments: list[str]) -> str:
         return "legal are " + super().legal(arguments)

@@ -14,7 +14,7 @@ from tests.test_compositions import composed
 
 
 def trained(directory: Path, *overrides: str):
-    """The environment and the agent that `python -m src.train` with these overrides ends with."""
+    """Return the environment and the agent of `python -m src.train` with these overrides."""
     cfg = validate(composed(*overrides, "device=cpu", "logger=csv"), schema.Train)
     env, algo, curriculum = (build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     algo.check(env, curriculum)

@@ -29,7 +29,7 @@ BOARDS = ((8, 8, 10), (9, 9, 10), (16, 16, 40), (16, 30, 99), (32, 32, 200))
 
 @jit(parallel=True)
 def sample_reveals(masks: np.ndarray, cells: int, games: np.ndarray, actions: np.ndarray) -> None:
-    """A uniform choice among the legal reveals of each env."""
+    """Sample uniformly among the legal reveals of each env."""
     for i in prange(actions.size):
         legal = 0
         for cell in range(cells):

@@ -24,7 +24,7 @@ HEADER = (
 def measure(
     board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int
 ) -> tuple[GameResults, float]:
-    """What came of the games, and how many were played a second."""
+    """Return the results of the games and the games per second."""
     rows, cols, mines = (int(part) for part in board.split("x"))
     rng = np.random.default_rng([seed, rows, cols, mines])
     first = rng.integers(rows * cols, size=games)
@@ -36,7 +36,7 @@ def measure(
 
 
 def rows(seconds: float) -> list[Row]:
-    """As many games as fill the time, guessed from a few."""
+    """Return the rows of the common table; the number of games is estimated to fill the time."""
     found = []
     for board in ("8x8x10", "16x16x40"):
         _, speed = measure(board, "exact", 50, 0, True, CORES)

@@ -43,7 +43,7 @@ def time_torch(board: Board, envs: int, seconds: float, repeats: int, *, compact
 
 
 def wait() -> None:
-    """Until the GPU is done, which a call does not wait for by itself."""
+    """Synchronize with the GPU."""
     if device() == "cuda":
         torch.cuda.synchronize()
 

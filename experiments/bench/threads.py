@@ -21,7 +21,7 @@ from src.core.runs.run import Run
 
 
 def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[float, float]]:
-    """For each number of threads the steps a second of its best update, by wall time and by that of the thread."""
+    """Return steps per second of the best update for each number of threads, by wall time and by thread time."""
     with hydra.initialize_config_dir(str(compose.CONF), version_base="1.3"):
         cfg = hydra.compose("train", [f"env={env_name}", "algo=ppo", "device=cpu"])
     env, algo, curriculum = (compose.build(cfg[name], name) for name in ("env", "algo", "curriculum"))

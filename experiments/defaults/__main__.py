@@ -31,7 +31,7 @@ PAIRS = {
 
 
 def train(env: str, algo: str, directory: Path) -> dict[str, Any]:
-    """Run the plain command unless it was run before; returns its results and the seconds, compilation included."""
+    """Run the plain command unless its result is cached; return its results and the seconds, including compilation."""
     result = directory / "defaults.json"
     if not result.exists():
         command = ["-m", "src.train", f"env={env}", f"algo={algo}", f"hydra.run.dir={directory}", "logger=csv"]

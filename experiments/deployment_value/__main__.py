@@ -24,7 +24,7 @@ BOTS = ("random", "greedy", "defensive", "tactical")
 
 
 def opponents(run: Path) -> dict[str, list[str]]:
-    """What each opponent is composed of, by its name in the table."""
+    """Return the overrides of each opponent, by its name in the table."""
     itself = ["opponent=redeployed", "agent@opponent.battle=trained", f"opponent.battle.run={run}"]
     placed = {f"itself, {name}": [*itself, f"agent/placement@opponent.placement={name}"] for name in PLACEMENTS}
     return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS}

@@ -182,14 +182,14 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         ppo(train_multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
 
 
-def test_the_policy_loss_stops_paying_beyond_the_clip():
-    """Ratios 1.5 and 0.5: too much of a good thing counts as 1.2, running from a bad one as -0.8."""
+def test_the_policy_loss_is_clipped():
+    """Ratios 1.5 and 0.5 with advantages 1 and -1 are clipped to 1.2 and 0.8."""
     log_ratio = torch.tensor([1.5, 0.5]).log()
     loss, clipped = clipped_policy_loss(log_ratio, torch.tensor([1.0, -1.0]), 0.2)
     assert loss.tolist() == pytest.approx([-1.2, 0.8])
     assert clipped.tolist() == [True, True]
     loss, _ = clipped_policy_loss(log_ratio, torch.tensor([-1.0, 1.0]), 0.2)
-    assert loss.tolist() == pytest.approx([1.5, -0.5]), "mistakes are paid for in full"
+    assert loss.tolist() == pytest.approx([1.5, -0.5]), "not clipped in the other direction"
 
 
 def test_the_value_loss_by_hand():
@@ -309,7 +309,7 @@ def run_in(folder: Path) -> Run:
 
 @contextmanager
 def killed_after(saves: int, folder: Path) -> Iterator[Run]:
-    """A run that saves whenever it can and is killed right after it has done so for the `saves`th time."""
+    """A run that saves as often as possible and is killed right after the `saves`th save."""
     done = 0
     with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
         run._checkpoint_seconds = 0
@@ -373,7 +373,7 @@ FOUR_UPDATES = 4 * 8 * 8  # steps
 
 @pytest.fixture(scope="module", params=["numpy", "torch"])
 def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A backend and the directory of a run on it."""
+    """Return a backend and the directory of a run on it."""
     folder = tmp_path_factory.mktemp(f"whole-{request.param}")
     with run_in(folder) as run:
         ppo(total_steps=FOUR_UPDATES).fit(minesweeper(request.param), plain_ladder(), run)
@@ -405,7 +405,7 @@ def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("left", [1, 2, 5, 6])
-def test_the_last_update_goes_on_too(tmp_path: Path, two_updates: Path, left: int):
+def test_the_last_update_is_resumed_too(tmp_path: Path, two_updates: Path, left: int):
     """Killed after the last rollout, whose steps are all counted, amid its minibatches."""
     algo = ppo()
     assert 2 * algo.num_envs * algo.steps_per_env == TWO_UPDATES
@@ -530,7 +530,7 @@ def test_a_ladder_that_one_set_of_weights_cannot_climb_is_refused():
         ppo().check(minesweeper(), Curriculum({"other": other}, promote_at=0.5))
 
 
-def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
+def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
     with run_in(tmp_path / "first") as run:
         first = ppo().fit(minesweeper(), plain_ladder(), run)
     with run_in(tmp_path / "second") as run:

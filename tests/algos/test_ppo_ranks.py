@@ -67,7 +67,7 @@ def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(results:
     assert not torch.equal(saved["random"], other["random"]), "each draws for itself"
 
 
-def test_as_many_ranks_have_to_go_on(results: Path):
+def test_a_run_must_be_resumed_with_the_same_number_of_ranks(results: Path):
     folder, refusal = results / "killed", "this run has 2 ranks: resume it with torchrun"
     with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(UserError, match=refusal):
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)

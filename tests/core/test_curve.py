@@ -34,7 +34,7 @@ def labels(figure: Figure) -> list[str]:
 
 
 def dashed(figure: Figure) -> list[float]:
-    """The heights of the dashed lines."""
+    """Return the heights of the dashed lines."""
     return [np.unique(line.get_ydata()).item() for line in figure.axes[0].lines if line.get_linestyle() == "--"]
 
 
@@ -72,7 +72,7 @@ def test_the_band_is_the_wilson_interval_of_each_point(tmp_path: Path):
     assert {(20, round(end, 4)) for end in Tally(50, 0, 50).as_dict()["win_rate_ci95"]} <= corners
 
 
-def test_a_table_says_what_its_share_is(tmp_path: Path):
+def test_the_curve_of_a_table_names_its_metric(tmp_path: Path):
     with Run(tmp_path, CONFIG, None) as run:
         run.log(10, {"eval/not_lost_share": 0.5})
         run.finish({}, {"scores": {"random": score(9, 10, seats=True)}})

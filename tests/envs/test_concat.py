@@ -43,7 +43,7 @@ def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def assert_same(left: Any, right: Any) -> None:
-    """Compare arrays, of objects too, and mappings of them."""
+    """Compare arrays, also of objects, and mappings of them."""
     if isinstance(left, dict):
         assert left.keys() == right.keys()
         for key in left:
@@ -92,7 +92,7 @@ def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
+def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
     make, members = CASES[case]
     batch, other = (make(pool(*members)).vectorize(len(members)) for _ in range(2))
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
@@ -186,7 +186,7 @@ def test_a_pool_needs_an_env_for_each_member():
 
 
 class Lowest(RandomAgent):
-    """Plays the lowest legal action, and notes that it did."""
+    """Plays the lowest legal action, and records it."""
 
     def __init__(self) -> None:
         self.games = 0

@@ -51,7 +51,7 @@ def test_batched_equals_single(opponent):
         np.testing.assert_array_equal(batch.action_masks(), info["action_mask"])
 
 
-def test_a_saved_batch_goes_on_exactly(tmp_path):
+def test_a_saved_batch_resumes_exactly(tmp_path):
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
     batch, other = make().vectorize(4), make().vectorize(4)
     batch.reset(seed=3)
@@ -110,7 +110,7 @@ def test_seeds():
     make().vectorize(3).reset()
 
 
-def test_mistakes_are_told_and_change_nothing():
+def test_user_errors_are_reported_and_change_nothing():
     batch = make(seat="first").vectorize(2)
     with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([0, 0]))

@@ -34,7 +34,7 @@ class Thinker(Agent):
 
 
 class TestLab(ConfigLab):
-    """The real one with small games, where a thinker sits in for minimax."""
+    """The real lab with small games added, and a `Thinker` in place of minimax."""
 
     __test__ = False  # it is not a collection of tests
     thinker = Thinker()
@@ -54,7 +54,7 @@ class TestLab(ConfigLab):
 
 @contextmanager
 def serving_inside() -> Iterator[str]:
-    """The address of a server that does not wait for a browser whose connection is lost."""
+    """Yield the address of a server that does not wait for browsers whose connection is lost."""
     with initialize_config_module("conf", version_base="1.3"):
         lab = TestLab()
         for page in (*discover(lab.envs), generic_page("tictactoe")):

@@ -34,7 +34,7 @@ def game() -> DeploymentGame:
 
 @pytest.fixture(scope="module")
 def played(game: DeploymentGame) -> DeploymentMatch:
-    """A whole game of two agents."""
+    """Return a finished game of two agents."""
     match = DeploymentMatch(game, (robot(1), robot(2)), 4)
     while not match.is_over:
         match.play(match.decide())
@@ -42,7 +42,7 @@ def played(game: DeploymentGame) -> DeploymentMatch:
 
 
 class Parts(HTMLParser):
-    """The start tags of a text; one that is not closed properly is an error."""
+    """The start tags of an HTML text; a tag that is not closed properly is an error."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Deployme
     assert text.count('class="hp"') == sum(unit.hp for unit in standing)
 
 
-def test_every_moment_of_a_game_can_be_drawn_and_told(played: DeploymentMatch):
+def test_every_step_of_a_game_can_be_drawn_and_described(played: DeploymentMatch):
     for moment, report in enumerate(played.reports, 1):
         state = played.at(moment)
         Parts(board.pieces(state, Marks(last=report, is_new=True)))
@@ -116,7 +116,7 @@ def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentG
     assert contents(played.state) == present
 
 
-def test_the_ending_is_told(played: DeploymentMatch):
+def test_the_ending_is_described(played: DeploymentMatch):
     ending = labels.ending(played, played.state)
     assert played.game.outcome(played.state) is not None
     assert ending.startswith(("Player 1 wins", "Player 2 wins", "A draw"))

@@ -34,7 +34,7 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], Awaitable[None]]) -> None:
-    """Do something on the page of two people, or of two agents."""
+    """Call a function on the page of two humans, or of two agents."""
 
     async def visit() -> None:
         client = Client(ui.page("/match"), request=None)

@@ -25,7 +25,7 @@ def open_board(browser: Browser, query: str) -> None:
 
 
 def hurry(browser: Browser) -> None:
-    """Agents act as fast as they can."""
+    """Let agents act at full speed."""
     browser.click(".dp .q-btn-toggle button:last-child")
 
 
@@ -52,7 +52,7 @@ def stepped_on(browser: Browser, before: str) -> bool:
 
 
 def top(browser: Browser) -> int:
-    """How far below the top of its column the board lies."""
+    """Return the distance of the board from the top of its column."""
     return browser.script("return document.querySelector('.dp-board').offsetTop")
 
 
@@ -210,6 +210,6 @@ def test_a_board_that_is_zoomed_in_shows_the_legal_hexes(browser: Browser):
     browser.until(lambda: browser.script(scrolled) == [True, True], "the zone of player 1, which is below")
 
 
-def test_an_address_that_means_nothing_is_told(browser: Browser):
+def test_an_invalid_url_is_reported(browser: Browser):
     browser.open("/deployment?scenario=chess")
     browser.wait_text(part("problem"), "scenario=chess is unknown: choose one of skirmish, mirror, siege")

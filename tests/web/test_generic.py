@@ -39,7 +39,7 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def visit(lab: TestLab, env: str, seats: tuple[str, str], do: Callable[[GenericPage], Awaitable[None]]) -> None:
-    """Do something on the page of a game."""
+    """Call a function on the page of a game."""
 
     async def inside() -> None:
         client = Client(ui.page("/generic"), request=None)
@@ -80,7 +80,7 @@ def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
 
 
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
-    minimax = "minimax"  # the agent that stands in for it here can play everything
+    minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]
     assert list(fitting_players(lab, ConnectFour())) == [*general_players(), minimax]
 

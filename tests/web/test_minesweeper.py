@@ -91,7 +91,7 @@ def test_flags_chords_and_the_end_go_through_the_engine():
         match.play(0)
 
 
-def test_after_the_end_every_click_is_told_that_the_game_is_over():
+def test_clicks_after_the_end_report_that_the_game_is_over():
     match = new_match()
     match.click(FIRST)
     flagged, mine, *_ = np.flatnonzero(match.mines.ravel()).tolist()
@@ -136,7 +136,7 @@ def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
     match = new_match(no_guess=True)
     match.flag(0)
     match.click(FIRST)
-    assert match.value(0) != -1, "the flag stands, or its cell was opened"
+    assert match.value(0) != -1, "the flag is kept, or its cell was opened"
     while match.outcome is None:
         choice = choose(match.view.visible, 10, exact_moves)
         assert choice.certain
@@ -144,8 +144,8 @@ def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
     assert match.outcome == 1
 
 
-def test_tries_that_run_out_are_told_and_nothing_is_laid():
-    # in which row is the odd mine? nothing can tell
+def test_too_many_tries_are_reported_and_no_mines_are_laid():
+    # which row has the odd mine cannot be deduced
     match = MinesweeperMatch(2, 6, 5, np.random.default_rng(0), no_guess=True)
     with pytest.raises(UserError, match="without a guess: ask for fewer mines"):
         match.click(0)
@@ -164,7 +164,7 @@ def test_the_consistency_of_a_custom_position_is_described():
 
 
 def cells(browser: Browser) -> list[str]:
-    """What each cell on the screen is: hidden, flag, mine, wrong flag or a number."""
+    """Return the state of each cell on the screen: hidden, flag, mine, wrong flag or a number."""
     return [label.rpartition(": ")[2] for label in browser.attributes("[data-id^=cell-]", "aria-label")]
 
 
@@ -204,7 +204,7 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     assert len(cells(browser)) == 64, "a refresh shows the same board"
 
 
-def test_an_agent_plays_on_and_says_why(browser: Browser):
+def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     browser.open("/minesweeper?board=9x9x10&guess=none")
     first = browser.tab
     browser.click("[data-id=cell-40]")
@@ -237,7 +237,7 @@ def test_a_long_press_flags_and_reveals_nothing(browser: Browser):
     browser.wait_notification("take the flag off")
 
 
-def test_what_an_address_cannot_ask_for_is_told_and_left_as_usual(browser: Browser):
+def test_invalid_choices_in_the_url_are_reported_and_keep_their_defaults(browser: Browser):
     browser.open("/minesweeper?board=2x2x9&guess=maybe&odds=rules&agent=chess")
     for words in ("9 mines do not fit", "guess 'maybe' is", "odds 'rules' is", "agent 'chess' is"):
         browser.wait_notification(words)
@@ -293,7 +293,7 @@ def test_a_board_of_another_size(browser: Browser):
     browser.until(lambda: "board=5x6x4" in browser.driver.current_url, "its address")
 
 
-def test_a_network_says_what_it_believes(browser: Browser):
+def test_a_network_shows_its_predictions(browser: Browser):
     browser.open(
         "/minesweeper?board=8x8x10&odds=run:experiments/minesweeper_8x8&agent=hybrid:experiments/minesweeper_8x8"
     )

@@ -20,7 +20,7 @@ MIDDLE = GAME.read_position("e5 e6 9 8 9 d4h,e7v,a1h")
 
 
 def parts(svg: str, kind: str) -> list[ElementTree.Element]:
-    """What is drawn of a class."""
+    """Return the drawn elements of a class."""
     return [part for part in ElementTree.fromstring(svg).iter() if kind in (part.get("class") or "").split()]
 
 
@@ -40,7 +40,7 @@ def test_a_board_that_is_not_open_offers_nothing_to_click():
     assert parts(draw(9, MIDDLE, Marks(legal=frozenset(["e4"]))), "spot") == []
 
 
-def test_every_legal_move_can_be_clicked_and_is_told_apart():
+def test_every_legal_move_can_be_clicked_and_is_distinguishable():
     legal = legal_names(MIDDLE)
     spots = parts(draw(9, MIDDLE, Marks(open=True, legal=legal)), "spot")
     assert len(spots) == 81 + 128
@@ -65,7 +65,7 @@ def test_walls_lie_between_the_cells_they_divide(turned: bool):
 
 
 def inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
-    """Even-odd rule."""
+    """Whether a point is inside a polygon, by the even-odd rule."""
     found = False
     for (ax, ay), (bx, by) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):
         if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:

@@ -23,7 +23,7 @@ def wait_moves(browser: Browser, count: int) -> list[str]:
 
 
 def click_wall(browser: Browser, name: str) -> None:
-    """In the groove, beside the corner where two walls meet."""
+    """Click in the groove, beside the corner between two walls."""
 
     def attempt() -> bool:
         spot = browser.find(f"[data-id='{name}'] .hit")
@@ -124,7 +124,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     assert top == "a", "the files are named in order, whoever sits below"
     browser.choose(".qr-second", "Random moves")
     browser.until(lambda: len(moves(browser)) > 2, "the agents to play")
-    browser.click("[data-id='ply-1']")  # who looks back does not want the game to go on
+    browser.click("[data-id='ply-1']")  # looking back pauses the game
     browser.wait_text(".qr-do-pause", "continue")
     paused = len(moves(browser))
     browser.press("s")

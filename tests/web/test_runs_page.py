@@ -14,14 +14,14 @@ CHART = "const chart = getElement(+document.querySelector('.r-chart').id.slice(1
 
 
 def drawn(browser: Browser) -> list[list[float]]:
-    """The values of each curve that has any."""
+    """Return the values of each curve that is not empty."""
     code = """const series = chart && chart.getOption() ? chart.getOption().series : [];
     return (series || []).map(line => line.data.map(point => point[1])).filter(line => line.length > 0);"""
     return browser.script(CHART + code)
 
 
 def shifts(browser: Browser) -> float:
-    """How much of the page has moved since it was opened, as browsers measure it: 0 where nothing did."""
+    """Return the cumulative layout shift since the page was opened."""
     code = """const done = arguments[0];
     new PerformanceObserver(list => done(list.getEntries().reduce((sum, one) => sum + one.value, 0)))
         .observe({type: 'layout-shift', buffered: true});

@@ -32,7 +32,7 @@ def inner_address(driver: webdriver.Chrome) -> Iterator[str]:
 
 @pytest.fixture
 def inner(driver: webdriver.Chrome, inner_address: str) -> Iterator[Browser]:
-    """The browser on the server of this process."""
+    """Return the browser, connected to the server in this process."""
     browser = Browser(driver, inner_address)
     yield browser
     browser.close_other_tabs()

@@ -103,13 +103,13 @@ def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
 
 
 def stones(browser: Browser) -> str:
-    """The board as it is on the screen."""
+    """Return the board shown on the screen."""
     labels = browser.attributes("[data-id^=cell-]", "aria-label")
     return "".join({"X": "X", "O": "O"}.get(label.split(", ")[1], ".") for label in labels)
 
 
 def play_best(browser: Browser) -> None:
-    """A perfect move, and the answer to it."""
+    """Play a perfect move and wait for the reply."""
     before = stones(browser)
     browser.click(f"[data-id=cell-{AGENT.best_actions(GAME, before)[0]}]")
 
@@ -166,7 +166,7 @@ def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
     browser.wait_text(".history", "It uses its table.")
 
 
-def test_a_player_that_is_not_there_is_told(browser: Browser):
+def test_an_unknown_player_is_reported(browser: Browser):
     browser.open("/tictactoe?o=<b>nobody</b>&values=you")
     browser.wait_notification("player '<b>nobody</b>' is unknown")
     browser.wait_notification("player 'you' is unknown")

@@ -11,7 +11,7 @@ _SHIFT = (1e-6, 2e-6, -3e-6)
 
 
 def hexes_between(a: Hex, b: Hex, side: int) -> Iterator[Hex]:
-    """The inner hexes of the straight line from a to b, which passes on one side of hex edges."""
+    """Return the inner hexes of the straight line from a to b, which passes on one side of hex edges."""
     start, end, steps = hexgrid.cube(*a), hexgrid.cube(*b), hexgrid.distance(a, b)
     for step in range(1, steps):
         point = [p + (q - p) * step / steps + side * s for p, q, s in zip(start, end, _SHIFT, strict=True)]
@@ -40,7 +40,7 @@ def adjacent(a: Unit, b: Unit) -> bool:
 
 
 def steps_to(state: GameState, unit: Unit, limit: int) -> dict[Hex, int]:
-    """Breadth first around walls, units and the hexes beside enemies."""
+    """Return the steps by breadth-first search around walls, units and the hexes beside enemies."""
     enemies = on_board(state, 3 - unit.player)
     taken = {at(other) for player in (1, 2) for other in on_board(state, player)}
     barred = taken | {one for enemy in enemies for one in hexgrid.neighbors(*at(enemy))}

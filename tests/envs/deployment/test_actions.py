@@ -57,7 +57,7 @@ def test_the_mapping_is_stable():
     assert len(meanings) == 14 * 2 + 14 * 3
 
 
-def test_an_action_places_the_unit_and_hex_that_its_number_says():
+def test_an_action_places_its_unit_on_its_hex():
     game, rng = small_game(), np.random.default_rng(1)
     for _ in range(20):
         state = game.initial(rng)
@@ -140,7 +140,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
         (109, "the phase is deployment"),
     ],
 )
-def test_a_refused_number_says_why(action: int, message: str):
+def test_an_illegal_action_is_rejected_with_a_reason(action: int, message: str):
     game = small_game()
     with pytest.raises(DeploymentError, match=message):
         game.play(begin(game), action)

@@ -36,7 +36,7 @@ def legal(state: GameState, action: int) -> bool:
 
 
 def set_dice(state: GameState, wanted: list[int]) -> None:
-    """A generator state whose next rolls are these."""
+    """Set a generator state whose next rolls are these."""
     source = state.games.games.copy()
     for word in range(200_000):
         source["random"] = word

@@ -18,7 +18,7 @@ BESIDE = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": 
 
 
 def stuck(**changes):
-    """A game in which player 2 has units left and nothing is legal but to pass."""
+    """Return a game in which player 2 has units left and only the pass is legal."""
     game = small_game(zones=SHARED, **changes)
     state = begin(game)
     while not state.games.mask[0, game.actions.pass_action]:
@@ -93,7 +93,7 @@ def test_passing_is_refused_while_a_placement_is_legal():
         game.pass_deployment(state)
 
 
-def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
+def test_with_alternation_a_pass_lets_the_other_player_continue():
     """A deadlock is when nobody can go on; until then a pass hands over, and is counted."""
     zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
@@ -112,7 +112,7 @@ def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
     assert game.episode_metrics(state)["deployment_pass_count"] == 3
 
 
-def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCaptureFixture):
+def test_truncation_ends_the_episode_counts_it_and_logs_it(caplog: pytest.LogCaptureFixture):
     env = make_env(small_game(zones=SHARED, on_deadlock="truncate"), seat="second")
     _, info = env.reset(seed=0)
     over, step = False, None

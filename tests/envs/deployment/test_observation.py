@@ -23,7 +23,7 @@ def seen(game: DeploymentGame, state: GameState):
 
 
 def seen_hex(game: DeploymentGame, player: int, col: int, row: int) -> tuple[int, int]:
-    """Where a player sees a hex, as (row, col) of a plane."""
+    """Return a hex from a player's point of view, as (row, col) of a plane."""
     if player == 2:
         col, row = hexgrid.turned(col, row, game.scenario.board.cols, game.scenario.board.rows)
     return row, col
@@ -117,7 +117,7 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
         assert facts["placement_exists"] == planes["candidate"].any()
 
 
-def test_a_deployment_that_is_stuck_says_so():
+def test_a_deadlock_is_visible_in_the_observation():
     shared = [{"cols": [3, 6], "rows": [5, 5]}]
     game = small_game(zones={"player_1": shared, "player_2": shared})
     state = begin(game)

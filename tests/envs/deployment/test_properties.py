@@ -22,7 +22,7 @@ GAMES = {
 
 
 def check_every_action(game: DeploymentGame, state: GameState) -> None:
-    """Masked-in actions are accepted, and masked-out ones refused without changing any field."""
+    """Assert that actions in the mask are accepted, and others rejected without changing any field."""
     mask, before = state.games.mask[state.i], contents(state)
     for action in np.flatnonzero(mask):
         tried = copied(game, state)

@@ -10,7 +10,7 @@ from tests.envs.deployment.making import SMALL_MAP, begin, full_game, roster, se
 
 
 def with_change(path: str, value: Any) -> dict[str, Any]:
-    """The settings of a small game with one value changed or, for `None`, one key left out."""
+    """Return the settings of a small game with one value changed or, for `None`, one key removed."""
     changed: dict[str, Any] = copy.deepcopy(settings())
     *parents, last = path.split(".")
     node: Any = changed

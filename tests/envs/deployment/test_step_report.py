@@ -18,7 +18,7 @@ def game() -> DeploymentGame:
 
 @pytest.fixture(scope="module")
 def described(game: DeploymentGame) -> list[tuple[Command, StepReport, int, bytes]]:
-    """A whole game: each step with its report, how many dice the engine rolled, and the state after it."""
+    """Return a whole game: each command with its report, the number of dice rolled, and the state after it."""
     state, rng, player, entries = begin(game, 3), np.random.default_rng(0), bot(0.2), []
     while game.outcome(state) is None:
         step, word = Command("play", (player.decide(game, state, rng).action,)), int(state.game["random"])

@@ -129,7 +129,7 @@ def test_what_is_no_action_is_refused():
 
 
 @pytest.mark.parametrize("case", ["bot", "random agent"])
-def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
+def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
     game, opponent, count = CASES[case]
     batch, rng = make_env(game, opponent).vectorize(count), np.random.default_rng(0)
     _, info = batch.reset(seed=1)

@@ -140,7 +140,7 @@ def test_solvers_work_in_a_forked_process():
         (["agent=minimax"], "with two players"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(lab: Lab, arguments: list[str], sentence: str):
+def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):
     done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)
     assert done.returncode != 0
     assert sentence in done.stderr

@@ -130,7 +130,7 @@ def test_networks_choose_by_the_mask_that_they_learn_with(frontier_mask: bool, f
 
 
 class _FixedWord(np.random.Generator):
-    """Hands the game the generator word that an env takes from a seed."""
+    """A generator that returns the generator word that an env derives from a seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(np.random.PCG64(0))

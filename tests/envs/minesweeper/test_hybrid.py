@@ -26,7 +26,7 @@ def board(rows: int, cols: int, mines: int) -> Minesweeper:
 
 
 def stuck_view() -> View:
-    """Too many completions to search, and nothing certain."""
+    """Return a view without certain cells and with too many completions to search."""
     visible = np.full((9, 9), -1, np.int8)
     visible[4, 4] = 2
     return View(visible, 20, over=False)

@@ -14,7 +14,7 @@ from src.envs.minesweeper.solver import Proof, analyse, find_proof
 
 
 def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: bool) -> bool:
-    """Whether no placement around the numbers agrees with them and with that value of the cell: by trying all."""
+    """Whether no placement around the numbers agrees with them and with that value of the cell, by brute force."""
     near, degree = neighbors(*visible.shape)
     flat = visible.ravel()
     around = [[n for n in near[number, : degree[number]].tolist() if flat[n] < 0] for number in numbers]

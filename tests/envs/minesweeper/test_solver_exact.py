@@ -24,7 +24,7 @@ from tests.envs.minesweeper.test_solver_positions import completions, numbers, p
 
 
 def expectimax(visible: np.ndarray, mines: int) -> float:
-    """The best chance to win, by trying every cell at every turn."""
+    """Return the best win probability, by trying every cell at every turn."""
     placements = completions(visible, mines)
     shown = np.where(placements, MINE, numbers(placements, *visible.shape)).tolist()
 
@@ -164,7 +164,7 @@ def test_no_guess_boards_need_no_guess(safe_neighborhood):
         assert boards.games[0]["status"] == WON
 
 
-def test_no_guess_search_says_when_it_gives_up():
+def test_no_guess_search_reports_when_it_gives_up():
     with pytest.raises(UserError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
         no_guess_board(8, 8, 45, 0, np.random.default_rng(0), 3)
 

@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    """Mostly legal, sometimes anything."""
+    """Return mostly legal actions, sometimes any."""
     scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
     return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
 
@@ -97,7 +97,7 @@ def test_observations_kept_up_to_date_equal_those_made_anew(variant: str) -> Non
 
 
 def expected_observation(config: EnvConfig, visible: np.ndarray, mines: int) -> np.ndarray:
-    """The definition of the observation, in plain numpy."""
+    """Return the observation by its definition, in plain NumPy."""
     if config.compact:
         return visible
     planes = [visible >= 0, visible == FLAGGED, *(visible == number for number in range(9))]

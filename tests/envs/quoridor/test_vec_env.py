@@ -21,7 +21,7 @@ PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
 
 
 class Scripted(Agent):
-    """Plays what it is given, in the order in which games ask."""
+    """Plays given actions in the order of the requests."""
 
     def __init__(self) -> None:
         self.script: list[int] = []
@@ -31,7 +31,7 @@ class Scripted(Agent):
 
 
 def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    """Pawn moves and walls alike, so that games end."""
+    """Sample pawn moves and walls equally often, so that games end."""
     weights = np.where(np.arange(masks.shape[1]) < 25, 5.0, 1.0)
     return (rng.random(masks.shape) * weights * masks).argmax(axis=1)
 
@@ -76,7 +76,7 @@ def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_m
 
 
 @pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4), RunnerAgent(0.0, 1.0)])
-def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
+def test_it_equals_the_generic_batch_for_any_opponent_moves(opponent):
     """The generic batch is given the moves that the compiled opponent made."""
     batch, script = make(opponent, count=1), Scripted()
     rng, outcomes, seats = np.random.default_rng(1), set(), set()
@@ -142,7 +142,7 @@ def test_seats_are_drawn_alike():
     assert 430 < (batch.opponent_actions()[1] >= 0).sum() < 570
 
 
-def test_a_saved_batch_goes_on_exactly(tmp_path):
+def test_a_saved_batch_resumes_exactly(tmp_path):
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
     batch, other = make(RunnerAgent(0.5)), make(RunnerAgent(0.5))
     batch.reset(seed=3)
