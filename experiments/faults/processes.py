@@ -125,7 +125,7 @@ class Conversation:
 
 
 def attack(folder: Path, seed: int, lines: int, interrupts: int, say: Callable[[str], None]) -> list[Row]:
-    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C amid a command")
+    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C during a command")
     each = -(-lines // len(ENGINES))
     for number in range(len(ENGINES) if lines >= len(ENGINES) * 10 else 1):
         garbage(folder, seed, number, min(each, lines), through)
