@@ -190,7 +190,7 @@ class GamePage(Generic[AnyMatch]):
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
-            raise UserError(f"{mover} offers no move in this position")
+            raise UserError(f"{mover} chose no move in this position")
         return decision.action, decision.info
 
     async def play(self, action: int) -> None:

@@ -74,7 +74,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         assert player.agent is not None
         action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
         if action is None:
-            raise UserError(f"player {self.to_move}, {player.name}, offers no move in this position")
+            raise UserError(f"player {self.to_move}, {player.name}, chose no move in this position")
         return Command("play", (action,))
 
     def require_human_turn(self) -> None:

@@ -84,7 +84,7 @@ class Advisor:
         """Return the action of an agent, with its exact mine probability and the info of the agent."""
         decision = self._agents.decide(key, view, rng)
         if decision.action is None:
-            return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it offers no move')}.")
+            return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it chose no move')}.")
         cell = decision.action % view.visible.size
         place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
         if (view.visible < 0).all():

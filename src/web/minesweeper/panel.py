@@ -60,7 +60,7 @@ class Panel:
     def _boards(self) -> None:
         self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)
         self._board.classes("choose-board")
-        self.do.dropdown("guess", GUESSING, "Mines lie")
+        self.do.dropdown("guess", GUESSING, "Mines are placed")
         ui.button("New game", icon="replay", on_click=self.do.new_game).classes("new-game w-full")
 
     def _agents(self) -> None:
