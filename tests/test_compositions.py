@@ -89,7 +89,7 @@ def test_every_option_composes_into_objects(group: str, option: str):
 
 @pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
 def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
-    """A value that only code has by default would differ from what other configurations say, unnoticed."""
+    """A default value in code only could silently differ from other configurations."""
     unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))
     assert not unset
 

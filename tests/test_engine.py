@@ -303,7 +303,7 @@ def test_a_line_that_never_ends_is_skipped(engine: Engine):
 
 @pytest.mark.parametrize("name", ["tictactoe", "quoridor", "minesweeper_8x8", "deployment"])
 def test_every_line_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch, name: str):
-    """Thousands of lines that a seeded generator makes up: none ends the engine, and an error changes nothing."""
+    """Thousands of random lines: none ends the engine, and errors change nothing."""
     monkeypatch.chdir(tmp_path)
     game = build(composed(f"env={name}").env, "env").game
     engine, rng, errors = Engine(game, RandomAgent(), seed=0), random.Random(name), 0

@@ -197,7 +197,7 @@ socket.socket.connect = guarded
 
 
 def test_an_offline_run_sends_nothing(lab: Lab):
-    """Neither from Python, where the guard sits, nor from the service of wandb, which asks for its proxy."""
+    """Neither from Python, as the guard checks, nor from the wandb service, as its proxy checks."""
     (lab.folder / "guard").mkdir()
     (lab.folder / "guard/sitecustomize.py").write_text(GUARD)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:

@@ -66,7 +66,7 @@ def test_tuned_alphabeta_never_loses_tictactoe(tmp_path: Path):
 
 @pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta"])
 def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
-    """The runner, its first baseline, always decides alike."""
+    """The runner, its first baseline, is deterministic."""
     cfg = composed("env=quoridor", f"algo={algo}")
     assert next(iter(cfg.env.baselines)) == "runner"
     assert cfg.evaluation.opening_plies > 0

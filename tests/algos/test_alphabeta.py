@@ -324,7 +324,7 @@ def test_a_race_is_open_while_the_loser_holds_walls():
 
 
 def test_stronger_levels_win():
-    """The intervals are in the README of the game; here it is enough that nothing has broken them."""
+    """A smoke test; the README of the game has the full table with intervals."""
     hell, hard, easy = make_agent(4, selective=True), make_agent(2, noise=3), make_agent(1, noise=40)
     assert evaluate(GAME, hell, hard, 40, seed=0, opening_plies=4).total.wins >= 28
     assert evaluate(GAME, hell, RunnerAgent(), 20, seed=0, opening_plies=4).total.wins >= 16

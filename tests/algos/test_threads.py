@@ -103,7 +103,7 @@ def test_no_threads_are_refused():
 
 @pytest.mark.slow
 def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
-    """The joblib launcher lets each job have its share of the cores only."""
+    """The joblib launcher limits each job to its share of the cores."""
     need("hydra_joblib_launcher", "sweep")
     sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
     network = ("net_defaults.channels=16", "net_defaults.blocks=1")

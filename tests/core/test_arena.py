@@ -91,7 +91,7 @@ def test_progress_reaches_the_end():
 
 
 def test_evaluation_has_streams_of_its_own(tmp_path, monkeypatch):
-    """Everything asked for by name is recorded, in evaluation and in training: no name may serve both."""
+    """Records the names of all random streams: training and evaluation must not share one."""
     asked: dict[str, set[tuple]] = {"evaluation": set(), "selection": set(), "training": set()}
 
     def recorder(purpose):

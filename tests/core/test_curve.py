@@ -97,7 +97,7 @@ def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: py
 
 
 def test_a_picture_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path):
-    """A run directory from a stranger may hold one."""
+    """An untrusted run directory may contain one."""
     (tmp_path / "mine.txt").write_text("mine")
     run = tmp_path / "run"
     run.mkdir()

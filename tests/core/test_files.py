@@ -50,7 +50,7 @@ def current_umask() -> int:
 
 
 def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Path):
-    """A run directory from a stranger may hold one."""
+    """An untrusted run directory may contain one."""
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / ".a.txt.partial").symlink_to(tmp_path / "mine.txt")
     write_atomic(tmp_path / "a.txt", "new")

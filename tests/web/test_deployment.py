@@ -227,7 +227,7 @@ def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: Deployme
 
 
 def test_the_rules_are_not_loaded_before_somebody_visits():
-    """They bring a compiler along, which no other page has to wait for."""
+    """They import Numba, which other pages must not wait for."""
     loaded = "import sys, src.web.deployment; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", loaded], check=True, cwd=ROOT)
 

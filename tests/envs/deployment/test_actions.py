@@ -10,7 +10,7 @@ from tests.envs.deployment.making import SMALL_SCENARIO, begin, full_game, rando
 
 
 def test_the_dimensions_are_those_of_the_contract():
-    """5.2: fixed by the two keys, whatever the scenario holds."""
+    """5.2: fixed by the two keys, independent of the scenario."""
     game = full_game(deployment_max_unit_slots=10, deployment_max_hex_slots=180)
     actions = game.actions
     assert actions.deployment_action_dim == 10 * 180 + 1
@@ -25,7 +25,7 @@ def test_the_dimensions_are_those_of_the_contract():
 
 
 def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
-    """5.1: lexicographic ids, whatever order the scenario lists them in, and hexes by (col, row)."""
+    """5.1: lexicographic ids, independent of their order in the scenario, and hexes by (col, row)."""
     shuffled = {
         "player_1": roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5))),
         "player_2": SMALL_SCENARIO["player_2"],
@@ -90,7 +90,7 @@ def test_the_mask_allows_legal_placements_only():
 
 
 def test_every_unit_may_go_on_every_free_hex():
-    """The whole unit x hex choice is there, not a handful of intents."""
+    """The action space covers all pairs of unit and hex."""
     game = full_game()
     state = begin(game)
     assert len(game.legal_actions(state)) == 5 * 160
@@ -114,7 +114,7 @@ def test_passing_is_legal_only_where_nothing_else_is():
 
 
 def test_destinations_are_numbered_as_the_player_sees_the_board():
-    """Player 2 sits on the other side: the hex in front of its unit has the number it would have for player 1."""
+    """The board is rotated for player 2: the hex in front of its unit has the same index as for player 1."""
     game, rng = small_game(), np.random.default_rng(4)
     for player in (1, 2):
         state = game.initial(rng)

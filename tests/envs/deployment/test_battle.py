@@ -188,7 +188,7 @@ def test_a_charge_must_cover_the_path_to_a_hex_beside_its_target():
 
 
 def test_both_sides_charge_alike():
-    """Among equally near hexes the same one is taken when the board is turned by 180 degrees."""
+    """Among equally near hexes the same one is taken when the board is rotated by 180 degrees."""
     both = {
         side: [{"id": f"{name}{k}", "profile": "rifleman", "position": [2 * k, row]} for k in range(3)]
         for side, name, row in (("player_1", "a", 5), ("player_2", "b", 1))
@@ -345,7 +345,7 @@ def test_equal_points_and_survivors_are_a_draw():
 
 
 def test_units_that_are_not_placed_enter_no_distance():
-    """With an enemy still at (-1, -1), whose cell read as an index would be a real hex, nothing sees or fears it."""
+    """An enemy at (-1, -1), whose cell as an index would be a real hex, does not affect anything."""
     game = small_game(deployment_order_mode="alternated_p1_start", min_enemy_distance=9)
     state = begin(game)
     unplaced = len(game.legal_actions(state))

@@ -79,7 +79,7 @@ def test_bots_play_this_game_only():
 
 @pytest.mark.parametrize("agent", [bot(), bot(1.0), bot(threat=1.0), Redeployed(BackLine(), RandomAgent())])
 def test_every_choice_is_legal(agent: Agent):
-    """`play` refuses anything else, so two games to their end say it all."""
+    """`play` rejects illegal actions, so two complete games suffice."""
     score = evaluate(FULL, agent, bot(0.5), 4, seed=1)
     assert score.total.games == 4
     assert score.metrics["deployment_valid_action_rate"] == 1
@@ -131,7 +131,7 @@ def test_a_cautious_bot_leaves_the_line_of_fire():
 
 
 def test_charges_are_weighed():
-    """A rifleman charges a spitter gladly, a brute only if it does not mind the answer."""
+    """A rifleman charges a spitter, but a brute only if the weight of threats is 0."""
     state = battle(FIXED, a1=(4, 5), b3=(4, 3), b1=(8, 0))
     wait_until(FIXED, state, "charge", "a1")
     assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, state) == aim(FIXED, state, "b3")
@@ -173,7 +173,7 @@ def test_a_redeployed_agent_places_by_its_placement_and_fights_by_its_agent():
 
 
 def test_both_sides_choose_alike_among_equal_hexes():
-    """Nothing matters to this bot but the enemy: many hexes are equally near it."""
+    """This bot values only the distance to the enemy, for which many hexes are equal."""
     agent, board = bot(**NOTHING | {"to_enemy": 1.0}), FIXED.scenario.board
     for one, other in (((0, 6), (8, 0)), ((4, 6), (4, 0)), ((3, 5), (6, 0))):
         first = battle(FIXED, a1=one, b1=other)
@@ -201,7 +201,7 @@ def test_a_redeployed_agent_is_counted_like_the_one_that_fights():
 
 
 def test_habits_beat_chance():
-    """The order random < greedy is plain after a few games; the full table is in the game's README."""
+    """random < greedy is clear after a few games; the README of the game has the full table."""
     greedy = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
     score = evaluate(FULL, greedy, RandomAgent(), 20, seed=0)
     assert score.total.wins >= 15

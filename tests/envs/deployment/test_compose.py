@@ -27,7 +27,7 @@ GROUPS = ("board", "zones", "profiles", "scenario")
 
 @pytest.mark.parametrize("key", [*KEYS, *GROUPS])
 def test_a_required_key_that_is_missing_is_named(key: str):
-    """No implicit value anywhere: neither left out nor left open."""
+    """There are no implicit defaults: no key may be missing or unset."""
     group = f"env/deployment/{key}@env.game.{key}" if key in GROUPS else f"env.game.{key}"
     cfg = composed("env=deployment", f"~{group}")
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):

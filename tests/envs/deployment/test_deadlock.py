@@ -56,7 +56,7 @@ def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
 
 
 def test_occupation_can_block_every_hex():
-    """10.4.2: hexes are free, but all of them too near to enemies that stand already."""
+    """10.4.2: hexes are free, but all of them are too near to placed enemies."""
     game = small_game(zones=BESIDE, min_enemy_distance=3, deployment_max_hex_slots=14)
     state = begin(game)
     game.deploy_unit(state, "a1", 3, 0)
@@ -94,7 +94,7 @@ def test_passing_is_refused_while_a_placement_is_legal():
 
 
 def test_with_alternation_a_pass_lets_the_other_player_continue():
-    """A deadlock is when nobody can go on; until then a pass hands over, and is counted."""
+    """It is a deadlock only if no player can place; until then a pass switches players, and is counted."""
     zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
     state = begin(game)

@@ -57,7 +57,7 @@ def test_it_stays_within_its_space(name: str):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_candidates_are_exactly_what_the_mask_is_for(name: str):
-    """The fault of old: an observation of another unit than the mask's, and candidate hexes shown nowhere."""
+    """A former bug: the observation described another unit than the mask, without candidate hexes."""
     game = GAMES[name]
     actions, phases = game.actions, set()
     for state in positions(game, 2):
@@ -168,7 +168,7 @@ def test_battle_facts_are_those_of_the_state():
 
 
 def test_both_players_see_the_same_of_mirrored_positions():
-    """Turn a mirrored game round and hand it to the other player: it sees exactly what the first one saw."""
+    """In a mirrored game the other player has the same observation after a rotation by 180 degrees."""
     game = full_game("mirror", "trench", deployment_type="fixed", deployment_max_unit_slots=5)
     state = begin(game)
     first, slots = game.observe(state), game.actions.unit_slots

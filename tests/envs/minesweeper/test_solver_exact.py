@@ -85,7 +85,7 @@ def test_certain_cells_come_first(drawn):
 
 
 def test_a_safer_cell_is_left_for_one_that_wins():
-    """Safest first is not best first: the search must find an ending where it wins less."""
+    """The safest cell is not always the best: the search must find such an endgame."""
     rng, found = np.random.default_rng(3), 0
     for _ in range(400):
         mined = random_boards((4, 4), 4, np.array([0]), rng, False)[0]

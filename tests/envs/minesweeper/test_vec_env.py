@@ -199,7 +199,7 @@ def test_actions_that_are_no_whole_numbers_are_refused() -> None:
 
 
 def test_policy_masking_no_invalid_actions() -> None:
-    """Whoever draws from the mask never makes an invalid step."""
+    """Actions sampled from the mask are never invalid."""
     batch = VecMinesweeper(32, make_config(rows=6, cols=6, mines=6, max_steps=60))
     batch.reset(seed=1)
     rng, invalid, ended = np.random.default_rng(0), 0, 0
@@ -279,7 +279,7 @@ def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() ->
 @pytest.mark.parametrize("frontier_mask", [False, True])
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
 def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier_mask: bool) -> None:
-    """Whatever the mask allows: a number is the count of labelled mines around it, a revealed cell has no label."""
+    """With any mask a number is the count of labeled mines around it, and revealed cells have no label."""
     config = make_config(rows=5, cols=7, mines=6, compact=True, first_click=first_click, frontier_mask=frontier_mask)
     env, rng = VecMinesweeper(4, config), np.random.default_rng(0)
     observations, info = env.reset(seed=1)
