@@ -19,7 +19,7 @@ class Rating(NamedTuple):
 
 
 def ratings(results: Results, anchor: str, resamples: int = 1000, seed: int = 0) -> dict[str, Rating]:
-    """Every player's rating beside `anchor`, who has 0. Openings are what is drawn anew in a resample."""
+    """Return the rating of every player relative to `anchor`, with bootstrap intervals over openings."""
     players, rng = list(dict.fromkeys(name for pair in results for name in pair)), np.random.default_rng(seed)
     best = fit(players, results, anchor)
     drawn = [fit(players, _resampled(results, rng), anchor) for _ in range(resamples)]

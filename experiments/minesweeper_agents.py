@@ -1,4 +1,4 @@
-"""How often trained networks win, alone and with exact inference, beside the exact solver on the very same boards.
+"""Compare the win rates of trained networks, alone and with exact inference, with the exact solver.
 
     python -m experiments.minesweeper_agents --board 16x30x99 --run experiments/minesweeper_16x30 --games 10000
 
@@ -20,7 +20,7 @@ from src.core.play.arena import evaluate, wilson_interval
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.hybrid import HybridAgent, Judge
+from src.envs.minesweeper.hybrid import HybridAgent, ValueNetwork
 
 MIRRORED = {"play": {"symmetries": True}}
 AGENTS: dict[str, Callable[[str], Agent]] = {
@@ -30,20 +30,20 @@ AGENTS: dict[str, Callable[[str], Agent]] = {
     "network_one_by_one": lambda run: load_agent(
         run, "best", {"play": {"symmetries": True, "multi_action_below": 0.0}}
     ),
-    "hybrid": lambda run: HybridAgent(judge(run, None), 12),
-    "hybrid_mirrored": lambda run: HybridAgent(judge(run, MIRRORED), 12),
-    "hybrid_narrow": lambda run: HybridAgent(judge(run, MIRRORED), 4),
+    "hybrid": lambda run: HybridAgent(value_net(run, None), 12),
+    "hybrid_mirrored": lambda run: HybridAgent(value_net(run, MIRRORED), 12),
+    "hybrid_narrow": lambda run: HybridAgent(value_net(run, MIRRORED), 4),
 }
 
 
-def judge(run: str, changes: dict | None) -> Judge:
+def value_net(run: str, changes: dict | None) -> ValueNetwork:
     agent = load_agent(run, "best", changes)
-    assert isinstance(agent, Judge)
+    assert isinstance(agent, ValueNetwork)
     return agent
 
 
 def outcomes(name: str, board: str, run: str, games: int, seed: int, folder: Path | None) -> np.ndarray:
-    """(games,) bool: won."""
+    """Return which games are won, (games,) bool."""
     weights = "solver" if name == "exact" else digest(Path(run))
     kept = folder / f"{board}_{name}_{weights}_{seed}_{games}.npy" if folder else None
     if kept is not None and kept.exists():

@@ -1,4 +1,4 @@
-"""Draws what a command prints as an SVG for the documentation.
+"""Render the output of a command as an SVG for the documentation.
 
 python -m experiments.picture experiments/tictactoe_qlearning/run.svg python -m src.train
 """

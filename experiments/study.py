@@ -1,4 +1,4 @@
-"""Trains the arms of a study over several seeds and puts what came out side by side.
+"""Train the arms of a study over several seeds and compare the results.
 
 `python -m experiments.<name>` runs one; its arms are in experiments/<name>/__main__.py. Runs are kept in
 outputs/studies/<name>/<arm>/<seed>: one that is finished is not repeated, one that was stopped goes on.
@@ -21,14 +21,14 @@ from src.core.files import write_atomic
 from src.core.runs.run import is_finished
 
 RUNS = Path("outputs/studies")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # beside networks, which have a setting for it
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # networks have their own setting
 
 
 @dataclass(frozen=True)
 class Arm:
     name: str
     overrides: tuple[str, ...]  # of src.train
-    starts_from: str | None = None  # the arm whose network of the same seed it goes on with
+    starts_from: str | None = None  # the arm whose network of the same seed it starts from
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def overrides(study: Study, arm: Arm, seed: int) -> list[str]:
 
 
 def is_trained(study: Study, arm: Arm, seed: int) -> bool:
-    """Whether its run came to its end; one that was composed otherwise, by the study or by conf/, is refused."""
+    """Whether a run is finished; raise `UserError` if it has another configuration than the study."""
     directory = study.directory(arm.name, seed)
     if not (directory / "config.yaml").exists():
         return False
@@ -84,7 +84,7 @@ def train(study: Study, arm: Arm, seed: int) -> None:
 
 
 def train_all(study: Study, jobs: int) -> None:
-    """Every arm of every seed, `jobs` at a time; an arm that starts from another waits until that is trained."""
+    """Train every arm with every seed, `jobs` at a time; an arm that starts from another waits for it."""
     runs = [(arm, seed) for seed in study.seeds for arm in study.arms]
     missing = [run for run in runs if not is_trained(study, *run)]  # first of all, so that a refusal changes nothing
     left = list(study.arms)
@@ -101,7 +101,7 @@ def collect(study: Study, arm: Arm, seed: int) -> Outcome:
 
 
 def report(study: Study, folder: Path) -> str:
-    """Writes table.md, curves.png and runs.json of the finished runs."""
+    """Write table.md, curves.png and runs.json of the finished runs."""
     outcomes = [
         collect(study, arm, seed)
         for arm in study.arms

@@ -1,4 +1,4 @@
-"""What the runs of a study achieved, as a table and as curves."""
+"""The results of a study as a table and as learning curves."""
 
 import json
 import math
@@ -57,7 +57,7 @@ def pooled(tallies: Sequence[Tally]) -> Tally:
 
 
 def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -> str:
-    """Points won more than the others, paired by seed, with Student's 95% interval over the seeds."""
+    """Return the mean difference in points, paired by seed, with Student's 95% interval over the seeds."""
     base = {other.seed: other.tallies[score].win_rate for other in others}
     gains = [100 * (one.tallies[score].win_rate - base[one.seed]) for one in ones if one.seed in base]
     if len(gains) < 2:
@@ -67,7 +67,7 @@ def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -
 
 
 def table(outcomes: Sequence[Outcome], score: str) -> str:
-    """One row an arm: its games of all seeds together, then each seed by itself."""
+    """Return one row per arm: the games of all seeds together, then each seed."""
     arms = by_arm(outcomes)
     first = next(iter(arms.values()))
     lines = [
@@ -85,14 +85,14 @@ def table(outcomes: Sequence[Outcome], score: str) -> str:
 
 
 def own_speed(run: Outcome) -> float:
-    """Steps a second from the first evaluation to the last, by when everything is compiled; evaluations included."""
+    """Return steps per second from the first evaluation, when everything is compiled, to the last; with evaluations."""
     if len(run.steps) < 2:
         return math.nan
     return (run.steps[-1] - run.steps[0]) / (run.seconds[-1] - run.seconds[0])
 
 
 def draw(path: Path, outcomes: Sequence[Outcome], axes: Sequence[str]) -> None:
-    """The score while learning over each of the axes: steps, seconds."""
+    """Plot the score during training over steps and over seconds."""
     figure = Figure(figsize=(6 * len(axes), 4), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, len(axes), sharey=True, squeeze=False)[0]
@@ -105,7 +105,7 @@ def draw(path: Path, outcomes: Sequence[Outcome], axes: Sequence[str]) -> None:
 
 
 def overlay(axes: Axes, outcomes: Sequence[Outcome], over: str) -> None:
-    """Each run thin, in the colour of its arm."""
+    """Plot each run as a thin line in the colour of its arm."""
     for number, (name, runs) in enumerate(by_arm(outcomes).items()):
         for run in runs:
             label = name if run is runs[0] else None

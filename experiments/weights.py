@@ -1,4 +1,4 @@
-"""Which weights played, for results that are kept."""
+"""Digests of weights, to name cached results."""
 
 import hashlib
 from pathlib import Path
@@ -7,5 +7,5 @@ from src.core.runs.run import checkpoint_path
 
 
 def digest(run: Path) -> str:
-    """Of the best weights of a run: eight characters, which others than the same weights hardly share."""
+    """Return eight characters that identify the best weights of a run."""
     return hashlib.sha256(checkpoint_path(run, "best").read_bytes()).hexdigest()[:8]

@@ -109,7 +109,7 @@ class Engine:
         self._refuse_finished()
         action = self.agent.decide(self.agent_game, self.game.view(self.state), self.rng).action
         if action is None:
-            raise UserError("the agent offers no move in this position")
+            raise UserError("the agent chose no move in this position")
         return f"bestmove {self.game.move_name(self.state, action)}"
 
     def perft(self, arguments: list[str]) -> str:

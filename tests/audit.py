@@ -16,7 +16,9 @@ COMMAND = (
 
 
 def verdict(report: str, errors: str) -> tuple[int, str]:
-    """The exit status and what to print: 0 for none known, 1 for some, 2 where they could not all be looked up."""
+    """Return the exit status and the text to print: 0 for no vulnerabilities, 1 for some, 2 if the lookup was
+    incomplete.
+    """
     try:
         packages = json.loads(report)["dependencies"]
     except (ValueError, KeyError):

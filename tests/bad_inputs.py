@@ -1,4 +1,4 @@
-"""Commands that no user should get away with, and a process that tries them quickly.
+"""Invalid commands, and a process that tries them quickly.
 
 A command takes seconds to import what it needs, so one process imports it once and forks a child for each command line:
 `python -m tests.bad_inputs FOLDER` answers each with a line, a JSON object.
@@ -34,7 +34,7 @@ def answers(folder: Path, commands: list[tuple[str, ...]]) -> Iterator[dict]:
 
 
 def _run(folder: Path, command: tuple[str, ...]) -> None:
-    """As `python -m src.<command>` would."""
+    """Run a command like `python -m src.<command>`."""
     os.chdir(folder)
     name, *arguments = command
     if name == "train":  # a refusal is not the one that is looked for once the training has begun

@@ -25,7 +25,7 @@ def lab(tmp_path: Path) -> Lab:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
-    """Compile what many tests use before xdist starts its workers."""
+    """Compile kernels that many tests use before xdist starts its workers."""
     if session.config.pluginmanager.hasplugin("dsession"):
         from tests import warm
 

@@ -1,4 +1,4 @@
-"""Commands forked from a process that has imported what they need, so that each starts within milliseconds.
+"""Commands forked from a process that has imported their modules, so that each starts within milliseconds.
 
 `python -m src.train` spends seconds importing torch, Hydra, Numba and wandb. `python -m tests.fork_server FD` imports
 them once, then forks a child for each request on the socket FD. The child runs the module just as `python -m` would:
@@ -99,12 +99,12 @@ class Command:
     def _receive(self) -> int:
         message = self._control.recv(NUMBER.size)
         if not message:
-            raise RuntimeError("the fork server ended: the output of the test that started it tells why")
+            raise RuntimeError("the fork server ended: see the output of the test that started it")
         return NUMBER.unpack(message)[0]
 
 
 class ForkServer:
-    """The client's side. The server starts with the first command and ends with `close`, or with this process."""
+    """The client. The server starts with the first command and ends with `close`, or with this process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
@@ -113,7 +113,7 @@ class ForkServer:
     def start(
         self, module: str, *arguments: str, folder: Path, environment: Mapping[str, str], stdout: IO[str] | None = None
     ) -> Command:
-        """Run `python -m MODULE ARGUMENTS`; its streams are pipes, or for standard output a file that is given."""
+        """Run `python -m MODULE ARGUMENTS`; its streams are pipes, or a given file for standard output."""
         channel = self._connected()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours: list[IO[str] | None] = []
@@ -166,7 +166,7 @@ def import_everything() -> None:
 
 
 class Server:
-    """The server's side: forks children and reports their process ids and exit codes."""
+    """The server: forks children and reports their process ids and exit codes."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel, self._children = channel, dict[int, socket.socket]()
@@ -182,7 +182,7 @@ class Server:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all: pytest closes the channel
 
     def serve(self) -> dict[str, Any] | None:
-        """Fork until the channel is closed. Returns in each child with its request, and in the end with None."""
+        """Fork until the channel is closed. Return the request in each child, and finally None in the server."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._channel:
@@ -200,7 +200,7 @@ class Server:
                     self._selector.unregister(key.fileobj)
 
     def _fork(self, descriptors: list[int]) -> bool:
-        """Whether this is the child."""
+        """Fork; return whether this is the child."""
         control = socket.socket(fileno=descriptors.pop())
         pid = os.fork()
         if pid == 0:
@@ -260,14 +260,14 @@ def _replace_streams(descriptors: list[int]) -> None:
 
 
 def _own_media_folder() -> tempfile.TemporaryDirectory:
-    """Replace the folder that wandb makes when it is imported, which the first child would remove at its end."""
+    """Replace the folder that wandb creates on import, which the first child would remove at its exit."""
     folder = tempfile.TemporaryDirectory("wandb-media")
     importlib.import_module("wandb.sdk.data_types._private").MEDIA_TMP.name = folder.name
     return folder
 
 
 def run(module: str, arguments: list[str], folder: str, environment: dict[str, str]) -> None:
-    """As `python -m MODULE ARGUMENTS` in another folder and environment."""
+    """Run like `python -m MODULE ARGUMENTS` in another folder and environment."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -278,7 +278,7 @@ def run(module: str, arguments: list[str], folder: str, environment: dict[str, s
 
 
 def exit_code(work: Callable[[], None]) -> int:
-    """Do the work and what Python does at its end: wait for threads, run what is registered with atexit, flush."""
+    """Run the work and Python's shutdown: wait for threads, call atexit functions, flush."""
     code = 0
     try:
         try:
@@ -305,7 +305,7 @@ def exit_code(work: Callable[[], None]) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: to take torch and all the rest to pieces would take longer than most commands."""
+    """Exit immediately: a regular shutdown of torch takes longer than most commands."""
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

@@ -1,4 +1,4 @@
-"""Commands as a user types them, in an empty folder."""
+"""Run commands in an empty folder, as a user types them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who may import whom, read from the source itself."""
+"""Allowed imports between packages, read from the source."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ GAMES = {game.name for game in (SRC / "envs").iterdir() if game.is_dir() and gam
 
 
 def breaches(path: Path, module: Path) -> list[str]:
-    """What the source in `path` must not import, were it at `module` below src."""
+    """Return the forbidden imports of the source in `path`, as if it were at `module` below src."""
     own_layer = module.parts[0].removesuffix(".py")
     own_game = module.parts[1] if own_layer == "envs" else None
     found = []

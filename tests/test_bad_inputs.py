@@ -1,4 +1,4 @@
-"""Whatever is wrong about a command is answered by one sentence, before anything is written."""
+"""Every invalid command is reported in one sentence, before anything is written."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_bad_inputs_are_answered_by_one_sentence_and_leave_nothing_behind(tmp_pa
 
 
 def is_one_sentence(answer: dict) -> bool:
-    """It names the key that was typed last by a word of it, or else its value."""
+    """Whether the message is one sentence that names the key typed last, or its value."""
     text, word = answer["output"].strip(), answer["command"][-1].lstrip("+~-")
     path, _, value = word.partition("=")
     key = re.split(r"[@./]", path)[-1]

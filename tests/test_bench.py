@@ -1,4 +1,4 @@
-"""The table of all benchmarks and its history, with real benchmarks that take no time."""
+"""The table of all benchmarks and its history, with benchmarks that take no time."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ def printed(rows: list[Row], before: dict[str, float]) -> str:
     return captured.get()
 
 
-def test_a_measured_row_lands_in_the_history_and_beside_the_next(tmp_path: Path):
+def test_a_measured_row_is_stored_and_shown_next_to_the_next_one(tmp_path: Path):
     rows = quoridor.rows(0.0, depth=2)
     assert [row.unit for row in rows] == ["positions/s"]
     assert rows[0].figure > 0

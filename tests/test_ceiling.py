@@ -1,4 +1,4 @@
-"""What better guesses could win: the two bounds by hand, and a few real playouts."""
+"""The bounds of minesweeper_ceiling, hand-computed and by a few real playouts."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,13 @@ def test_the_bounds_by_hand():
     assert gain_by_halves(won) == pytest.approx((0.0 + (0.5 - 1.0)) / 2)
 
 
-def test_figures_are_of_games_and_guesses():
+def test_metrics_of_games_and_guesses():
     guess = Guess(np.zeros(2), np.array([[1, 0, 1, 0], [1, 1, 0, 1]], np.bool_))
     games = [Played(True, False, 0, []), Played(False, True, 1, [guess]), Played(False, False, 2, [guess, guess])]
-    figures = survey(games)
-    assert figures["won"] == pytest.approx(1 / 3)
-    assert figures["lost_beyond_help"] == pytest.approx(1 / 3)
-    assert figures["unsearched_guesses_per_game"] == 1
+    metrics = survey(games)
+    assert metrics["won"] == pytest.approx(1 / 3)
+    assert metrics["lost_beyond_help"] == pytest.approx(1 / 3)
+    assert metrics["unsearched_guesses_per_game"] == 1
     assert gains(games, 0.5)["gain_at_most"] == pytest.approx([12.5, 12.5, 12.5])
     with pytest.raises(SystemExit, match="no guess was looked into"):
         gains(games[:1], 0.5)

@@ -49,7 +49,7 @@ def composed(*overrides: str, config: str = "train"):
 
 
 def shortest_of_each_game() -> list[str]:
-    """One env a game: the one with the shortest name, the first of equals, such as minesweeper_8x8."""
+    """Return one env per game: the one with the shortest name, such as minesweeper_8x8."""
     chosen: dict[str, str] = {}
     for env in sorted(options("env"), key=lambda name: (len(name), name)):
         chosen.setdefault(env.partition("_")[0], env)
@@ -59,7 +59,7 @@ def shortest_of_each_game() -> list[str]:
 FEW_ENVS = shortest_of_each_game()
 ENVS = [pytest.param(env, marks=() if env in FEW_ENVS else pytest.mark.slow) for env in options("env")]
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
-SMALL = {  # whatever an algorithm calls its budget and what it learns from at once
+SMALL = {  # small budgets and batches, under the names of each algorithm
     "episodes": 20,
     "total_steps": 40,
     "num_envs": 4,
@@ -69,7 +69,7 @@ SMALL = {  # whatever an algorithm calls its budget and what it learns from at o
     "chunk_size": 20,
     "mini_batches": 2,
 }
-REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}
+REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.value_net.run=x"]}
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
     "deployment_opponents": ["env=deployment", "algo=ppo"],
@@ -89,7 +89,7 @@ def test_every_option_composes_into_objects(group: str, option: str):
 
 @pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
 def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
-    """A value that only code has by default would differ from what other configurations say, unnoticed."""
+    """A default value in code only could silently differ from other configurations."""
     unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))
     assert not unset
 
@@ -197,7 +197,7 @@ def test_every_value_carries_a_comment():
         for line in Path(path).read_text().splitlines():
             key, _, value = line.strip().partition(":")
             if value and not key.startswith(("#", "_target_")):
-                assert "#" in line, f"{path.name}: {line} says nothing about what it means"
+                assert "#" in line, f"{path.name}: {line} has no comment"
 
 
 LEARNERS: list[type[Algorithm]] = [AlphaBeta, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks

@@ -1,4 +1,4 @@
-"""The pins in constraints.txt: of everything that is installed with the laboratory, and of nothing else."""
+"""constraints.txt pins exactly the packages that are installed with this project."""
 
 import configparser
 import json
@@ -30,7 +30,7 @@ def pins() -> dict[str, Version]:
 
 
 def direct() -> list[Requirement]:
-    """What setup.cfg asks for, over all extras."""
+    """Return the requirements of setup.cfg, over all extras."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     listed = [config["options"]["install_requires"], *config["options.extras_require"].values()]
@@ -38,7 +38,7 @@ def direct() -> list[Requirement]:
 
 
 def required_by(requirement: Requirement, environments: list) -> Iterator[Requirement]:
-    """What that package asks for in its turn in any of the environments; nothing where it is not installed."""
+    """Return the requirements of a package in any of the environments; none if it is not installed."""
     try:
         listed = distribution(requirement.name).requires or []
     except PackageNotFoundError:
@@ -52,7 +52,7 @@ def required_by(requirement: Requirement, environments: list) -> Iterator[Requir
 
 
 def needed(environments: list) -> set[str]:
-    """Names of all packages that setup.cfg leads to."""
+    """Return the names of all direct and indirect requirements of setup.cfg."""
     waiting, seen = direct(), set()
     while waiting:
         requirement = waiting.pop()
@@ -86,7 +86,7 @@ def test_the_pins_are_the_versions_that_are_tested():
 
 def test_nothing_is_pinned_that_nobody_installs():
     if missing := sorted(name for name in {canonicalize_name(each.name) for each in direct()} if not installed(name)):
-        pytest.skip(f"whether every pin is needed cannot be told without {', '.join(missing)}")
+        pytest.skip(f"cannot check whether every pin is needed without {', '.join(missing)}")
     assert sorted(pins().keys() - needed(EVERYWHERE)) == []
 
 
@@ -104,7 +104,7 @@ UNSOUND = {"name": "pip", "version": "1.0", "vulns": [{"id": "PYSEC-1", "fix_ver
         ([SKIPPED], 2, "nothing was audited: the package index here has no advisories"),
     ],
 )
-def test_an_audit_says_what_was_found_and_what_could_not_be_looked_up(packages: list, status: int, text: str):
+def test_an_audit_reports_findings_and_failed_lookups(packages: list, status: int, text: str):
     found, printed = verdict(json.dumps({"dependencies": packages, "fixes": []}), "No known vulnerabilities found")
     assert found == status
     assert printed.startswith(text)

@@ -1,4 +1,4 @@
-"""What the pages tell users to type is what the commands take, and what is generated is up to date."""
+"""The commands shown in the documentation are valid, and generated pages are up to date."""
 
 import re
 import shlex
@@ -40,7 +40,7 @@ REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """Each command in the fenced blocks, and its words; a placeholder such as <run dir> stands for some path."""
+    """Yield each command in the fenced blocks and its words; placeholders such as <run dir> become paths."""
     for block in page.read_text().split("```")[1::2]:
         for name, rest in COMMAND.findall(block.replace("\\\n", " ")):
             words = shlex.split(re.sub(r"<[^>]*>", "some/path", rest), comments=True)
@@ -81,7 +81,7 @@ def test_every_group_is_on_the_page():
     assert [group for group in groups - parts if f"| `{group}` |" not in page] == []
 
 
-def test_the_page_of_metrics_is_what_the_code_says():
+def test_the_page_of_metrics_is_up_to_date():
     page = ROOT / "src/core/runs/METRICS.md"
     first = page.read_text().splitlines()[0]
     assert "python -m src.core.runs.metrics > src/core/runs/METRICS.md" in first
@@ -98,6 +98,6 @@ def test_links_of_a_page_lead_somewhere(page: Path):
 
 
 def anchors(page: Path) -> set[str]:
-    """Headings as the viewers of Markdown name them in addresses."""
+    """Return the anchors that Markdown viewers derive from headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

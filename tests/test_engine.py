@@ -259,7 +259,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def wait_until_computed(process: Process, seconds: float) -> None:
-    """Wait until a process has taken so much more processor time, however busy the machine is."""
+    """Wait until a process has used this much more CPU time."""
     begin = processor_seconds(process.pid)
     while processor_seconds(process.pid) < begin + seconds:
         assert process.poll() is None, process.communicate()[1]
@@ -302,8 +302,8 @@ def test_a_line_that_never_ends_is_skipped(engine: Engine):
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "quoridor", "minesweeper_8x8", "deployment"])
-def test_whatever_is_said_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch, name: str):
-    """Thousands of lines that a seeded generator makes up: none ends the engine, and an error changes nothing."""
+def test_every_line_is_answered(tmp_path, monkeypatch: pytest.MonkeyPatch, name: str):
+    """Thousands of random lines: none ends the engine, and errors change nothing."""
     monkeypatch.chdir(tmp_path)
     game = build(composed(f"env={name}").env, "env").game
     engine, rng, errors = Engine(game, RandomAgent(), seed=0), random.Random(name), 0

@@ -67,7 +67,7 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
         (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message: str):
+def test_user_errors_are_one_sentence(lab: Lab, overrides, message: str):
     done = lab.run("evaluate", *overrides, "json=out.json")
     assert done.returncode != 0
     assert message in done.stderr

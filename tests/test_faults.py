@@ -1,4 +1,4 @@
-"""The fault suite in short, and that it can fail: every kind of attack reports a fault that was planted."""
+"""A short fault injection; every kind of attack detects a planted fault."""
 
 import importlib
 import signal
@@ -63,7 +63,7 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def test_a_generator_that_does_not_go_on_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_generator_that_does_not_advance_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     restore = Run.restore
 
     def without_generator(run: Run) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ def test_a_generator_that_does_not_go_on_is_reported(monkeypatch: pytest.MonkeyP
 
 
 class Lenient(Engine):
-    """Takes a move that is not legal for one that is."""
+    """Accepts an illegal move."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -92,7 +92,7 @@ class Lenient(Engine):
 
 
 class Forgetful(Engine):
-    """Is elsewhere after a refusal."""
+    """Loses the position after an error."""
 
     def answer(self, line: str) -> str:
         answer = super().answer(line)
@@ -102,21 +102,21 @@ class Forgetful(Engine):
 
 
 class Fragile(Engine):
-    """Lets an error out."""
+    """Raises an error."""
 
     def analyse(self, arguments: list[str]) -> str:
         raise ValueError("a bug")
 
 
 class Talkative(Engine):
-    """Answers in a shape of its own."""
+    """Answers in another format."""
 
     def legal(self, arguments: list[str]) -> str:
         return "legal are " + super().legal(arguments)
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (Lenient, "the moves became"),
         (Forgetful, "something has changed"),
@@ -124,10 +124,10 @@ class Talkative(Engine):
         (Talkative, "legal are"),
     ],
 )
-def test_a_fault_of_the_engine_is_reported(make: Callable[..., Engine], told: str):
+def test_a_fault_of_the_engine_is_reported(make: Callable[..., Engine], message: str):
     row = Row("lines", "planted")
     lines.Talks(0, make).case(0, row)
-    assert told in row.failures[0].reason
+    assert message in row.failures[0].reason
     assert "--only lines --seed 0 --case 0" in reproductions([row], 0)
 
 
@@ -161,7 +161,7 @@ def hostilities(tmp_path_factory: pytest.TempPathFactory) -> files.Hostilities:
 
 
 @pytest.mark.parametrize(
-    ("reader", "told"),
+    ("reader", "message"),
     [
         (raise_error, "ValueError: a bug"),
         (write_elsewhere, "changed a file outside of the run"),
@@ -172,13 +172,13 @@ def hostilities(tmp_path_factory: pytest.TempPathFactory) -> files.Hostilities:
     ],
 )
 def test_a_fault_of_a_reader_is_reported(
-    hostilities: files.Hostilities, monkeypatch: pytest.MonkeyPatch, reader: Callable[[str], None], told: str
+    hostilities: files.Hostilities, monkeypatch: pytest.MonkeyPatch, reader: Callable[[str], None], message: str
 ):
     monkeypatch.setattr(files, "READERS", (reader,))
     monkeypatch.setattr(files, "SECONDS", 3.0 if reader is hang else files.SECONDS)
     row = Row("files", "planted")
     assert hostilities.case(0, row) == "failed"
-    assert told in row.failures[0].reason
+    assert message in row.failures[0].reason
 
 
 def test_the_table_adds_up():

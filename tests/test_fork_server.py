@@ -1,4 +1,4 @@
-"""A forked command is the command that `python -m` starts."""
+"""A forked command behaves like the one that `python -m` starts."""
 
 import os
 import signal

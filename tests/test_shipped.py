@@ -1,4 +1,4 @@
-"""The trained networks under experiments/ are agents at once, on the environments as they are configured."""
+"""The trained networks under experiments/ can be loaded and play their environments."""
 
 import re
 import shutil
@@ -62,7 +62,7 @@ def said_by(picture: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("run", PICTURES)
-def test_a_shipped_picture_says_what_the_files_and_the_table_beside_it_say(run: str, tmp_path: Path):
+def test_a_shipped_picture_agrees_with_the_files_and_the_table(run: str, tmp_path: Path):
     for name in ("metrics.csv", "eval.json", "config.yaml"):
         if (ROOT / run / name).exists():
             shutil.copy(ROOT / run / name, tmp_path)

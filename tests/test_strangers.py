@@ -1,4 +1,4 @@
-"""Run directories from strangers: nothing is built but what conf/ can compose, and nothing takes forever."""
+"""Untrusted run directories: only classes of conf/ are built, and reading them takes bounded time."""
 
 import copy
 import importlib
@@ -48,7 +48,7 @@ def read(run: Path) -> dict[str, Any]:
 
 
 def put_run(run: Path, config: dict[str, Any] | str) -> Path:
-    """The shipped table with another configuration."""
+    """Copy the shipped table with another configuration."""
     (run / "checkpoints").mkdir(parents=True, exist_ok=True)
     for name in ("checkpoints/best.safetensors", "metrics.csv"):
         (run / name).write_bytes((TICTACTOE / name).read_bytes())
@@ -59,7 +59,7 @@ def put_run(run: Path, config: dict[str, Any] | str) -> Path:
 
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
-    """Fail where what is done within takes longer, rather than wait for it."""
+    """Fail if the block takes longer than this, instead of waiting for it."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError(f"not done after {seconds} s")
@@ -75,7 +75,7 @@ def within(seconds: int) -> Iterator[None]:
 
 @pytest.fixture
 def gift(tmp_path: Path) -> Path:
-    """A run whose algorithm would import the module beside it."""
+    """Create a run whose algorithm would import a module in its directory."""
     run = put_run(tmp_path / "outputs/gift", read(TICTACTOE) | {"algo": EXPLOIT})
     (run / "p.py").write_text("open('executed', 'w').close()\n")
     return run
@@ -135,7 +135,7 @@ COMPOSED = [
 
 
 @pytest.mark.parametrize("overrides", COMPOSED, ids=" ".join)
-def test_whatever_can_be_composed_can_be_loaded_again(tmp_path: Path, overrides: list[str]):
+def test_every_composition_can_be_loaded_again(tmp_path: Path, overrides: list[str]):
     name = overrides[0].split("=")[1]
     missing = [word.replace("agent.", "env.opponent.") for word in REQUIRED_VALUES.get(name, [])]
     missing += [word.replace("agent.", "algo.player.") for word in REQUIRED_VALUES.get(name, [])]
@@ -170,7 +170,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterator[tuple[str, str, int, str]]:
-    """Every class of a tree, with the class and the argument that it is for."""
+    """Yield every class of a tree, with the class and the argument that it is for."""
     if isinstance(tree, dict) and "_target_" in tree:
         yield owner, key, depth, str(tree["_target_"])
         owner, depth = str(tree["_target_"]), -1
@@ -184,7 +184,7 @@ def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterato
 
 @pytest.fixture(scope="module")
 def composable() -> set[tuple[str, str, int, str]]:
-    """Which class Hydra itself can put where, up to the name of the option: agents stand for one another."""
+    """Return which class Hydra can put where, up to the name of the option; agents are interchangeable."""
     found = set()
     for overrides in COMPOSED:
         group, name = overrides[0].split("=")
@@ -195,7 +195,7 @@ def composable() -> set[tuple[str, str, int, str]]:
 
 
 def reachable() -> list[str]:
-    """Every name below src that can be called, what our modules have imported included."""
+    """Return every callable name below src, including imported ones."""
     names = set()
     for found in pkgutil.walk_packages(src.__path__, "src."):
         if found.name.endswith("__main__"):
@@ -240,7 +240,7 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
 
 
 def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, int, str]]:
-    """Options of one group can be exchanged, and what one of them takes under a name, any of them may."""
+    """Return the options of each group with all their argument names, because options are interchangeable."""
     groups = [{target for owner, key, _, target in composable if (owner, key) == place} for place in GROUP_PLACES]
     found, before = set(composable), 0
     while before != len(found):
@@ -253,7 +253,7 @@ def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, 
 
 
 @pytest.mark.parametrize("values", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_nothing_else_is_built_whatever_the_arguments_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int):
+def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int):
     run = put_run(tmp_path / "outputs/gift", "")
     (run / "p.py").write_text("open('executed', 'w').close()\n")
     monkeypatch.chdir(tmp_path)
@@ -289,7 +289,7 @@ def all_targets() -> set[str]:
 
 
 def build_all(run: Path) -> None:
-    """As the commands and pages do; what does not fit is refused, and how is not the question here."""
+    """Build everything like the commands and pages do; user errors are ignored."""
     for key in ("env", "algo", "curriculum"):
         try:
             node = load_config(run)[key]
@@ -337,8 +337,8 @@ def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):
         player = {"_target_": "src.compose.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
         algo = {"_target_": "src.algos.alphabeta.AlphaBeta", "player": player | {"changes": None}}
         put_run(tmp_path / "outputs" / name, read(TICTACTOE) | {"algo": algo})
-    for name, told in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):
+    for name, message in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):
         done = lab.run("evaluate", "agent=trained", f"agent.run=outputs/{name}", "episodes=2", seconds=120)
         assert done.returncode != 0
-        assert told in done.stderr
+        assert message in done.stderr
         assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Studies: runs that are not repeated, tables by hand-computed numbers, ratings of known strength."""
+"""Studies: finished runs are not repeated, tables of hand-computed numbers, ratings of known strength."""
 
 import json
 import math
@@ -98,7 +98,7 @@ def scores(rate: float, openings: int) -> np.ndarray:
     return (np.arange(2 * openings).reshape(-1, 2) < 2 * openings * rate).astype(float)
 
 
-def test_two_players_are_as_far_apart_as_the_formula_says():
+def test_the_rating_difference_of_two_players_follows_the_formula():
     rated = fit(["a", "b"], {("a", "b"): scores(0.75, 50_000)}, "b")
     assert rated[1] == 0
     assert rated[0] == pytest.approx(400 * math.log10(3), abs=0.1)

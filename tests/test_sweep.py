@@ -1,4 +1,4 @@
-"""Sweeps: searches, launchers, the table at the end, and going on after a kill."""
+"""Sweeps: searches, launchers, the final table, and continuing after a kill."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ PLUGINS = (
 
 
 def need(plugin: str, extra: str) -> None:
-    """Skip what cannot be tried here, but never where everything has to be installed."""
+    """Skip a test whose extra is missing, unless everything must be installed."""
     if find_spec(f"hydra_plugins.{plugin}") is None:
         reason = f"{plugin} is not installed: pip install -c constraints.txt -e '.[{extra}]'"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
@@ -91,7 +91,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     assert [row["status"] for row in table(lab)] == ["finished", f"failed: {refusal}", "finished", "finished"]
 
 
-def test_other_metrics_have_their_own_interval_and_a_sweep_does_not_go_on_with_other_settings(lab: Lab):
+def test_other_metrics_have_their_own_interval_and_a_sweep_is_not_resumed_with_other_settings(lab: Lab):
     metric = ("optimized_metric=final/minimax/draw_rate", *QUICK, SWEEP)
     assert lab.run("train", "-m", "seed=1,2", *metric).returncode == 0
     for row in table(lab):
@@ -151,7 +151,7 @@ def test_a_folder_without_jobs_is_no_sweep(lab: Lab):
     assert list(lab.folder.iterdir()) == []
 
 
-def test_a_sweep_that_was_killed_goes_on_without_repeating_what_was_finished(lab: Lab):
+def test_a_killed_sweep_resumes_without_repeating_finished_jobs(lab: Lab):
     overrides = ("seed=1,2,3", "algo.episodes=2000", "algo.eval_every=250", "evaluation.episodes=40", "logger=csv")
     process = lab.start("train", "-m", *overrides, "checkpoint_seconds=0.05", SWEEP)
     first, second = lab.folder / "sweep/0", lab.folder / "sweep/1"
@@ -203,7 +203,7 @@ def test_a_launcher_runs_jobs_elsewhere_to_the_same_end(
     assert rows_without_times(lab.folder / "sweep/2") == rows_without_times(single_run)
 
 
-def test_slurm_is_asked_for_what_the_configuration_says():
+def test_slurm_is_called_with_the_configured_resources():
     need("hydra_submitit_launcher", "slurm")
     from submitit.slurm.slurm import _make_sbatch_string
 
@@ -218,7 +218,7 @@ def test_slurm_is_asked_for_what_the_configuration_says():
     assert "#SBATCH --cpus-per-task=4" in script
 
 
-def test_a_search_finds_the_best_beside_what_fails_and_goes_on_where_it_was(lab: Lab):
+def test_a_search_finds_the_best_despite_failures_and_resumes(lab: Lab):
     need("hydra_optuna_sweeper", "sweep")
     refused = "algo.gamma=choice(1.0, 0.9, 9)"  # the last of which is
     small = ("algo.episodes=200", "evaluation.episodes=40", "logger=csv", SWEEP)
@@ -272,7 +272,7 @@ def test_every_launcher_and_the_search_can_be_named_as_hydra_does():
     assert launchers | {"hparams_search=optuna"} == set(cli.GROUP_ALIASES.values())
 
 
-def test_the_command_to_go_on_with_is_in_our_words(lab: Lab):
+def test_the_command_to_resume_uses_our_options(lab: Lab):
     search = ("hydra/sweeper=optuna", "algo.epsilon=choice(0.1, 0.3)", "hydra.sweeper.n_trials=1", *QUICK, SWEEP)
     need("hydra_optuna_sweeper", "sweep")
     assert lab.run("train", "-m", *search).returncode == 0
@@ -288,14 +288,14 @@ def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
     cli.refuse_show_with_multirun(["seed=1", *flags])
 
 
-def test_a_sweep_to_be_shown_is_told_in_a_sentence(lab: Lab):
+def test_showing_the_configuration_of_a_sweep_is_rejected(lab: Lab):
     done = lab.run("train", "-m", "seed=1,2", "--cfg", "hydra")
     assert done.returncode != 0
     assert done.stderr.startswith("error: --cfg shows a single run")
     assert list(lab.folder.iterdir()) == []
 
 
-def test_a_launcher_that_is_not_installed_is_told_with_its_extra(lab: Lab):
+def test_a_missing_launcher_is_reported_with_its_extra(lab: Lab):
     done = lab.run("train", "-m", "hydra/launcher=no_such_launcher", "seed=1,2")
     assert done.returncode != 0
     assert "'.[sweep,ray,slurm]'" in done.stderr

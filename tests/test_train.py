@@ -1,4 +1,4 @@
-"""The training command as a user meets it: what it leaves behind, and that nothing can make it lose that."""
+"""The training command: its files, its options, and that no failure loses a run."""
 
 import csv
 import http.server
@@ -38,7 +38,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, subprocess.CompletedProcess]:
-    """A command that was run in an empty folder, and what it printed."""
+    """Return a command that was run in an empty folder, and its output."""
     lab = Lab(tmp_path_factory.mktemp("tracked"))
     return lab, lab.run("train", *QUICK, "seed=5")
 
@@ -51,7 +51,7 @@ def tracked_run(tracked: tuple[Lab, subprocess.CompletedProcess]) -> Path:
 
 
 def copied(run: Path, lab: Lab) -> Path:
-    """A copy of a run, where its command would have put it."""
+    """Return a copy of a run, where its command would have put it."""
     place = run.relative_to(run.parents[4])  # outputs/runs/env/algo/date
     return Path(shutil.copytree(run, lab.folder / place))
 
@@ -91,7 +91,7 @@ def test_a_run_leaves_everything_in_its_directory(tracked: tuple[Lab, subprocess
 
 
 def numbers(row: dict[str, str]) -> dict[str, float]:
-    """A logged row without what wandb adds by itself."""
+    """Return a logged row without the values that wandb adds."""
     return {name: json.loads(value) for name, value in row.items() if not name.startswith("_")}
 
 
@@ -120,20 +120,20 @@ def test_a_wandb_dashboard_shows_curves_of_training_and_the_rest_once(tracked_ru
     assert all(is_documented(name) for name in {*curve, *final, "final/baselines", "eval/win_rate_curve"})
 
 
-def test_a_wandb_run_says_what_was_run(tracked_run: Path):
+def test_a_wandb_run_has_name_and_tags(tracked_run: Path):
     record = run_record(offline_file(tracked_run))
-    changed = "algo.episodes=600-eval_every=200-evaluation.episodes=40"  # two keys end alike, so these stand whole
+    changed = "algo.episodes=600-eval_every=200-evaluation.episodes=40"  # ambiguous last parts
     assert record.display_name == f"tictactoe-qlearning-{changed}-seed5"
     assert list(record.tags) == ["env:tictactoe", "algo:qlearning", "reward:outcome", "curriculum:none"]
     assert record.run_group == "tictactoe-qlearning"
     assert record.project == "tactical-board-games"
     config = {item.key: json.loads(item.value_json) for item in record.config.update}
     assert config["algo"]["episodes"] == 600
-    told = config["provenance"]
-    assert told["commit"] == (git("rev-parse", "HEAD").strip() or None)
-    assert told["dirty"] == (bool(git("status", "--porcelain")) if told["commit"] else None)
-    assert told["versions"]["numpy"] == np.__version__
-    assert told["hardware"]["cores"] >= 1
+    provenance = config["provenance"]
+    assert provenance["commit"] == (git("rev-parse", "HEAD").strip() or None)
+    assert provenance["dirty"] == (bool(git("status", "--porcelain")) if provenance["commit"] else None)
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["hardware"]["cores"] >= 1
 
 
 def git(*arguments: str) -> str:
@@ -168,7 +168,7 @@ def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
-    """Takes note of every request and refuses it."""
+    """Records every request and rejects it."""
 
     requests: ClassVar[list[str]] = []
 
@@ -197,7 +197,7 @@ socket.socket.connect = guarded
 
 
 def test_an_offline_run_sends_nothing(lab: Lab):
-    """Neither from Python, where the guard sits, nor from the service of wandb, which asks for its proxy."""
+    """Neither from Python, as the guard checks, nor from the wandb service, as its proxy checks."""
     (lab.folder / "guard").mkdir()
     (lab.folder / "guard/sitecustomize.py").write_text(GUARD)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:
@@ -327,7 +327,7 @@ def test_a_link_in_a_run_directory_is_not_written_through(lab: Lab, finished_run
 TINY = ("algo.total_steps=64", "algo.num_envs=4", "algo.steps_per_env=8", "algo.mini_batches=2", "algo.eval_episodes=2")
 
 
-def test_a_run_goes_on_once_the_run_that_it_started_from_is_gone(lab: Lab):
+def test_a_run_resumes_without_the_run_that_it_started_from(lab: Lab):
     common = ("algo=ppo", *TINY, "evaluation.episodes=4", "logger=csv")
     first = lab.train(*common)
     second = lab.train(*common, f"algo.init_from={first}")
@@ -349,7 +349,7 @@ def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """Every file and folder there, as it is now."""
+    """Return all files and folders with their contents."""
     paths = sorted(folder.rglob("*"))
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}
 
@@ -386,7 +386,7 @@ def test_a_run_with_a_quote_and_a_space_in_its_path_can_be_resumed(lab: Lab, fin
     assert done.returncode == 0, done.stderr
 
 
-def test_a_strangers_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
+def test_an_untrusted_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
     config = yaml.safe_load((run / "config.yaml").read_text())
     target = {"_target_": "src.core.runs.wandb_tracker.WandbTracker", "mode": "online", "project": "theirs"}
@@ -409,7 +409,7 @@ def test_a_run_that_is_still_going_cannot_be_resumed(lab: Lab):
 
 
 def wandb_service_of(pid: int) -> int | None:
-    """The process id of the wandb service that serves the process `pid`."""
+    """Return the process id of the wandb service of the process `pid`."""
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = command.read_bytes().split(b"\0")
@@ -433,7 +433,7 @@ def test_killing_wandb_does_not_end_a_run(lab: Lab):
     assert rows_without_times(lab.run_directories()[0])[-1]["step"] == "8000"
 
 
-def test_without_a_network_an_online_run_goes_on_offline(lab: Lab):
+def test_without_a_connection_an_online_run_continues_offline(lab: Lab):
     unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "a" * 40}
     done = lab.run("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)
     assert done.returncode == 0, done.stderr
@@ -483,7 +483,7 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
         (("agent@env.baselines.minimax=self",), "cannot be a baseline"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):
+def test_user_errors_are_one_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):
     done = lab.run("train", *overrides)
     assert done.returncode != 0
     assert message in done.stderr
@@ -515,7 +515,7 @@ def test_help_lists_every_choice_and_imports_nothing_heavy(lab: Lab):
     assert not modules & {"torch", "wandb", "gymnasium", "numba", "matplotlib", "stable_baselines3", "rich", "numpy"}
 
 
-def test_ctrl_c_says_how_to_go_on_with_the_run(lab: Lab):
+def test_ctrl_c_prints_the_command_to_resume(lab: Lab):
     process = lab.start("train", "algo.episodes=1000000", "logger=csv")
     assert process.stderr is not None
     began = process.stderr.readline()

@@ -1,4 +1,4 @@
-"""What a plain command trains: the default composition of a game, on a small board and for a short time."""
+"""The default composition of each game, on a small board and for a short time."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.test_compositions import composed
 
 
 def trained(directory: Path, *overrides: str):
-    """The environment and the agent that `python -m src.train` with these overrides ends with."""
+    """Return the environment and the agent of `python -m src.train` with these overrides."""
     cfg = validate(composed(*overrides, "device=cpu", "logger=csv"), schema.Train)
     env, algo, curriculum = (build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     algo.check(env, curriculum)
@@ -66,7 +66,7 @@ def test_tuned_alphabeta_never_loses_tictactoe(tmp_path: Path):
 
 @pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta"])
 def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
-    """The runner, its first baseline, always decides alike."""
+    """The runner, its first baseline, is deterministic."""
     cfg = composed("env=quoridor", f"algo={algo}")
     assert next(iter(cfg.env.baselines)) == "runner"
     assert cfg.evaluation.opening_plies > 0

@@ -1,4 +1,4 @@
-"""The tuned settings: every pair has some, a user's choice wins, and the default composition learns to win."""
+"""Tuned settings: every pair has some, user choices win, and the default composition learns to win."""
 
 import csv
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.test_compositions import ENVS, composed, options
 OVERRIDES = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]
 
 
-def test_every_pair_is_tuned_or_says_why_not():
+def test_every_pair_is_tuned_or_has_a_reason():
     """A pair has a file in conf/tuned or a line in the README.md there."""
     page = (CONF / "tuned" / "README.md").read_text()
     files = {path.stem for path in (CONF / "tuned").glob("*.yaml")}

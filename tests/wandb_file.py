@@ -1,4 +1,4 @@
-"""Reads the records of an offline wandb run: a log of checksummed chunks in 32 KiB blocks, as LevelDB writes them."""
+"""Read the records of an offline wandb run: a log of checksummed chunks in 32 KiB blocks, as in LevelDB."""
 
 import json
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ def offline_file(run_directory: Path) -> Path:
 
 
 def history(path: Path) -> list[dict[str, str]]:
-    """The logged rows, each value as the JSON text wandb keeps."""
+    """Return the logged rows; values are the JSON texts that wandb stores."""
     rows = of_kind(path, "history")
     return [{item.key or ".".join(item.nested_key): item.value_json for item in row.item} for row in rows]
 
 
 def of_kind(path: Path, kind: str) -> list[Any]:
-    """Such as "metric", "artifact" or "run"."""
+    """Yield the records of a kind such as "metric", "artifact" or "run"."""
     return [getattr(record, kind) for record in records(path) if record.WhichOneof("record_type") == kind]
 
 
@@ -49,6 +49,6 @@ def run_record(path: Path) -> Any:
 
 
 def summary(path: Path) -> dict[str, Any]:
-    """What is left of the metrics once the run is over."""
+    """Return the summary metrics of the finished run."""
     updates = [item for record in of_kind(path, "summary") for item in record.update]
     return {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in updates}

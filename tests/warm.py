@@ -1,4 +1,4 @@
-"""Compile what many tests use before xdist starts its workers, which would both compile it.
+"""Compile kernels that many tests use before xdist starts its workers, which would both compile them.
 
 python -m tests.warm [JOB]
 """
@@ -90,7 +90,7 @@ JOBS: dict[str, Callable[[], None]] = {
 
 
 def compile_missing() -> None:
-    """Run every job in a process of its own, unless they were run for the same sources before."""
+    """Run every job in its own process, unless they were run for the same sources before."""
     here = Path(__file__).resolve()
     done = kernel_cache.folder() / "kernels" / f"warm-{numba.__version__}-{kernel_cache.stamp(here)[:16]}"
     if done.exists():
@@ -102,7 +102,7 @@ def compile_missing() -> None:
             seconds = time.monotonic() - begin
             print(f"compiled kernels of {jobs[finished]}, {number} of {len(jobs)}, {seconds:.0f} s", flush=True)
     if any(job.result().returncode != 0 for job in jobs):
-        return  # the tests of the game say what is wrong with it
+        return  # the tests of the game will report the error
     for old in done.parent.glob("warm-*"):
         old.unlink(missing_ok=True)
     done.touch()

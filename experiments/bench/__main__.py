@@ -1,4 +1,4 @@
-"""Every quick benchmark as one table: ours beside the peer's, and beside what this machine showed the last time.
+"""Run all quick benchmarks and print one table, compared with other libraries and with the previous results.
 
     python -m experiments.bench                       # all, some minutes
     python -m experiments.bench --only quoridor       # one of them

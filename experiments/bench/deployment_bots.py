@@ -1,4 +1,4 @@
-"""How strong the wargame's bots are against each other, and what their placements are worth.
+"""Measure the strength of the wargame's bots, and the effect of their placements.
 
     python -m experiments.bench.deployment_bots [--games 1000] [--envs deployment deployment_mirror deployment_siege]
 

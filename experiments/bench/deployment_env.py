@@ -1,4 +1,4 @@
-"""How fast the wargame steps: one environment, and batches of them, by opponent and by scenario.
+"""Measure steps per second of the wargame: single and batched environments, by opponent and scenario.
 
     python -m experiments.bench.deployment_env
 
@@ -31,7 +31,7 @@ def make(env: str, opponent: str) -> DeploymentEnv:
 
 
 class One:
-    """A single environment, reset wherever a game ends."""
+    """A single environment, reset whenever a game ends."""
 
     def __init__(self, env: DeploymentEnv) -> None:
         self.env, self.rng = env, np.random.default_rng(0)
@@ -48,7 +48,7 @@ class One:
 
 
 class Many:
-    """A batch."""
+    """A vector environment."""
 
     def __init__(self, env: DeploymentEnv, count: int) -> None:
         self.batch, self.rng = env.vectorize(count), np.random.default_rng(0)
@@ -72,7 +72,7 @@ def many(env: DeploymentEnv, count: int, seconds: float, repeats: int) -> Speed:
 
 
 class TimedGames(MaskedVecEnv):
-    """Counts the seconds that the games themselves take."""
+    """Measure the seconds spent in the games themselves."""
 
     seconds = 0.0
 
@@ -90,14 +90,14 @@ class TimedGames(MaskedVecEnv):
 
 
 class Shares(NamedTuple):
-    """Where the time of a rollout and its updates goes."""
+    """How the time of a rollout and its updates is divided."""
 
-    games: float  # share of it, masks and the hand-over to sb3 included; the rest is sb3's
+    games: float  # fraction spent in the games, including masks and the adapter; the rest is sb3's
     speed: float  # steps a second of the whole
 
 
 def sb3_shares(env: DeploymentEnv, count: int = 64, steps: int = 64) -> Shares:
-    """sb3-contrib as it comes, four epochs in batches of 512."""
+    """Return the shares of sb3-contrib with its defaults: four epochs in batches of 512."""
     games = TimedGames(env.vectorize(count))
     model = sb3_contrib.MaskablePPO("MlpPolicy", games, n_steps=steps, batch_size=512, n_epochs=4, device="cpu", seed=0)
     model.learn(count * steps)  # compiles

@@ -1,4 +1,4 @@
-"""What the benchmarks showed before, so that a regression is seen."""
+"""The history of benchmark results, to detect regressions."""
 
 import csv
 import os
@@ -22,7 +22,7 @@ PACKAGES = ("numpy", "numba", "torch", "sb3-contrib", "jumanji", "jax", "open_sp
 
 
 class Place(NamedTuple):
-    """Where and of what a figure was measured."""
+    """The machine and versions of a measurement."""
 
     machine: str
     versions: str
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 def previous(history: Path, machine: str) -> dict[str, float]:
-    """The latest figure of each name that was measured on such a machine."""
+    """Return the latest value of each name measured on such a machine."""
     if not history.exists():
         return {}
     with history.open(newline="") as file:

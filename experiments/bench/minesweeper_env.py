@@ -1,4 +1,4 @@
-"""How fast Minesweeper steps: ours beside Jumanji's, by number of envs, and by board.
+"""Measure steps per second of Minesweeper, compared with Jumanji, by number of envs and by board.
 
     python -m experiments.bench.minesweeper_env
 
@@ -29,7 +29,7 @@ BOARDS = ((8, 8, 10), (9, 9, 10), (16, 16, 40), (16, 30, 99), (32, 32, 200))
 
 @jit(parallel=True)
 def sample_reveals(masks: np.ndarray, cells: int, games: np.ndarray, actions: np.ndarray) -> None:
-    """A uniform choice among the legal reveals of each env."""
+    """Sample uniformly among the legal reveals of each env."""
     for i in prange(actions.size):
         legal = 0
         for cell in range(cells):

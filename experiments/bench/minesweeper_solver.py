@@ -1,4 +1,4 @@
-"""How often the Minesweeper solvers win, and how fast.
+"""Measure win rate and speed of the Minesweeper solvers.
 
     python -m experiments.bench.minesweeper_solver --board 8x8x10 16x16x40 16x30x99 --games 5000 --solver exact
 
@@ -13,7 +13,7 @@ import numpy as np
 from experiments.bench.speed import Row
 from src.core.machine import CORES
 from src.core.play.arena import wilson_interval
-from src.envs.minesweeper.solver import SOLVERS, Games, play_boards, random_boards
+from src.envs.minesweeper.solver import SOLVERS, GameResults, play_boards, random_boards
 
 HEADER = (
     f"{'board':>10} {'solver':>10} {'games':>7} {'won':>7} {'95% interval':>16} "
@@ -23,8 +23,8 @@ HEADER = (
 
 def measure(
     board: str, solver: str, games: int, seed: int, safe_neighborhood: bool, threads: int
-) -> tuple[Games, float]:
-    """What came of the games, and how many were played a second."""
+) -> tuple[GameResults, float]:
+    """Return the results of the games and the games per second."""
     rows, cols, mines = (int(part) for part in board.split("x"))
     rng = np.random.default_rng([seed, rows, cols, mines])
     first = rng.integers(rows * cols, size=games)
@@ -36,7 +36,7 @@ def measure(
 
 
 def rows(seconds: float) -> list[Row]:
-    """As many games as fill the time, guessed from a few."""
+    """Return the rows of the common table; the number of games is estimated to fill the time."""
     found = []
     for board in ("8x8x10", "16x16x40"):
         _, speed = measure(board, "exact", 50, 0, True, CORES)
@@ -45,7 +45,7 @@ def rows(seconds: float) -> list[Row]:
     return found
 
 
-def row(board: str, solver: str, played: Games, speed: float) -> str:
+def row(board: str, solver: str, played: GameResults, speed: float) -> str:
     wins, games = int(played.won.sum()), played.won.size
     low, high = wilson_interval(wins, games)
     clean = float(np.mean(played.won & (played.guesses == 0)))

@@ -1,4 +1,4 @@
-"""How fast Minesweeper steps in torch, on the GPU if there is one; needs neither numba nor jumanji.
+"""Measure steps per second of Minesweeper in torch, on the GPU if there is one; needs no Numba or Jumanji.
 
     python -m experiments.bench.minesweeper_torch
 
@@ -43,7 +43,7 @@ def time_torch(board: Board, envs: int, seconds: float, repeats: int, *, compact
 
 
 def wait() -> None:
-    """Until the GPU is done, which a call does not wait for by itself."""
+    """Synchronize with the GPU."""
     if device() == "cuda":
         torch.cuda.synchronize()
 

@@ -1,4 +1,4 @@
-"""Our PPO beside sb3-contrib's MaskablePPO: whole loop, collecting and learning, same network and games, one run.
+"""Compare the throughput of our PPO with sb3-contrib's MaskablePPO: same network, same games, one run.
 
     python -m experiments.bench.ppo_throughput                          # on the CPU
     python -m experiments.bench.ppo_throughput --device cuda --many 8192
@@ -36,7 +36,7 @@ WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=
 
 
 class SameNetwork(MaskableActorCriticPolicy):
-    """Our network in sb3-contrib's hands."""
+    """Our network as a policy of sb3-contrib."""
 
     def __init__(self, *args: Any, architecture: CNN | Residual, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs, net_arch=[])  # type: ignore[misc]
@@ -67,7 +67,7 @@ class SameNetwork(MaskableActorCriticPolicy):
 
 
 def peer(envs: VecEnv, architecture: CNN | Residual, device: str) -> Callable[[], int]:
-    """One rollout and its updates; returns the steps."""
+    """Collect one rollout and train on it; return the number of steps."""
     steps = envs.num_envs * STEPS
     model = sb3_contrib.MaskablePPO(
         SameNetwork,
@@ -107,7 +107,7 @@ def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: 
 
 
 def speed(update: Callable[[], int], device: str, seconds: float) -> float:
-    """Steps a second, after an update to warm up."""
+    """Return steps per second, after one update to warm up."""
 
     def wait() -> None:
         if device != "cpu":
@@ -123,7 +123,9 @@ def speed(update: Callable[[], int], device: str, seconds: float) -> float:
 
 
 def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
-    """A forward pass to play, and a forward and a backward pass, worth two, an epoch to learn."""
+    """Return the FLOPs per step: a forward pass to act, and per epoch a forward and a backward pass, which counts
+    twice.
+    """
     assert env.observation_space.shape is not None
     net = architecture.build(env.observation_space.shape, env.game.num_actions, aux=True)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -140,7 +142,7 @@ def settings(board: str) -> dict[str, Any]:
 def ways_to_learn(
     board: str, net: CNN | Residual, envs: int, many: int | None, device: str
 ) -> dict[str, Callable[[], Callable[[], int]]]:
-    """What sets each way up, to be called when its turn has come."""
+    """Return functions that set up each variant, called in turn."""
     backend: Backend = "numpy" if device == "cpu" else "torch"
     single = MinesweeperEnv(EnvConfig(**settings(board)))
     env = MinesweeperEnv(EnvConfig(**settings(board), compact=True), backend=backend)
@@ -157,8 +159,9 @@ def ways_to_learn(
 
 
 def rows(seconds: float) -> list[Row]:
-    """The best of a few updates of each way in turn, however long they take, on one core: what other people's load
-    disturbs least. Few games and a small network, so that an update takes a second or two.
+    """Return the best of a few updates of each variant in turn, on one core, which is least sensitive to other load.
+
+    Few games and a small network, so that an update takes a second or two.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""How fast Quoridor is: positions a second beside OpenSpiel's, and what a move of the strongest level takes.
+"""Measure Quoridor: positions per second compared with OpenSpiel, and the time per move of the strongest level.
 
     python -m experiments.bench.quoridor
 
@@ -36,7 +36,7 @@ class Timed(NamedTuple):
 
 
 def timed(count: Callable[[], int], repeats: int) -> Timed:
-    """The median of the repeats, after one that is not counted."""
+    """Return the median of the repeats, after one warm-up."""
     nodes, seconds = count(), []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -56,7 +56,7 @@ def peer_perft(state: Any, depth: int) -> int:
 
 
 def rows(seconds: float, depth: int = 3) -> list[Row]:
-    """Positions a second by the median of five walks, however long they take."""
+    """Return positions per second, the median of five perft runs."""
     game = player("hell")[1]
     start = game.initial(np.random.default_rng(0))
     ours = timed(lambda: game.perft(start, depth), 5)
@@ -90,7 +90,7 @@ def compare_perft(game: Quoridor, repeats: int) -> None:
 
 
 def compare_rules(game: Quoridor, peer_start: Any, games: int = 100) -> None:
-    """Walk random games through both programs and count the positions with the same legal moves."""
+    """Play random games in both programs and count the positions with the same legal moves."""
     rng, same, total = np.random.default_rng(0), 0, 0
     for _ in range(games):
         state, peer = game.initial(rng), peer_start.clone()
@@ -105,7 +105,7 @@ def compare_rules(game: Quoridor, peer_start: Any, games: int = 100) -> None:
 
 
 def mirrored(name: str) -> str:
-    """A move in OpenSpiel's notation, in which rank 1 is at the top."""
+    """Convert a move to OpenSpiel's notation, in which rank 1 is at the top."""
     rank = (9 if name.endswith(("h", "v")) else 10) - int(name[1])
     return f"{name[0]}{rank}{name[2:]}"
 
@@ -116,7 +116,7 @@ def player(difficulty: str, *overrides: str) -> tuple[AlphaBetaAgent, Quoridor]:
 
 
 def middlegames(game: Quoridor, count: int) -> list[Position]:
-    """Positions after 4 random plies and 12 of the normal level."""
+    """Return positions after 4 random plies and 12 of the normal level."""
     rng, agent, found = np.random.default_rng(0), player("normal")[0], []
     for number in range(count):
         state = random_opening(game, 4, generator(0, "middlegame", number))

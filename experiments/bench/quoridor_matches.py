@@ -1,4 +1,4 @@
-"""Who beats whom in Quoridor: matches with colours swapped, each pair of games from its own random opening.
+"""Play matches between Quoridor agents, colours swapped, each pair of games from its own random opening.
 
     python -m experiments.bench.quoridor_matches               # every match below, some minutes
     python -m experiments.bench.quoridor_matches --only hell   # those of one player
@@ -33,7 +33,7 @@ def player(name: str) -> tuple[Agent, Game]:
 
 
 def play(first: str, second: str, games: int, seed: int) -> str:
-    """One row of the table."""
+    """Play a match and return its row of the table."""
     (agent, game), (opponent, _) = player(first), player(second)
     with progress_bar(f"{first} - {second}", games) as advance:
         score = evaluate(game, agent, opponent, games, seed, opening_plies=4, on_progress=advance)

@@ -1,4 +1,4 @@
-"""How benchmarks measure and print speed, and what each hands to the table of all."""
+"""Measuring and printing speed, and the rows of the common table."""
 
 import statistics
 import time
@@ -10,7 +10,7 @@ from src.envs.minesweeper.variant import FirstClick
 
 
 class Row(NamedTuple):
-    """A line of the table of `python -m experiments.bench`."""
+    """A row of the table of `python -m experiments.bench`."""
 
     name: str
     figure: float
@@ -41,12 +41,12 @@ class Board(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """Env steps a second."""
+    """Env steps per second."""
 
     best: float  # of the repeats, step calls alone
     median: float
     sampled: float  # median with the sampling of actions counted in
-    core: float  # best by the processor time of all threads, which other people's load disturbs least
+    core: float  # best by the CPU time of all threads, which is least sensitive to other load
 
 
 def measure(sample: Callable[[], None], step: Callable[[], object], envs: int, seconds: float, repeats: int) -> Speed:

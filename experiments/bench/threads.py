@@ -1,4 +1,4 @@
-"""What CPU threads are worth to PPO: updates with the tuned settings, each number of threads in turn, in one process.
+"""Measure PPO updates with the tuned settings by number of CPU threads, in one process.
 
     OMP_WAIT_POLICY=passive python -m experiments.bench.threads                     # minesweeper_8x8 and quoridor
     OMP_WAIT_POLICY=passive python -m experiments.bench.threads deployment --threads 1 2 8
@@ -21,7 +21,7 @@ from src.core.runs.run import Run
 
 
 def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[float, float]]:
-    """For each number of threads the steps a second of its best update, by wall time and by that of the thread."""
+    """Return steps per second of the best update for each number of threads, by wall time and by thread time."""
     with hydra.initialize_config_dir(str(compose.CONF), version_base="1.3"):
         cfg = hydra.compose("train", [f"env={env_name}", "algo=ppo", "device=cpu"])
     env, algo, curriculum = (compose.build(cfg[name], name) for name in ("env", "algo", "curriculum"))

@@ -1,4 +1,4 @@
-"""Episodes and seconds until tabular Q-learning first never loses, walked over every reply of the opponent.
+"""Episodes and seconds until tabular Q-learning never loses, checked against every reply of the opponent.
 
 python -m experiments.bench.tictactoe_qlearning --seeds 10
 python -m experiments.bench.tictactoe_qlearning --set env.game.symmetric=false
@@ -52,7 +52,7 @@ def configured(*overrides: str) -> DictConfig:
 
 
 def rows(seconds: float) -> list[Row]:
-    """Three seeds for the budget of a run, however long they take."""
+    """Return the rows of the common table: three seeds with the budget of a run."""
     results = [study(configured(), seed, 5000, 100) for seed in range(3)]
     found = [result for result in results if result.first_perfect is not None and result.seconds is not None]
     if not found:

@@ -1,4 +1,4 @@
-"""What the plain commands reach: train every pair with its defaults, and write a table.
+"""Train every pair of environment and algorithm with its defaults, and write a table of the results.
 
     python -m experiments.defaults                                         # every pair, hours on two cores
     python -m experiments.defaults --only minesweeper_8x8_ppo tictactoe_ppo
@@ -31,7 +31,7 @@ PAIRS = {
 
 
 def train(env: str, algo: str, directory: Path) -> dict[str, Any]:
-    """Run the plain command unless it was run before; returns its results and the seconds, compilation included."""
+    """Run the plain command unless its result is cached; return its results and the seconds, including compilation."""
     result = directory / "defaults.json"
     if not result.exists():
         command = ["-m", "src.train", f"env={env}", f"algo={algo}", f"hydra.run.dir={directory}", "logger=csv"]

@@ -1,10 +1,10 @@
-"""What deployment is worth: the same network fights on both sides, one places its units by itself, the other as told.
+"""Measure the value of deployment: the same network fights on both sides, and one side uses a scripted placement.
 
     python -m experiments.deployment_value [--games 2000] [--jobs 2]
 
-Every cell is one call of src.evaluate with seats swapped after each game, kept as JSON in results/ under the digest of
-the weights that played; one that is there already is not played again unless --again is said. The table is printed and
-written to table.md at the end. The bots are the second half of it.
+Every cell is one call of src.evaluate with seats swapped after each game, cached as JSON in results/ by the digest of
+the weights; --again repeats cells that are cached. The table, whose second half is about the bots, is printed and
+written to table.md.
 """
 
 import argparse
@@ -24,7 +24,7 @@ BOTS = ("random", "greedy", "defensive", "tactical")
 
 
 def opponents(run: Path) -> dict[str, list[str]]:
-    """What each opponent is composed of, by its name in the table."""
+    """Return the overrides of each opponent, by its name in the table."""
     itself = ["opponent=redeployed", "agent@opponent.battle=trained", f"opponent.battle.run={run}"]
     placed = {f"itself, {name}": [*itself, f"agent/placement@opponent.placement={name}"] for name in PLACEMENTS}
     return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS}

@@ -1,4 +1,4 @@
-"""Where trained networks put their units: a map of each scenario for each seat.
+"""Plot where trained networks place their units: a map of each scenario for each seat.
 
 python -m experiments.deployment_value.placements [--games 300]
 """
@@ -26,7 +26,7 @@ SEATS = ("first", "second")
 
 
 def deployments(game: DeploymentGame, agent: Agent, opponent: Agent, seat: int, games: int) -> np.ndarray:
-    """(games, S) the cell of each unit of the agent in `seat` when the battle begins; -1 where a slot is empty."""
+    """Return the cell of each unit of the agent in `seat` when the battle begins, (games, S); -1 for empty slots."""
     rngs = [generator(2028, "placements", seat, number) for number in range(games)]
     states = [game.initial(rng) for rng in rngs]
     slots = game.world.units.size // 2
@@ -66,7 +66,7 @@ def draw(axes: Axes, game: DeploymentGame, seat: int, placed: np.ndarray, likeli
 
 
 def centre(columns: int, cell: int) -> tuple[float, float]:
-    """Odd columns lie half a hex lower."""
+    """Return the centre of a hex; odd columns are half a hex lower."""
     row, column = divmod(cell, columns)
     return column * 0.866, -(row + 0.5 * (column % 2))
 

@@ -1,1 +1,1 @@
-"""Faults on purpose: killed trainings, garbage on the line protocol, hostile files."""
+"""Fault injection: killed trainings, garbage on the line protocol, hostile files."""

@@ -1,4 +1,4 @@
-"""Kill trainings, send garbage to the line protocol, read hostile files; print what was tried, survived and failed.
+"""Kill trainings, send garbage to the line protocol, read hostile files; print attempts and failures.
 
     python -m experiments.faults                                # the long form, about an hour on one core
     python -m experiments.faults --kills 10 --lines 2000 --files 60

@@ -1,4 +1,4 @@
-"""Hostile run directories and files through everything that reads them, each in a forked child.
+"""Read hostile run directories and files with everything that reads them, each in a forked child.
 
 Each has to work or to end in one sentence for the user, in time, within memory, without running foreign code, opening
 connections or touching files that are none of its business.
@@ -55,11 +55,11 @@ BOARDS = {"rows": 8, "cols": 8, "mines": 10, "boards": [{"first": 0, "mines": li
 
 
 class Refused(Exception):  # noqa: N818 (not an error of ours)
-    """One sentence for the user."""
+    """A user error, reported in one sentence."""
 
 
 class Guard:
-    """Takes note of what a case does that it must not do."""
+    """Records forbidden operations of a case."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.wrong = folder, set[str]()
@@ -79,7 +79,7 @@ class Guard:
         return mode is not None and mode[0] != "r" if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
 
     def is_own(self, path: object) -> bool:
-        """Files of the run, descriptors, and caches of what is compiled."""
+        """Whether a path is a file of the run, a descriptor, or a cache of compiled code."""
         if not isinstance(path, str | bytes | os.PathLike):
             return True
         place = Path(os.path.realpath(os.fsdecode(path)))
@@ -102,7 +102,7 @@ class Guard:
 
 
 def command(module: str, *arguments: str) -> None:
-    """A command as a user types it."""
+    """Return a command as a user types it."""
     found = importlib.import_module(f"src.{module}")
     rewrite = {"train": "train_arguments", "evaluate": "expand_opponent"}.get(module)
     sys.argv = [f"src.{module}", *arguments]
@@ -138,7 +138,7 @@ def load_agent(_: str) -> None:
 
 
 def page(_: str) -> None:
-    """What the pages read: the list of runs, their curves and details, the games and agents in them."""
+    """Read everything that the pages read: runs, curves, details, games and agents."""
     import hydra
 
     from src.compose import CONF
@@ -250,7 +250,7 @@ class Hostilities:
             importlib.import_module(module)
 
     def case(self, number: int, row: Row) -> str:
-        """Make one hostile file and let something read it; returns what became of it."""
+        """Make one hostile file and let something read it; return the result."""
         row.tried += 1
         return self.end(self.begin(number), row)
 
@@ -285,7 +285,7 @@ class Hostilities:
         return kinds[number % len(kinds)]
 
     def attempt(self, place: Path, result: Path, kind: str, base: str, rng: random.Random) -> None:
-        """In the child: damage, read, and write down what happened."""
+        """Damage, read, and record what happened; runs in the child."""
         os.chdir(place)
         if kind in RUN_MUTATIONS:
             RUN_MUTATIONS[kind](rng, place / RUN)
@@ -345,7 +345,7 @@ def _may_change(name: str, kind: str) -> bool:
 
 
 def contents(place: Path) -> dict[str, str]:
-    """Every file with its kind and content."""
+    """Return the kind and content of every file."""
     found = {}
     for folder, names, files in os.walk(place):
         for name in (*names, *files):

@@ -1,4 +1,4 @@
-"""Children that are forked from a process that has imported everything, so that each starts within milliseconds.
+"""Children forked from a process that has imported everything, so that each starts within milliseconds.
 
 The parent must not have started threads: it never runs a network or a parallel kernel itself.
 """
@@ -20,7 +20,7 @@ POLL = 0.002  # seconds
 @dataclass
 class Child:
     pid: int
-    output: Path  # what it has printed
+    output: Path  # its printed output
     status: int | None = None  # as waitpid has it, once it has ended
 
     def poll(self) -> bool:
@@ -40,7 +40,7 @@ class Child:
         return True
 
     def send(self, number: int) -> bool:
-        """Whether it was still there to get the signal."""
+        """Send a signal; return whether the child was still alive."""
         if self.poll():
             return False
         os.kill(self.pid, number)
@@ -52,7 +52,7 @@ class Child:
 
     @property
     def code(self) -> int:
-        """The exit code; minus the number of the signal that ended it."""
+        """Return the exit code; negative if a signal ended it."""
         assert self.status is not None
         return os.waitstatus_to_exitcode(self.status)
 
@@ -62,7 +62,7 @@ class Child:
 
 
 def start(work: Callable[[], object], output: Path, memory: int | None = None) -> Child:
-    """Run `work` in a child with at most so many more bytes of memory; its exit code is that of a command."""
+    """Run `work` in a child with a limit of additional memory; its exit code is that of a command."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()

@@ -1,4 +1,4 @@
-"""Files as a stranger or a broken disk could leave them: configurations, checkpoints, tables, logs, special files."""
+"""Generators of damaged and malicious files: configurations, checkpoints, tables, logs, special files."""
 
 import copy
 import json
@@ -111,7 +111,7 @@ VALUES += (
 
 
 def nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container of a tree with every key of it."""
+    """Yield every container of a tree with each of its keys."""
     pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
     for key, child in pairs:
         yield tree, key
@@ -126,7 +126,7 @@ def hostile_value(rng: random.Random) -> Any:
 
 
 def mutated_tree(rng: random.Random, tree: Any) -> Any:
-    """The tree with one node replaced, removed, added, renamed or exchanged with another."""
+    """Return the tree with one node replaced, removed, added, renamed or swapped with another."""
     tree = copy.deepcopy(tree)
     places = list(nodes(tree))
     if not places:
@@ -148,7 +148,9 @@ def mutated_tree(rng: random.Random, tree: Any) -> Any:
 
 
 def damaged_bytes(rng: random.Random, data: bytes) -> bytes:
-    """Cut, with bits flipped, with a part missing, doubled or replaced, or something else altogether."""
+    """Return the data truncated, with flipped bits, with a part removed, doubled or replaced, or something else
+    entirely.
+    """
     change, place = rng.randrange(9), rng.randrange(max(len(data), 1))
     if change == 0:
         return data[:place]
@@ -196,7 +198,7 @@ def checkpoint_bytes(rng: random.Random, run: Path) -> None:
 
 
 def checkpoint_header(rng: random.Random, run: Path) -> None:
-    """Lies about lengths, places, shapes and kinds, without the checksum that would give them away."""
+    """Write wrong lengths, offsets, shapes and dtypes, without the checksum that would reveal them."""
     path = some_checkpoint(rng, run)
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
@@ -227,7 +229,7 @@ def _lie(rng: random.Random, header: dict[str, Any], size: int) -> None:
 
 
 def checkpoint_terabytes(rng: random.Random, run: Path) -> None:
-    """A header that claims terabytes, and a file that has them on paper: nothing but holes."""
+    """Write a header that claims terabytes, and a sparse file of that size."""
     path = some_checkpoint(rng, run)
     size = rng.choice((2**33, 2**36, 2**42))
     tree = json.dumps({"dict": [["learner", {"dict": [["weights", {"array": "0", "kind": "numpy"}]]}]]})
@@ -241,7 +243,7 @@ def checkpoint_terabytes(rng: random.Random, run: Path) -> None:
 
 
 def checkpoint_tree(rng: random.Random, run: Path) -> None:
-    """A whole checkpoint with its checksum, of something else than the algorithm expects."""
+    """Write a checkpoint with a valid checksum but other contents than the algorithm expects."""
     path = some_checkpoint(rng, run)
     tree = checkpoint.load(path)
     arrays = [(owner, key) for owner, key in nodes(tree) if hasattr(owner[key], "shape")]
@@ -274,7 +276,7 @@ def _other_array(rng: random.Random, array: np.ndarray) -> np.ndarray:
 
 
 def checkpoint_foreign(rng: random.Random, run: Path) -> None:
-    """Something of another program, or a pickle, which would run code."""
+    """Write a file of another program, or a pickle, which would run code."""
 
     class Bomb:
         def __reduce__(self) -> tuple[Any, ...]:
@@ -336,7 +338,7 @@ def overrides(rng: random.Random, run: Path) -> None:
 
 
 def special(rng: random.Random, run: Path) -> None:
-    """A link, a pipe, a device, a socket or a directory in place of a file, or nothing."""
+    """Replace a file by a link, a pipe, a device, a socket or a directory, or remove it."""
     names = ["config.yaml", "metrics.csv", "eval.json", "checkpoints/best.safetensors", "checkpoints/last.safetensors"]
     names += [
         "provenance.json",

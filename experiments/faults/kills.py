@@ -1,4 +1,4 @@
-"""Trainings that are killed repeatedly, at random moments and amid writes, and must end like one that was not.
+"""Kill trainings repeatedly, also during writes; their results must equal those of an uninterrupted one.
 
 Most are forked; some go through the real command line. A case is one run with all its kills.
 """
@@ -37,7 +37,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True)
 class Kill:
-    """When a training is killed, and how."""
+    """When and how a training is killed."""
 
     aim: str  # time: after so many seconds; operation: at a file operation; cut: in a write, after so many bytes
     moment: float
@@ -87,7 +87,7 @@ class Operations:
 
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
-    """The command `python -m src.train`, in a forked child."""
+    """Run `python -m src.train` in a forked child."""
     from src.cli import train_arguments
     from src.train import main
 
@@ -106,7 +106,7 @@ def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path
 
 
 class Killer:
-    """Runs the cases of one seed in a folder of its own."""
+    """Runs the cases of one seed in its own folder."""
 
     def __init__(self, folder: Path, seed: int, trainings: Sequence[Training] = TRAININGS) -> None:
         self.folder, self.seed, self.trainings = folder, seed, trainings
@@ -114,7 +114,7 @@ class Killer:
         _import_everything()
 
     def reference(self, training: Training) -> Reference:
-        """Train without a kill, once to learn what is to come out, and how long it takes."""
+        """Train without a kill, once, to get the expected result and the duration."""
         if training.name not in self.references:
             name = f"reference-{len(self.references)}"
             count, began = self.folder / f"{name}.count", time.monotonic()
@@ -129,7 +129,7 @@ class Killer:
         return self.references[training.name]
 
     def case(self, number: int, row: Row) -> None:
-        """Kill one run until it ends; every kill counts as one try."""
+        """Kill one run until it ends; every kill counts as one attempt."""
         training = self.trainings[number % len(self.trainings)]
         reference, rng = self.reference(training), random.Random(f"{self.seed} kills {number}")
         run = Path(f"killed-{number}")
@@ -153,7 +153,7 @@ class Killer:
             shutil.rmtree(self.folder / run)
 
     def end(self, child: forks.Child, kill: Kill | None) -> tuple[str | None, bool]:
-        """What went wrong until the child ended, and whether it was killed."""
+        """Return the failure before the child ended, and whether it was killed."""
         if kill is not None and kill.aim == "time":
             child.wait(kill.moment)
             child.send(kill.signal)
@@ -187,7 +187,7 @@ def kills(rng: random.Random, reference: Reference) -> Iterator[Kill]:
 
 
 def next_arguments(training: Training, folder: Path, run: Path) -> list[str]:
-    """Resume, or begin again where the run was killed before it had a configuration: only Hydra's notes are there."""
+    """Resume, or start again if the run was killed before it had a configuration."""
     if (folder / run / CONFIG).exists():
         return [f"resume={run}", "logger=csv"]
     shutil.rmtree(folder / run, ignore_errors=True)
@@ -195,7 +195,7 @@ def next_arguments(training: Training, folder: Path, run: Path) -> list[str]:
 
 
 def _import_everything() -> None:
-    """What a training imports, reads and compiles, so that children need not; and nothing that starts a thread."""
+    """Import, read and compile everything that a training needs, so that children need not; start no threads."""
     os.environ.update(forks.WITHOUT_THREADS)
     import matplotlib
     import torch._dynamo  # which optimizers import
@@ -215,7 +215,7 @@ def _import_everything() -> None:
     torch.set_num_threads(1)
     Plugins.instance()
     src.compose._allowed_targets()
-    provenance()  # what git says is kept
+    provenance()  # caches the output of git
     uncommitted()
     with tempfile.TemporaryDirectory() as folder:
         draw_counts(Path(folder, "counts.png"), {"counts": np.ones((2, 2))})
@@ -264,7 +264,7 @@ class CommandLine:
 
 
 def kill_after_changes(process: subprocess.Popen[str], directory: Path, changes: int) -> bool:
-    """Whether the process was killed right after so many changes in its directory, rather than having ended."""
+    """Kill the process right after this many changes in its directory; return False if it had ended before."""
     before, until = _stamps(directory), time.monotonic() + MAX_SECONDS
     while changes > 0 and process.poll() is None and time.monotonic() < until:
         now = _stamps(directory)
@@ -290,7 +290,7 @@ def _stamps(directory: Path) -> dict[str, tuple[int, int]]:
 
 
 def attack(folder: Path, seed: int, wanted: int, by_command: int, say: Callable[[str], None]) -> list[Row]:
-    """Kill until there were so many, of them `by_command` through the real command line."""
+    """Kill trainings until there were `kills` kills, `by_command` of them through the real command line."""
     killer = Killer(folder, seed)
     rows: dict[str, Row] = {}
     number = 0

@@ -1,4 +1,4 @@
-"""The line protocol with valid commands, mutated ones and garbage, over every game.
+"""Fuzz the line protocol with valid commands, mutated ones and garbage, for every game.
 
 A case is a block of lines to a new engine. What an engine accepts is checked against the rules of a second game of the
 same kind, move by move; what it refuses must have changed nothing.
@@ -84,7 +84,7 @@ SHAPES = {
 
 
 def hostile_line(rng: random.Random) -> str:
-    """Words of the protocol in any order, now and then with something among them that is none."""
+    """Return words of the protocol in random order, sometimes with invalid ones among them."""
     words = [rng.choice(WORDS) for _ in range(rng.randrange(1, 9))]
     for _ in range(rng.choice([0, 0, 1, 2])):
         words.insert(rng.randrange(len(words) + 1), rng.choice(ODD))
@@ -99,7 +99,7 @@ def hostile_line(rng: random.Random) -> str:
 
 @dataclass
 class Talk:
-    """One engine, and a second game to compare with."""
+    """One engine, and a second game as a model to compare with."""
 
     engine: Engine
     model: TwoPlayerGame
@@ -128,7 +128,7 @@ class Talk:
         return f"{command} {self.rng.choice(PATHS)}"
 
     def position(self) -> str:
-        """A start and some legal moves; at times a written position that is reached by them instead."""
+        """Return a start and some legal moves, or sometimes the position that they reach in text form."""
         rng = np.random.default_rng(self.rng.randrange(2**32))
         state = self.model.initial(rng)
         start = f"seed {state.seed}" if isinstance(self.model, ReplayedGame) else "startpos"
@@ -167,7 +167,7 @@ class Talk:
         return " ".join(words)
 
     def say(self, line: str) -> str | None:
-        """What is wrong with how a line was answered."""
+        """Send a line and return what is wrong with the answer."""
         before, files = self.snapshot(), _listing()
         out = io.StringIO()
         try:
@@ -216,7 +216,7 @@ class Talk:
         return None
 
     def check_moves(self, words: list[str]) -> str | None:
-        """Replay what was accepted by the rules of the model."""
+        """Replay accepted moves in the model."""
         state: Any = self.engine.start
         played: list[str] = []
         for action in self.engine.actions:
@@ -238,7 +238,7 @@ class Talk:
 
 
 def physical_lines(raw: bytes) -> list[str]:
-    """As standard input has them: UTF-8, other bytes replaced, any kind of line end."""
+    """Split like standard input: UTF-8, invalid bytes replaced, any kind of line end."""
     return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read().split("\n")
 
 
@@ -287,7 +287,7 @@ class Talks:
 
 
 def is_harmless(line: str) -> bool:
-    """Whether a line can be tried here: files are saved below the current folder, and no count takes hours."""
+    """Whether a line can be tried here: it saves only below the current folder, and counts nothing for hours."""
     words = line.split()
     if words[:1] == ["save"] and len(words) > 1:
         path = " ".join(words[1:])

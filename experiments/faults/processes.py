@@ -1,4 +1,4 @@
-"""The line protocol through real processes: garbage by the thousand lines, and Ctrl-C amid long commands."""
+"""Fuzz the line protocol of real processes: thousands of garbage lines, and Ctrl-C during long commands."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
 
 
 def harmless_lines(rng: random.Random) -> Iterator[bytes]:
-    """None of them leaves the engine, saves a file elsewhere or counts for hours."""
+    """Yield lines that do not quit the engine, save a file elsewhere or count for hours."""
     while True:
         raw = rng.choice((hostile_line(rng).encode(errors="surrogatepass"), rng.randbytes(rng.randrange(200))))
         lines = physical_lines(raw)
@@ -47,7 +47,7 @@ def harmless_lines(rng: random.Random) -> Iterator[bytes]:
 
 
 def garbage(folder: Path, seed: int, number: int, lines: int, row: Row) -> None:
-    """Send lines, each followed by a mark that must come back."""
+    """Send lines, each followed by a marker that must be echoed."""
     arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{seed} process {number}")
     source = harmless_lines(rng)
     sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(lines))
@@ -70,7 +70,7 @@ def garbage(folder: Path, seed: int, number: int, lines: int, row: Row) -> None:
 
 
 def interrupted(folder: Path, seed: int, number: int, row: Row) -> None:
-    """Send SIGINT amid every long command of an engine, which has to answer `error stopped` and to live on."""
+    """Send SIGINT during every long command of an engine, which must answer `error stopped` and continue."""
     arguments, commands = LONG[number % len(LONG)]
     rng, process = random.Random(f"{seed} interrupt {number}"), start(arguments, folder)
     talk = Conversation(process)
@@ -102,7 +102,7 @@ class Conversation:
         self.process.stdin.flush()
 
     def answer(self) -> str:
-        """The next line, waited for in a way that can be given up."""
+        """Return the next line, or fail after a timeout."""
         assert self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         if not ready:
@@ -114,7 +114,7 @@ class Conversation:
         return self.answer()
 
     def wait_until_busy(self, seconds: float) -> None:
-        """Wait until the process has computed for so long, so that a signal finds it at work."""
+        """Wait until the process has used this much CPU time, so that a signal interrupts its work."""
         began, until = self.computed(), time.monotonic() + SECONDS
         while self.computed() - began < seconds and time.monotonic() < until:
             time.sleep(0.01)
@@ -125,7 +125,7 @@ class Conversation:
 
 
 def attack(folder: Path, seed: int, lines: int, interrupts: int, say: Callable[[str], None]) -> list[Row]:
-    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C amid a command")
+    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C during a command")
     each = -(-lines // len(ENGINES))
     for number in range(len(ENGINES) if lines >= len(ENGINES) * 10 else 1):
         garbage(folder, seed, number, min(each, lines), through)

@@ -1,4 +1,4 @@
-"""What was tried, what survived, and how to repeat what did not."""
+"""The report of a fault injection: attempts, failures, and how to repeat them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Failure:
     attack: str  # kills, lines or files
-    number: int  # of the case: with the seed it says everything about it
+    number: int  # of the case; with the seed it determines the case
     reason: str
 
 
 @dataclass
 class Row:
-    """One line of the table."""
+    """One row of the table."""
 
     attack: str
     target: str
@@ -30,7 +30,7 @@ class Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """In Markdown, with the sum of each attack."""
+    """Return the table in Markdown, with a total for each attack."""
     lines = ["| attack | target | tried | survived | failed | |", "|---|---|---|---|---|---|"]
     for attack in dict.fromkeys(row.attack for row in rows):
         own = [row for row in rows if row.attack == attack]
@@ -46,7 +46,7 @@ def _line(attack: str, target: str, rows: Sequence[Row], note: str) -> str:
 
 
 def reproductions(rows: Sequence[Row], seed: int) -> str:
-    """Every failure with the command that repeats it."""
+    """Return every failure with the command that repeats it."""
     return "\n".join(
         f"{failure.attack} {failure.number} ({row.target}): {failure.reason}\n"
         f"    python -m experiments.faults --only {failure.attack} --seed {seed} --case {failure.number}"

@@ -1,4 +1,4 @@
-"""Tiny trainings of every algorithm, and what two runs of one of them have to agree on."""
+"""Tiny trainings of every algorithm, and the comparison of two runs."""
 
 import csv
 import json
@@ -66,7 +66,7 @@ TRAININGS = (
 
 
 def damage(directory: Path) -> str | None:
-    """What is wrong with a run directory right after a kill; None where everything in it can be read."""
+    """Return what is wrong with a run directory right after a kill; None if everything in it can be read."""
     try:
         if (directory / CONFIG).exists():
             read_config(directory)
@@ -84,7 +84,7 @@ def damage(directory: Path) -> str | None:
 
 
 def difference(directory: Path, reference: Path) -> str | None:
-    """In what two finished runs differ, times aside; None where they are the same."""
+    """Return the difference between two finished runs, ignoring times; None if they are the same."""
     for what, read in (
         ("metrics.csv", lambda run: _rows(run / "metrics.csv")),
         ("eval.json", lambda run: _without_times(json.loads((run / "eval.json").read_text()))),
@@ -102,7 +102,7 @@ def difference(directory: Path, reference: Path) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two trees are equal to the last bit."""
+    """Whether two trees are bitwise equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -1,4 +1,4 @@
-"""How much more could a better guesser win than the exact solver?
+"""Estimate how much more a better guesser could win than the exact solver.
 
     python -m experiments.minesweeper_ceiling --board 16x16x40 --seconds 600
 
@@ -31,7 +31,9 @@ from src.core.play.arena import wilson_interval
 
 
 def gain_by_halves(won: np.ndarray) -> float:
-    """Of choosing on one half of the playouts (guesses, playouts) and counting on the other, over the first guess."""
+    """Return the gain over the first guess if one half of the playouts (guesses, playouts) chooses and the other
+    evaluates.
+    """
     halves = won[:, ::2].mean(1), won[:, 1::2].mean(1)
     return float(np.mean([counted[chosen.argmax()] - counted[0] for chosen, counted in (halves, halves[::-1])]))
 
@@ -53,7 +55,7 @@ def survey(games: list[Played]) -> dict[str, Any]:
 
 
 def gains(games: list[Played], guesses_per_game: float) -> dict[str, Any]:
-    """In points of the win rate: what one guess gains, times the guesses of a game."""
+    """Return the gain in points of the win rate: the gain per guess times the guesses per game."""
     looked = [guess for game in games for guess in game.looked]
     if not looked:
         raise SystemExit("no guess was looked into: give it more --seconds")

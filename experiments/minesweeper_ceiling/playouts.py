@@ -1,4 +1,4 @@
-"""What each of several guesses leads to, by playing the rest of the game on drawn completions."""
+"""Evaluate guesses by playing the rest of the game on sampled completions."""
 
 from typing import NamedTuple
 
@@ -27,13 +27,13 @@ class Played(NamedTuple):
     """A game of the exact solver."""
 
     won: bool
-    beyond_help: bool  # lost in an ending that was searched to its end: nobody who came there could have won more
+    beyond_help: bool  # lost in an exhaustively searched endgame: no play could have won more
     guesses: int
     looked: list[Guess]
 
 
 class Player:
-    """Plays games of the exact solver and, wherever it guesses, what else could have been guessed."""
+    """Plays games of the exact solver and evaluates the alternatives of its guesses."""
 
     def __init__(self, rows: int, cols: int, mines: int, candidates: int, playouts: int) -> None:
         self.mines, self.candidates, self.playouts = mines, candidates, playouts
@@ -72,7 +72,7 @@ class Player:
         choices: np.ndarray,
         random: np.random.Generator,
     ) -> Guess:
-        """All guesses are played on the same completions, so that they differ by the guess alone."""
+        """Evaluate all guesses on the same completions, so that only the guess differs."""
         mined = np.zeros((self.playouts, position.size), np.bool_)
         status = draw_completions(position, known, self.mines, self.engine, random, mined)
         require(status == CONSISTENT, "a position that was counted a moment ago has no completions")
@@ -97,7 +97,7 @@ def reveal_each(boards: Boards, cells: np.ndarray) -> None:
 def list_choices(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, log_completions: float
 ) -> np.ndarray:
-    """What the solver guesses, then the other guesses that it looked at, the most promising first."""
+    """Return the guess of the solver, then its other candidates, the most promising first."""
     others = list_guesses(visible, e, risk)
     choice = best_guess(visible, known, mines, e, risk, log_completions)
     return np.concatenate((np.array([choice]), others[others != choice]))
@@ -113,7 +113,7 @@ def play_on(
     mined: np.ndarray,
     won: np.ndarray,
 ) -> None:
-    """Play every completion from every guess to the end, as the exact solver does."""
+    """Play every completion from every guess to the end with the exact solver."""
     known, risk, moves = np.zeros(position.size, np.int8), np.zeros(position.size), np.zeros(position.size, np.int32)
     for completion in range(mined.shape[0]):
         for choice in range(choices.size):

@@ -1,4 +1,4 @@
-"""What a network that learned one board knows of the others: every shipped network on every board.
+"""Evaluate every shipped Minesweeper network on every board size.
 
     python -m experiments.minesweeper_ladder
 

@@ -1,4 +1,4 @@
-"""How strong Quoridor's players are: a round robin, colours swapped, each pair of games from its own random opening.
+"""Rate Quoridor agents by a round robin, colours swapped, each pair of games from its own random opening.
 
     python -m experiments.quoridor_ladder [--games 200] [--slow-games 40]
 
@@ -33,12 +33,12 @@ def play(first: str, second: str, games: int, seed: int, kept: Path) -> None:
 
 
 def points(kept: Path) -> np.ndarray:
-    """(games / 2, 2) what the first one scored from each opening, in either seat."""
+    """Return the score of the first player from each opening in either seat, (games / 2, 2)."""
     return (np.array(json.loads(kept.read_text())).reshape(-1, 2) + 1) / 2
 
 
 def table(rated: dict[str, Rating], results: dict[tuple[str, str], np.ndarray]) -> str:
-    """Rows by rating; a cell is the share of points the row's player took from the column's."""
+    """Return rows by rating; a cell is the fraction of points that the row's player scored against the column's."""
     order = sorted(rated, key=lambda name: -rated[name].elo)
     shares = {pair: scored.mean() for pair, scored in results.items()}
     shares |= {(other, one): 1 - share for (one, other), share in shares.items()}

@@ -1,4 +1,4 @@
-"""How many games Q-learning needs until it never loses at tic-tac-toe, with the board's symmetry and without.
+"""Count the games that Q-learning needs to never lose at tic-tac-toe, with and without symmetry.
 
     python -m experiments.tictactoe_symmetry [--seeds 10]
 
@@ -31,7 +31,7 @@ def learn(experiment: str, seed: int, episodes: int, folder: Path) -> Result:
 
 
 def median_interval(values: list[int]) -> tuple[int, int]:
-    """The 95% interval of the median by bootstrap."""
+    """Return the 95% bootstrap interval of the median."""
     rng = np.random.default_rng(0)
     medians = np.median(rng.choice(values, size=(10_000, len(values))), axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])

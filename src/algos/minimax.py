@@ -10,7 +10,7 @@ from src.core.seeding import draw
 
 
 class MinimaxAgent(Agent):
-    """Play a random one of the best moves, so that opponents meet all lines of perfect play."""
+    """Play a random one of the best moves, so that opponents see all lines of perfect play."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
 

@@ -16,16 +16,16 @@ Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
 
 
 def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int], Part]) -> "Part | ConcatVectorEnv":
-    """Return a batch of `num_envs` games against an agent, or in equal shares against each member of a pool.
+    """Return a batch of `num_envs` games against an agent, or split evenly over the members of an opponent pool.
 
-    `make` builds a batch of so many games against one agent. Shares differ by one env where they cannot be equal.
+    `make(member, n)` builds a batch of n games against one agent. Sizes differ by at most one env.
     """
     members = opponents_in(opponent)
     if len(members) == 1:
         return make(members[0], num_envs)
     require(
         num_envs >= len(members),
-        f"num_envs={num_envs} is too few for a pool of {len(members)} opponents: use at least one env for each, "
+        f"num_envs={num_envs} is too small for a pool of {len(members)} opponents: use at least one env per opponent, "
         "or choose one opponent (agent@env.opponent=...)",
     )
     share, more = divmod(num_envs, len(members))
@@ -33,9 +33,9 @@ def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int
 
 
 class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
-    """Several batches of one game as one: the envs of the first part, then those of the second, and so on.
+    """Several vector environments of the same game as one: the envs of the first part, then those of the second, etc.
 
-    An int seeds env i with `seed + i`, as in the parts. Statistics are those of all parts together.
+    An int seeds env i with `seed + i`, as in the parts. Episode statistics are summed over the parts.
     """
 
     def __init__(self, parts: Sequence[Any]) -> None:
@@ -50,14 +50,14 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start new games in all parts; None continues their generators."""
+        """Start new games in all parts; without a seed their generators continue."""
         seeds = None if seed is None else self._seeds(seed)
         parts_seeds = [None if seeds is None else seeds[rows] for rows in self._slices]
         results = [part.reset(seed=one) for part, one in zip(self.parts, parts_seeds, strict=True)]
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action (N,) an env; where one is illegal, none is played."""
+        """Play one legal action per env (N,); raise before any is played if one is illegal."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
         shares = [actions[rows] for rows in self._slices]
@@ -75,37 +75,37 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
         return tuple(frame for part in self.parts for frame in part.render())
 
     def state(self) -> list[Any]:
-        """Return everything the batch goes on from, for a checkpoint."""
+        """Return everything that later steps depend on, for a checkpoint."""
         return [part.state() for part in self.parts]
 
     def load_state(self, saved: Sequence[Any]) -> None:
         count = len(self.parts)
-        require(len(saved) == count, f"the state of {len(saved)} parts does not fit a batch of {count}")
+        require(len(saved) == count, f"the saved state has {len(saved)} parts, this batch {count}")
         for part, one in zip(self.parts, saved, strict=True):
             part.load_state(one)
 
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
-        """Let the first part that has an illegal action refuse it, before any part has played."""
+        """Raise the error of the first part with an illegal action, before any part has played."""
         for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
             if not _all_legal(part.action_masks(), share):
                 try:
                     part.step(share)
                 except UserError as error:
                     raise UserError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
-                raise AssertionError("a batch has played an action that its mask does not allow")
+                raise AssertionError("a batch played an action that its mask does not allow")
 
     def _joined(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return join_infos(infos, [part.num_envs for part in self.parts])
 
 
 class SummedStats:
-    """The statistics of several batches as one: counts and records are added up, and read by the first."""
+    """The episode statistics of several batches as one: counts and records are summed."""
 
     def __init__(self, stats: Sequence[Any]) -> None:
         self._stats = list(stats)
 
     def recent(self) -> dict[str, Any]:
-        """Return what was counted since this was last asked for."""
+        """Return the counts since the last call."""
         return add_up([one.recent() for one in self._stats])
 
     def records(self) -> dict[str, Any]:
@@ -114,16 +114,16 @@ class SummedStats:
     def episode_metrics(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
         return self._stats[0].episode_metrics(self.recent() if recent is None else recent)
 
-    def of(self, records: Mapping[str, Any]) -> Any:
-        """Return statistics that hold these records instead."""
-        return self._stats[0].of(records)
+    def with_records(self, records: Mapping[str, Any]) -> Any:
+        """Return statistics with these records."""
+        return self._stats[0].with_records(records)
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        return self.of(self.records()).diagnostics()
+        return self.with_records(self.records()).diagnostics()
 
 
 def join_infos(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
-    """Concatenate infos of arrays (n, ...), also nested; a key that a part lacks is zero there, None for objects."""
+    """Concatenate infos of arrays (n, ...), also nested; a missing key is filled with zeros, or None for objects."""
     joined: dict[str, Any] = {}
     for key in dict.fromkeys(key for info in infos for key in info):
         like = next(info[key] for info in infos if key in info)

@@ -1,4 +1,4 @@
-"""What batches of games have in common: spaces, seeds, checks of actions, what is returned of games that ended."""
+"""Base class of the vector environments: spaces, seeds, action checks and the info of games that ended."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -15,17 +15,17 @@ Step = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
 class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
-    """N games with a mask of legal actions each.
+    """N games with an action mask each.
 
-    A game that ends is followed by the next in the same step: the observation and mask are already the new game's, the
-    last observation of the old is `info["final_obs"][i]`, and `info["final_info"]` holds how it ended, zeros where no
-    game ended.
+    A game that ends is followed by the next in the same step (SAME_STEP autoreset): observation and mask are those of
+    the new game, the last observation of the old one is `info["final_obs"][i]`, and `info["final_info"]` has its
+    result, with zeros for envs whose game did not end.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(self, num_envs: int, observation_space: spaces.Space, num_actions: int) -> None:
-        require(num_envs >= 1, f"num_envs={num_envs}: a batch holds at least one env")
+        require(num_envs >= 1, f"num_envs={num_envs} must be at least 1")
         self.num_envs, self.num_actions = num_envs, num_actions
         self.single_observation_space, self.single_action_space = observation_space, spaces.Discrete(num_actions)
         self.observation_space = batch_space(observation_space, num_envs)
@@ -35,17 +35,17 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start new games in all envs; an int seeds env i with `seed + i`, None continues the generators."""
+        """Start new games in all envs; an int seeds env i with `seed + i`, without a seed the generators continue."""
         self._start(self._seeds(seed))
         self._seeded = True
         return self._observe(), {"action_mask": self.action_masks()}
 
     def action_masks(self) -> Array:
-        """(N, A) bool: the legal actions of every env."""
+        """Return the legal actions of every env, (N, A) bool."""
         raise NotImplementedError
 
     def _start(self, seeds: Sequence[int]) -> None:
-        """Start new games in all envs, with generators seeded anew where there are seeds, one for each env."""
+        """Start new games in all envs; reseed their generators if `seeds` is not empty."""
         raise NotImplementedError
 
     def _observe(self) -> Array:
@@ -57,23 +57,23 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         raise NotImplementedError
 
     def _seeds(self, seed: int | Sequence[int] | None) -> Sequence[int]:
-        """Return a seed for each env, or none where the generators continue."""
+        """Return a seed for each env, or an empty list if the generators continue."""
         if isinstance(seed, int | np.integer):
             VectorEnv.reset(self, seed=int(seed))
             return range(int(seed), int(seed) + self.num_envs)
         if seed is None:
             return [] if self._seeded else self.np_random.integers(2**63, size=self.num_envs).tolist()
-        require(len(seed) == self.num_envs, f"{len(seed)} seeds for {self.num_envs} envs: one each, or a number")
+        require(len(seed) == self.num_envs, f"{len(seed)} seeds for {self.num_envs} envs: give one per env, or an int")
         return [int(one) for one in seed]
 
     def _require_started(self) -> None:
         require(self._seeded, "there are no episodes to step: call reset() first")
 
     def _checked(self, actions: np.ndarray, masks: np.ndarray | None) -> np.ndarray:
-        """Return the actions as (N,) int64, or report those that do not exist or that masks (N, A) do not allow."""
+        """Return the actions as (N,) int64; raise `UserError` if one does not exist or `masks` (N, A) forbids it."""
         self._require_started()
         actions, expected = np.asarray(actions), (self.num_envs,)
-        require(np.issubdtype(actions.dtype, np.integer), f"actions are whole numbers, not {actions.dtype}")
+        require(np.issubdtype(actions.dtype, np.integer), f"actions must be integers, not {actions.dtype}")
         require(
             actions.shape == expected, f"actions of shape {actions.shape} for {self.num_envs} envs: expected {expected}"
         )
@@ -85,14 +85,14 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         return actions.astype(np.int64, copy=False)
 
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
-        """Raise an error about the actions of the envs `wrong`."""
+        """Raise `UserError` about the invalid actions of the envs `wrong`."""
         env, action = int(wrong[0]), actions[wrong[0]]
         if masks is None:
             raise UserError(f"action {action} of env {env} does not exist: they are 0..{self.num_actions - 1}")
         raise UserError(f"action {action} of env {env} is illegal: legal are {np.flatnonzero(masks[env]).tolist()}")
 
     def _final(self, ended: np.ndarray, info: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """Return what a step reports of the games that ended in it, (N,) bool; `info` is (N, ...) each."""
+        """Return the final info of the games that ended in this step, `ended` (N,) bool; `info` has arrays (N, ...)."""
         observations = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended).tolist():
             observations[i] = self._final_observation(i)
@@ -113,9 +113,9 @@ def save_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def load_arrays(arrays: Mapping[str, np.ndarray], saved: Mapping[str, Any]) -> None:
-    """Fill arrays with what `save_arrays` has returned."""
+    """Fill arrays with the result of `save_arrays`."""
     for name, array in arrays.items():
         kept = np.asarray(saved[name])
         fits = kept.size == array.nbytes
-        require(fits, f"the saved batch is of another size: {name} has {kept.size} bytes, here {array.nbytes}")
+        require(fits, f"the saved batch has another size: {name} has {kept.size} bytes, expected {array.nbytes}")
         array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)

@@ -1,4 +1,4 @@
-"""One game between a learner and its opponent, as the single and the batched environment play it."""
+"""One game between a learner and its opponent; shared by the single and the vector environment."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -17,9 +17,9 @@ class Reward(Protocol):
 
 
 class Match:
-    """Chance, the learner's seat and the opponent all draw from `rng`, so a match is its seed and its actions.
+    """Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine a match.
 
-    Of a pool of opponents, one member is drawn for each game.
+    If the opponent is a pool, one member is drawn for each game.
     """
 
     def __init__(self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], reward: Reward) -> None:
@@ -29,11 +29,11 @@ class Match:
         self.state: Any = None
         self.own_seat = 0
         self._potential = 0.0  # when the learner was last to move
-        self._start: dict[str, Any] = {}  # of the generator, when the game began
-        self._actions: list[int] = []  # of both players since then
+        self._start: dict[str, Any] = {}  # generator state at the start of the game
+        self._actions: list[int] = []  # of both players since the start
 
     def begin(self) -> None:
-        """A new game, in which nobody has moved yet."""
+        """Start a new game, without any moves yet."""
         self._start, self._actions = dict(self.rng.bit_generator.state), []
         if len(self._opponents) > 1:
             self.opponent = draw(self.rng, self._opponents)
@@ -50,15 +50,15 @@ class Match:
 
     @property
     def own_outcome(self) -> int | None:
-        """+1, 0 or -1 as the learner won, drew or lost; None while the game goes on."""
+        """Return +1, 0 or -1 if the learner has won, drawn or lost; None while the game continues."""
         outcome = self.game.outcome(self.state)
         return None if outcome is None else outcome_for_seat(self.own_seat, outcome)
 
-    def settle(self) -> float:
-        """Return the reward since the last call, once the opponent has moved.
+    def collect_reward(self) -> float:
+        """Return the reward since the last call; to be called after the opponent has moved.
 
-        The potential of a finished game is 0, so that the undiscounted changes of the potential over a game add up to a
-        constant: going back and forth collects nothing but what the discount leaves of it.
+        The potential of a finished game is 0, so undiscounted potential differences sum to a constant over a game:
+        moving back and forth earns nothing beyond the effect of discounting.
         """
         outcome, before = self.own_outcome, self._potential
         if outcome is None:
@@ -71,31 +71,31 @@ class Match:
         return self.game.observe(self.game.view(self.state))
 
     def mask(self) -> np.ndarray:
-        """(A,) bool: the legal actions."""
+        """Return the legal actions, (A,) bool."""
         mask = np.zeros(self.game.num_actions, dtype=bool)
         mask[self.game.legal_actions(self.game.view(self.state))] = True
         return mask
 
     def saved(self) -> dict[str, Any]:
-        """The match in plain values: how it began and what was played, because a state may be any value."""
+        """Return the generator state at the start and the actions since, because a game state may be any object."""
         return {"start": self._start, "actions": list(self._actions), "rng": dict(self.rng.bit_generator.state)}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Play a saved match again. The opponent is not asked: a learner on its side has changed since."""
+        """Replay a saved match. The opponent is not asked again: in self-play it has changed since."""
         self.rng.bit_generator.state = saved["start"]
         self.begin()
         for action in saved["actions"]:
             self.play(action)
         self.rng.bit_generator.state = saved["rng"]
-        self.settle()
+        self.collect_reward()
 
 
 def let_opponents_move(matches: Sequence[Match]) -> None:
-    """Until the learner is to move in every match, or it is over. All opponents decide at once, as networks like it."""
+    """Play opponent moves until the learner is to move or the game is over in every match; decisions are batched."""
     while waiting := [match for match in matches if match.awaits_opponent]:
         game, opponent = waiting[0].game, waiting[0].opponent
         views = [game.view(match.state) for match in waiting]
         decisions = opponent.decide_batch(game, views, [match.rng for match in waiting])
         for match, decision in zip(waiting, decisions, strict=True):
-            assert decision.action is not None, "an opponent inside an environment plays to the end"
+            assert decision.action is not None, "an opponent inside an environment must always choose an action"
             match.play(decision.action)

@@ -1,6 +1,6 @@
-"""Random numbers for compiled kernels, by SplitMix64 (Steele, Lea & Flood 2014).
+"""Random numbers for compiled kernels: SplitMix64 (Steele, Lea & Flood 2014).
 
-A counter and a mixer, so a single word is the whole state. A source is a record whose field `random` holds it.
+The state is a single 64-bit word. A source is a record with the field `random`, which holds it.
 """
 
 from typing import Any
@@ -9,8 +9,8 @@ import numpy as np
 
 from src.core.kernels import jit
 
-# Nothing is allocated, so numba's reference counts are left out, and all of it is inlined into its callers: a game
-# draws thousands of numbers.
+# No allocations, so Numba's reference counting is disabled; everything is inlined, because a game draws thousands of
+# numbers.
 _inlined = jit(forceinline=True, _nrt=False)
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -22,13 +22,13 @@ _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
 def seed_word(seed: int) -> np.uint64:
-    """The state that belongs to a seed, wherever the game sits in its batch."""
+    """Return the generator state for a seed; it does not depend on the game's index in its batch."""
     return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
 @_inlined
 def mix(word: Any) -> Any:
-    """64 bits that look random, for a counter that moves by STRIDE."""
+    """Return 64 pseudo-random bits for a counter that advances by STRIDE."""
     word = (word ^ (word >> _30)) * _MIX_1
     word = (word ^ (word >> _27)) * _MIX_2
     return word ^ (word >> _31)
@@ -48,7 +48,7 @@ def next_word(source: Any) -> Any:
 
 @_inlined
 def below(source: Any, bound: int) -> int:
-    """A number in 0..bound-1, free of the bias of a plain remainder (Lemire 2019)."""
+    """Return an integer in 0..bound-1 without modulo bias (Lemire 2019)."""
     span = np.uint64(bound)
     product = (next_word(source) >> _32) * span
     if (product & _LOW_32) < span:

@@ -1,4 +1,4 @@
-"""Two-player games for learners in numbers: N matches against one opponent, stepped together."""
+"""Vector environment for two-player games: N matches against one opponent, stepped together in Python."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,9 @@ from src.envs.match import Match, Reward, let_opponents_move
 
 
 class SyncVersus(MaskedVectorEnv[np.ndarray]):
-    """Env i of the batch plays exactly what a `VersusEnv` seeded with `seed + i` plays.
+    """Env i plays exactly like a `VersusEnv` seeded with `seed + i`.
 
-    `info["final_info"]` holds whether a game was won and its outcome.
+    `info["final_info"]` has `won` and `outcome` of games that ended.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
         self._update_masks()
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action (N,) an env; where one is illegal, none is played."""
+        """Play one legal action per env (N,); raise before any is played if one is illegal."""
         for match, action in zip(self._matches, self._checked(actions, self._masks).tolist(), strict=True):
             match.play(action)
         let_opponents_move(self._matches)
         outcomes = [match.own_outcome for match in self._matches]
         ended = np.array([outcome is not None for outcome in outcomes])
-        rewards = np.array([match.settle() for match in self._matches])
+        rewards = np.array([match.collect_reward() for match in self._matches])
         info: dict[str, Any] = {}
         if ended.any():
             own = np.array([outcome or 0 for outcome in outcomes])
@@ -60,11 +60,11 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
         return self._masks.copy()
 
     def state(self) -> list[dict[str, Any]]:
-        """Everything the batch goes on from, in plain values for a checkpoint."""
+        """Return everything that later steps depend on as plain values, for a checkpoint."""
         return [match.saved() for match in self._matches]
 
     def load_state(self, saved: Sequence[dict[str, Any]]) -> None:
-        require(len(saved) == self.num_envs, f"the state of {len(saved)} envs does not fit a batch of {self.num_envs}")
+        require(len(saved) == self.num_envs, f"the saved state has {len(saved)} envs, this batch {self.num_envs}")
         for match, one in zip(self._matches, saved, strict=True):
             match.restore(one)
         self._seeded = True
@@ -86,4 +86,4 @@ def _begin(matches: Sequence[Match]) -> None:
         match.begin()
     let_opponents_move(matches)
     for match in matches:
-        match.settle()
+        match.collect_reward()

@@ -1,4 +1,4 @@
-"""A two-player game as one player meets it: a Gymnasium environment with the opponent inside."""
+"""Two-player games as single-agent Gymnasium environments: the opponent moves inside `step`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (
 
 @dataclass(frozen=True)
 class GameReward:
-    """Reward for how the game ended, from the learner's side. Subclasses add a potential for unfinished positions."""
+    """Reward for the outcome, for the learner's side. Subclasses add a potential for unfinished positions."""
 
     win: float
     draw: float
@@ -30,17 +30,17 @@ class GameReward:
         return {1: self.win, 0: self.draw, -1: self.loss}[outcome]
 
     def potential(self, game: Any, state: Any, seat: int) -> float:
-        """Value of an unfinished position for the player in `seat`; a step is rewarded with its change."""
+        """Return the value of an unfinished position for `seat`; each step is rewarded with its change."""
         return 0.0
 
 
 @dataclass(frozen=True)
 class OutcomeReward(GameReward):
-    """Nothing but the outcome, which every game has."""
+    """Reward for the outcome only; works for every game."""
 
 
 class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
-    """The opponent answers inside `step`, so the agent always sees positions in which it is to move, or the end."""
+    """The opponent replies inside `step`, so the learner is to move in every observation but the last."""
 
     @checked
     def __init__(
@@ -62,7 +62,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._match = Match(game, opponent, self.seats, reward)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
-        """A batch of games of the same configuration, against the same opponent, or a pool in equal shares."""
+        """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
 
         def make(opponent: Agent, count: int) -> SyncVersus:
             return SyncVersus(count, self.game, opponent, self.reward, self.seats, self.observation_space)
@@ -74,13 +74,13 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._match.rng = self.np_random
         self._match.begin()
         let_opponents_move([self._match])
-        self._match.settle()
+        self._match.collect_reward()
         return self._match.observation(), {"seat": self._match.own_seat}
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
         self._match.play(int(action))
         let_opponents_move([self._match])
-        reward, outcome = self._match.settle(), self._match.own_outcome
+        reward, outcome = self._match.collect_reward(), self._match.own_outcome
         info: dict[str, Any] = {"seat": self._match.own_seat}
         if outcome is None:
             return self._match.observation(), reward, False, False, info
@@ -94,7 +94,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
 
 
 class VersusEnv(TwoPlayerEnv):
-    """Any game, rewarded by its outcome."""
+    """Any two-player game, rewarded by its outcome."""
 
     def __init__(
         self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: Seat, baselines: Mapping[str, Agent]

@@ -57,7 +57,7 @@ class GamePage(Generic[AnyMatch]):
 
     async def apply_choice(self, name: str) -> None:
         """Apply a changed choice; by default it is a player, and the match continues."""
-        self.match.persons = self.persons
+        self.match.human_seats = self.human_seats
         await self.changed()
 
     def _read_address(self, query: Mapping[str, str]) -> None:
@@ -93,22 +93,22 @@ class GamePage(Generic[AnyMatch]):
         return [self.setup[name] for name in self.seats]
 
     @property
-    def persons(self) -> frozenset[int]:
+    def human_seats(self) -> frozenset[int]:
         return frozenset(seat for seat, key in enumerate(self.player_keys) if key == YOU)
 
     @property
-    def person_moves(self) -> bool:
-        return self.ply is None and self.match.waits_for_person
+    def human_to_move(self) -> bool:
+        return self.ply is None and self.match.waits_for_human
 
     @property
     def agent_moves(self) -> bool:
-        return not self.match.is_over and not self.match.waits_for_person
+        return not self.match.is_over and not self.match.waits_for_human
 
-    def require_person(self) -> None:
+    def require_human_turn(self) -> None:
         """Raise `UserError` unless it is the turn of a human player."""
         require(self.ply is None, "this is an earlier position: return to the latest one to move")
         require(not self.match.is_over, "the game is over: start a new one, or take a move back")
-        require(self.match.waits_for_person, f"it is the turn of {self.mover}")
+        require(self.match.waits_for_human, f"it is the turn of {self.mover}")
 
     @property
     def mover(self) -> str:
@@ -119,9 +119,9 @@ class GamePage(Generic[AnyMatch]):
         """Return whose turn it is, or the result."""
         if self.match.outcome is not None:
             return {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[self.match.outcome]
-        if not self.match.waits_for_person:
+        if not self.match.waits_for_human:
             return f"{self.mover} to move"
-        return "Your move" if len(self.persons) == 1 else f"Player {self.match.seat + 1} to move"
+        return "Your move" if len(self.human_seats) == 1 else f"Player {self.match.seat + 1} to move"
 
     # History
 
@@ -190,7 +190,7 @@ class GamePage(Generic[AnyMatch]):
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         decision = await self.busy.do(self.agents.decide, key, view, self.rng)
         if decision.action is None:
-            raise UserError(f"{mover} offers no move in this position")
+            raise UserError(f"{mover} chose no move in this position")
         return decision.action, decision.info
 
     async def play(self, action: int) -> None:

@@ -14,16 +14,16 @@ Note = TypeVar("Note")
 
 
 class Match(Generic[State, Move, Note]):
-    """A match between persons, by seat, and agents. An illegal move raises and changes nothing.
+    """A match between humans, in `human_seats`, and agents. An illegal move raises and changes nothing.
 
     Games may change states in place, so earlier states are replayed from the start.
     """
 
     no_move_message: ClassVar[str] = "there is no move to take back"
 
-    def __init__(self, game: Game[State], new: Callable[[], State], persons: Collection[int] = ()) -> None:
+    def __init__(self, game: Game[State], new: Callable[[], State], human_seats: Collection[int] = ()) -> None:
         """`new` returns a new copy of the start state."""
-        self.game, self.persons = game, persons
+        self.game, self.human_seats = game, human_seats
         self.begin(new, ())
 
     def begin(self, new: Callable[[], State], moves: Sequence[Move]) -> None:
@@ -59,8 +59,8 @@ class Match(Generic[State, Move, Note]):
         return self.outcome is not None
 
     @property
-    def waits_for_person(self) -> bool:
-        return not self.is_over and self.seat in self.persons
+    def waits_for_human(self) -> bool:
+        return not self.is_over and self.seat in self.human_seats
 
     def at(self, ply: int) -> State:
         """Return the state after `ply` moves."""
@@ -79,7 +79,9 @@ class Match(Generic[State, Move, Note]):
         if not self.moves:
             raise UserError("there is no move to take back")
         seats = [self.game.to_move(self.at(ply)) for ply in range(len(self.moves))]
-        kept = max((ply for ply, seat in enumerate(seats) if seat in self.persons or not self.persons), default=None)
+        kept = max(
+            (ply for ply, seat in enumerate(seats) if seat in self.human_seats or not self.human_seats), default=None
+        )
         if kept is None:
             raise UserError(self.no_move_message)
         notes = self.notes[:kept]

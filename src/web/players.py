@@ -22,7 +22,7 @@ class Player(NamedTuple):
 
 
 YOU = "you"
-PERSON = Player("You", None)
+HUMAN_PLAYER = Player("You", None)
 LEVELS = ("easy", "normal", "hard", "hell")  # of alpha-beta search
 
 
@@ -82,7 +82,7 @@ class AgentCache:
     def _entry(self, key: str) -> tuple[Agent, Game]:
         if key not in self._built:
             player = chosen(self._players, key)
-            assert player.agent is not None, "a person is not an agent"
+            assert player.agent is not None, "a human is not an agent"
             game = self._game if player.run is None else self._run_game(player)
             self._built[key] = self._lab.agent(player.agent, game, player.changes), game
         return self._built[key]

@@ -1,4 +1,4 @@
-"""The smallest game with masks: a digit is shown, and naming it wins. Which other digits may be named is chance."""
+"""The smallest game with masks: naming the digit shown wins; the other legal digits are random."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ DIGITS = 5
 
 
 class EchoGame(Game):
-    """A state is the digit, the mask, and how the game ended."""
+    """The state is the digit, the mask, and the result."""
 
     traits = frozenset({Trait.ONE_PLAYER})
     num_actions = DIGITS
@@ -45,7 +45,7 @@ class EchoGame(Game):
 
 
 class EchoBatch(VectorEnv):
-    """`rounds` digits a game; what it hands out lies in buffers that the next step overwrites."""
+    """`rounds` digits per game; the returned arrays are buffers that the next step overwrites."""
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
@@ -104,7 +104,7 @@ class EchoBatch(VectorEnv):
 
 
 def echo(make=EchoBatch) -> Any:
-    """An environment of ours around that game."""
+    """Return an environment of this game."""
     batch = EchoBatch(1)
     return SimpleNamespace(
         game=EchoGame(),

@@ -38,7 +38,7 @@ def evaluation(noise: int = 0, selective: bool = False, seed: int = 0) -> Evalua
 
 
 def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
-    """The value of a position by looking at everything: what pruning, tables and windows must not change."""
+    """Return the value of a position by full search, which pruning, tables and windows must not change."""
     outcome = game.outcome(state)
     if outcome is not None:
         return WIN * outcome * (1 if game.to_move(state) == 0 else -1)
@@ -124,7 +124,7 @@ def test_it_wins_as_soon_as_it_can():
     )
 
 
-def test_a_blocked_path_is_worth_one_less_than_a_won_game():
+def test_a_blocked_path_scores_one_less_than_a_won_game():
     state = GAME.read_position("e5 a8 5 5 0 -")
     walled_in = state._replace(horizontal=1 << 48 | 1 << 56, vertical=1 << 56)  # a8 with b8 and no way out
     found = GAME.searcher(evaluation()).search(walled_in, 0, None, 10**9)
@@ -161,7 +161,7 @@ def test_budgets():
     assert make_agent(1, weights={}, nodes=10**6).decide(TICTACTOE, "XX.OO....", RNG).action == 2
 
 
-def test_a_budget_is_not_left_unspent_while_anything_is_judged():
+def test_a_budget_is_used_up_while_positions_are_undecided():
     state = GAME.read_position("g3 f9 6 3 20 a1v,a6h,b2h,b5h,c3v,c7v,e3h,e6v,f5v,f8h,h7h")
     assert make_agent(1, selective=True, nodes=50_000).decide(GAME, state, RNG).info["depth"] > 6
 
@@ -193,7 +193,7 @@ def test_nodes_are_those_looked_at():
     assert make_agent(4, nodes=1).decide(GAME, state, RNG).info["nodes"] == once
 
 
-def test_a_search_that_is_broken_off_says_so():
+def test_an_aborted_search_returns_none():
     state = random_position(GAME, seed=1, plies=16)
     for searcher in (GAME.searcher(evaluation()), PlainSearch(GAME, evaluation())):
         assert searcher.search(state, 4, None, 10) is None
@@ -259,7 +259,7 @@ def test_candidates_are_legal_and_sharp_ones_gain(drawn):
         assert stopping == {action for action in selective if action >= game.cells} == set(threats)
 
 
-def test_a_wall_that_saves_the_game_is_looked_at_whatever_it_costs():
+def test_a_wall_that_saves_the_game_is_a_candidate_at_any_cost():
     """After e8 player 1 wins unless d8h stops it, which costs player 2 more steps than player 1."""
     state = GAME.read_position("e7 h4 1 9 34 e1v,e3v,e5v,e7v,f3h,f8h,g4h,g5v,g7v,h3h")
     after = GAME.play(state, GAME.parse_move(state, "e8"))
@@ -271,7 +271,7 @@ def test_a_wall_that_saves_the_game_is_looked_at_whatever_it_costs():
 
 
 def races(game: Quoridor, state) -> dict:
-    """Plies to the end of every position with these walls and none in hand, signed for the player to move."""
+    """Return the plies to the end of every position with these walls and none in hand, for the player to move."""
     empty = state._replace(left=(0, 0))
     cells = range(game.cells)
     walks = [np.zeros(game.cells, np.int64) for _ in (0, 1)]
@@ -324,7 +324,7 @@ def test_a_race_is_open_while_the_loser_holds_walls():
 
 
 def test_stronger_levels_win():
-    """The intervals are in the README of the game; here it is enough that nothing has broken them."""
+    """A smoke test; the README of the game has the full table with intervals."""
     hell, hard, easy = make_agent(4, selective=True), make_agent(2, noise=3), make_agent(1, noise=40)
     assert evaluate(GAME, hell, hard, 40, seed=0, opening_plies=4).total.wins >= 28
     assert evaluate(GAME, hell, RunnerAgent(), 20, seed=0, opening_plies=4).total.wins >= 16

@@ -115,7 +115,7 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
 
 
 def test_what_the_teacher_cannot_show_is_refused():
-    with pytest.raises(UserError, match="bare board"):
+    with pytest.raises(UserError, match="no extra planes"):
         imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
     with pytest.raises(UserError, match=r"choose net@algo\.net=cnn or residual"):
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))

@@ -80,7 +80,7 @@ def untrained(env, channels=()):
 
 
 @pytest.mark.parametrize("compact", [False, True])
-def test_the_adapter_hands_through_what_the_batch_does(compact):
+def test_the_adapter_returns_the_results_of_the_batch(compact):
     config = make_config(rows=4, cols=4, mines=3, max_steps=4, compact=compact)
     adapter: Any = MaskedVecEnv(MinesweeperEnv(config).vectorize(6))
     batch: Any = MinesweeperEnv(config).vectorize(6, copy=True)
@@ -236,7 +236,7 @@ class KilledError(Exception):
 
 
 class ShortRun(Run):
-    """Dies right before it logs for the third time."""
+    """Fails right before it logs for the third time."""
 
     def log(self, step, metrics):
         if self._log.rows == 2:
@@ -308,7 +308,7 @@ def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_pat
 # The agent and its network
 
 
-def test_the_agent_plays_the_likeliest_legal_action_and_says_how_likely():
+def test_the_agent_plays_the_most_probable_legal_action_and_reports_its_probability():
     env = tictactoe()
     agent, views = untrained(env, channels=[4]), ["." * 9, "XO.......", "XOXOXO.X."]
     decisions = agent.decide_batch(env.game, views, [RNG] * 3)
@@ -404,7 +404,7 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
             learner(device="cuda").check(env, NO_CURRICULUM)
 
 
-def test_without_hidden_layers_every_cell_is_judged_alike():
+def test_without_hidden_layers_all_cells_share_weights():
     """A board shifted by a row has its logits shifted by a row, away from the edges."""
     torch.manual_seed(0)
     network = Network((3, 7, 6), "float32", 0.0, 1.0, 2 * 42, channels=(8,), hidden=())

@@ -13,7 +13,7 @@ GAME, ORACLE = TicTacToe(symmetric=True), MinimaxAgent()
 
 
 class LowestBest(Agent):
-    """The oracle with its ties broken, so that its lines can be walked."""
+    """The oracle with deterministic tie-breaking, so that its lines can be enumerated."""
 
     deterministic = True
 

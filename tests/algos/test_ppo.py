@@ -1,4 +1,4 @@
-"""PPO: its arithmetic by hand, learning on something tiny, resuming to the bit."""
+"""PPO: hand-computed updates, learning on a tiny game, bitwise resume."""
 
 import csv
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ def test_steps_with_a_choice_are_learned_from_first():
 
 
 def test_what_nobody_chose_does_not_move_the_policy():
-    """Advantages of the chosen steps become -1 and 1 whatever the others are, and only they are in the loss."""
+    """Advantages of the chosen steps are normalized to -1 and 1 without the others, which are not in the loss."""
     batch = normalised(
         Batch(
             observations=torch.zeros(3, 1, 1, 2),
@@ -138,7 +138,7 @@ def test_what_nobody_chose_does_not_move_the_policy():
 
 
 def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
-    """A network that is sure of nothing but where the mines are opens what is left in a single step, and wins."""
+    """A network that knows the mines opens all other cells in a single step, and wins."""
     envs: Any = minesweeper("torch", first_click="uniform").vectorize(8)
 
     def net(_: torch.Tensor) -> Heads:
@@ -182,14 +182,14 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         ppo(train_multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
 
 
-def test_the_policy_loss_stops_paying_beyond_the_clip():
-    """Ratios 1.5 and 0.5: too much of a good thing counts as 1.2, running from a bad one as -0.8."""
+def test_the_policy_loss_is_clipped():
+    """Ratios 1.5 and 0.5 with advantages 1 and -1 are clipped to 1.2 and 0.8."""
     log_ratio = torch.tensor([1.5, 0.5]).log()
     loss, clipped = clipped_policy_loss(log_ratio, torch.tensor([1.0, -1.0]), 0.2)
     assert loss.tolist() == pytest.approx([-1.2, 0.8])
     assert clipped.tolist() == [True, True]
     loss, _ = clipped_policy_loss(log_ratio, torch.tensor([-1.0, 1.0]), 0.2)
-    assert loss.tolist() == pytest.approx([1.5, -0.5]), "mistakes are paid for in full"
+    assert loss.tolist() == pytest.approx([1.5, -0.5]), "not clipped in the other direction"
 
 
 def test_the_value_loss_by_hand():
@@ -244,7 +244,7 @@ def test_gradients_are_clipped():
 
 
 def test_the_moments_of_adamw_are_loaded_in_the_memory_format_of_their_weights(tmp_path: Path):
-    """A checkpoint keeps no memory format, and a fused kernel takes the first number of each to belong together."""
+    """Checkpoints do not store the memory format, but fused kernels assume equal formats."""
 
     def learner() -> tuple[torch.nn.Module, Optimizer]:
         torch.manual_seed(0)
@@ -309,7 +309,7 @@ def run_in(folder: Path) -> Run:
 
 @contextmanager
 def killed_after(saves: int, folder: Path) -> Iterator[Run]:
-    """A run that saves whenever it can and is killed right after it has done so for the `saves`th time."""
+    """A run that saves as often as possible and is killed right after the `saves`th save."""
     done = 0
     with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
         run._checkpoint_seconds = 0
@@ -373,7 +373,7 @@ FOUR_UPDATES = 4 * 8 * 8  # steps
 
 @pytest.fixture(scope="module", params=["numpy", "torch"])
 def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A backend and the directory of a run on it."""
+    """Return a backend and the directory of a run on it."""
     folder = tmp_path_factory.mktemp(f"whole-{request.param}")
     with run_in(folder) as run:
         ppo(total_steps=FOUR_UPDATES).fit(minesweeper(request.param), plain_ladder(), run)
@@ -382,7 +382,7 @@ def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 @pytest.mark.parametrize("saves", [3, 8, 9, 11, 12, 30])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: tuple[str, Path], saves: int):
-    """Amid a rollout of 8 steps, of which the first 7 are followed by a save, or amid the 4 minibatches after it."""
+    """Killed during a rollout of 8 steps, which saves after the first 7, or during the 4 minibatches after it."""
     backend, whole = uninterrupted
     with killed_after(saves, tmp_path) as run:
         ppo(total_steps=FOUR_UPDATES).fit(minesweeper(backend), plain_ladder(), run)
@@ -405,8 +405,8 @@ def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("left", [1, 2, 5, 6])
-def test_the_last_update_goes_on_too(tmp_path: Path, two_updates: Path, left: int):
-    """Killed after the last rollout, whose steps are all counted, amid its minibatches."""
+def test_the_last_update_is_resumed_too(tmp_path: Path, two_updates: Path, left: int):
+    """Killed during the minibatches of the last rollout, when all steps are already counted."""
     algo = ppo()
     assert 2 * algo.num_envs * algo.steps_per_env == TWO_UPDATES
     saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.epochs) - left
@@ -418,7 +418,7 @@ def test_the_last_update_goes_on_too(tmp_path: Path, two_updates: Path, left: in
         assert read_column(tmp_path, name) == read_column(two_updates, name)
 
 
-def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Path):
+def test_divergence_reports_its_step_and_keeps_the_checkpoint(tmp_path: Path):
     algo = ppo(lr=1e30, max_grad_norm=1e30, total_steps=10_000)
     with run_in(tmp_path / "run") as run:
         run._checkpoint_seconds = 0
@@ -430,7 +430,7 @@ def test_divergence_is_told_with_its_step_and_what_was_saved_stays(tmp_path: Pat
 
 
 def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: Path):
-    """Rewards of 1 a step and a value of 10 everywhere: a cut-off step is worth 1 + 0.5 * 10, an end 1."""
+    """Rewards of 1 and a value of 10 everywhere: the target of a truncated step is 1 + 0.5 * 10, of a final one 1."""
 
     def net(observations: torch.Tensor) -> Heads:
         size = len(observations)
@@ -530,7 +530,7 @@ def test_a_ladder_that_one_set_of_weights_cannot_climb_is_refused():
         ppo().check(minesweeper(), Curriculum({"other": other}, promote_at=0.5))
 
 
-def test_it_goes_on_from_the_network_of_another_run(tmp_path: Path):
+def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
     with run_in(tmp_path / "first") as run:
         first = ppo().fit(minesweeper(), plain_ladder(), run)
     with run_in(tmp_path / "second") as run:
@@ -550,7 +550,7 @@ def started(algo: PPO, env: Any, run: Run) -> PPOTrainer:
 
 @pytest.mark.parametrize(("target_kl", "steps"), [(None, 12), (1e-6, 1)])
 def test_an_update_ends_before_the_minibatch_that_moved_too_far(tmp_path: Path, target_kl: float | None, steps: int):
-    """The first minibatch is played by the policy itself, so its divergence is zero; the second's is not."""
+    """The policy is unchanged at the first minibatch, so its KL divergence is zero; that of the second is not."""
     algo = ppo(target_kl=target_kl, mini_batches=4, epochs=3)
     with run_in(tmp_path / "run") as run:
         learning = started(algo, minesweeper(), run)
@@ -589,7 +589,7 @@ def test_every_minibatch_is_learned_from_with_normalised_advantages(tmp_path: Pa
 
 
 def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
-    """Around every number there are as many labelled mines, also where games went on to the next in between."""
+    """Every number equals its adjacent labeled mines, also after a game was followed by the next."""
     with run_in(tmp_path / "run") as run:
         learning = started(ppo(), minesweeper(size=6, mines=5, first_click="uniform"), run)
         learning._update()
@@ -610,7 +610,7 @@ def test_the_network_goes_back_to_training_after_an_evaluation(tmp_path: Path):
 
 
 def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: Path):
-    """The policy reads the mine head, but is compared with the one that acted on the mine logits of then."""
+    """The policy uses the mine head, but ratios are computed with the mine logits of the rollout."""
     torch.manual_seed(0)
     with run_in(tmp_path / "run") as run:
         learning = started(ppo(net=Residual(8, 1, 0, policy_from_aux=3.0)), minesweeper(first_click="uniform"), run)

@@ -1,4 +1,4 @@
-"""PPO in two processes under torchrun: they learn as one would from their batches together."""
+"""PPO in two processes under torchrun equals one process on the joined batch."""
 
 import os
 import subprocess
@@ -29,15 +29,15 @@ def torchrun(folder: Path, module: str, *arguments: str) -> subprocess.Completed
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     done = torchrun(folder, "tests.algos.two_ranks", str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def test_two_ranks_make_the_update_of_the_joined_batch(told: Path):
-    first, second = (checkpoint.load(told / f"learned{rank}.safetensors") for rank in (0, 1))
+def test_two_ranks_make_the_update_of_the_joined_batch(results: Path):
+    first, second = (checkpoint.load(results / f"learned{rank}.safetensors") for rank in (0, 1))
     alone = two_ranks.learned_from(two_ranks.joined_batch())
     half = two_ranks.learned_from(Batch(*(field[: two_ranks.SIZE // 2] for field in two_ranks.joined_batch())))
     for name, gradient in alone["gradients"].items():
@@ -49,26 +49,26 @@ def test_two_ranks_make_the_update_of_the_joined_batch(told: Path):
             assert not torch.allclose(half["gradients"][name], gradient, rtol=1e-2), "one half would not do"
 
 
-def test_an_evaluation_is_shared_and_comes_to_the_same(told: Path):
+def test_an_evaluation_is_shared_and_comes_to_the_same(results: Path):
     alone = two_ranks.played()
     for rank in (0, 1):
-        report = read_json(told / f"told{rank}.json")
+        report = read_json(results / f"report{rank}.json")
         assert report["outcomes"] == alone.outcomes
-        assert report["figures"] == alone.metrics
+        assert report["metrics"] == alone.metrics
         assert report["first"] == "from 0"
 
 
-def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(told: Path):
-    assert rows_without_times(told / "killed") == rows_without_times(told / "whole")
-    assert read_column(told / "whole", "step")[-1] == 320
-    saved = checkpoint.load(told / "killed/checkpoints/last.safetensors")["learner"]
+def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(results: Path):
+    assert rows_without_times(results / "killed") == rows_without_times(results / "whole")
+    assert read_column(results / "whole", "step")[-1] == 320
+    saved = checkpoint.load(results / "killed/checkpoints/last.safetensors")["learner"]
     (other,) = saved["other_ranks"]
     assert len(saved["groups"][0]["_lengths"]) == len(other["groups"][0]["_lengths"]) == 4, "half of the games each"
     assert not torch.equal(saved["random"], other["random"]), "each draws for itself"
 
 
-def test_as_many_ranks_have_to_go_on(told: Path):
-    folder, refusal = told / "killed", "this run has 2 ranks: resume it with torchrun"
+def test_a_run_must_be_resumed_with_the_same_number_of_ranks(results: Path):
+    folder, refusal = results / "killed", "this run has 2 ranks: resume it with torchrun"
     with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(UserError, match=refusal):
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 
@@ -94,15 +94,15 @@ def test_torchrun_trains_one_run(tmp_path: Path):
     assert done.stderr.count("results are in") == 1
 
 
-def test_ranks_add_up_what_their_games_have_to_tell(told: Path):
+def test_ranks_sum_their_episode_statistics(results: Path):
     """The wargame's stats: in some rollouts no game of a rank ends."""
-    won, told_won = (
-        read_column(told / "wargame", name) for name in ("train/win_rate", "winrate_with_active_deployment")
+    won, logged = (
+        read_column(results / "wargame", name) for name in ("train/win_rate", "winrate_with_active_deployment")
     )
-    episodes = read_column(told / "wargame", "train/episodes")
+    episodes = read_column(results / "wargame", "train/episodes")
     assert sum(episodes) > 0
     assert len(won) == sum(count > 0 for count in episodes), "a rate of no games is not logged"
-    assert told_won == won
+    assert logged == won
 
 
 def test_what_cannot_be_shared_is_refused(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""By what a learner of networks chooses its best weights."""
+"""Selection of the best checkpoint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A seed gives the same weights and metrics whatever number of threads torch would take by itself."""
+"""Weights and metrics of a seed do not depend on torch's default number of threads."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,7 +37,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 
 def fit(run: Run, name: str, available: int) -> Agent:
-    """Learn where torch would compute with `available` threads."""
+    """Train while torch would use `available` threads by default."""
     with torch_threads(available):
         agent = LEARNERS[name]().fit(board(size=8, mines=10), NO_LADDER, run)
         assert torch.get_num_threads() == available, "as before"
@@ -66,7 +66,7 @@ def test_the_threads_at_hand_do_not_change_a_run(tmp_path: Path, name: str):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_run_that_goes_on_with_other_threads_ends_like_one_that_was_not_killed(tmp_path: Path, name: str):
+def test_a_run_resumed_with_other_threads_equals_an_uninterrupted_one(tmp_path: Path, name: str):
     with run_in(tmp_path / "whole") as run:
         fit(run, name, available=1)
     with killed_after(1, tmp_path / "killed") as run:
@@ -103,7 +103,7 @@ def test_no_threads_are_refused():
 
 @pytest.mark.slow
 def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
-    """The joblib launcher lets each job have its share of the cores only."""
+    """The joblib launcher limits each job to its share of the cores."""
     need("hydra_joblib_launcher", "sweep")
     sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
     network = ("net_defaults.channels=16", "net_defaults.blocks=1")

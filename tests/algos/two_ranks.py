@@ -1,4 +1,4 @@
-"""What two ranks do for test_ppo_ranks.py, each in a process that torchrun started; the test does the same alone."""
+"""The script of test_ppo_ranks.py that torchrun starts for each of two ranks."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ CONFIG = {"seed": 0, "checkpoint_seconds": 0}
 
 
 def joined_batch() -> Batch:
-    """Its halves have other means, deviations and numbers of hidden cells and of choices."""
+    """Return a batch whose halves differ in means, deviations, and numbers of hidden cells and choices."""
     random = torch.Generator().manual_seed(3)
     second_half = torch.arange(SIZE) >= SIZE // 2
     masks = torch.rand(SIZE, CELLS, generator=random) < torch.where(second_half, 0.9, 0.3)[:, None]
@@ -49,7 +49,7 @@ def joined_batch() -> Batch:
 
 
 def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
-    """The weights after three updates, and the clipped gradients of the last."""
+    """Return the weights after three updates, and the clipped gradients of the last."""
     torch.manual_seed(0)
     net = CNN(8).build((1, 4, 4), CELLS, aux=True)
     optimizer = Optimizer(net, CPU, lr=1e-3, weight_decay=0.01, max_grad_norm=0.5)
@@ -64,7 +64,7 @@ def played() -> Score:
 
 
 def fit(folder: Path, saves: int | None = None) -> None:
-    """One run of both ranks; both are stopped right after the `saves`th time it was saved."""
+    """Train one run of both ranks; both stop right after the `saves`th save."""
     folder.mkdir(exist_ok=True)
     with (WorkerRun if ranks.rank() > 0 else Run)(folder, CONFIG, None) as run:
         due, done = run.save_when_due, 0
@@ -81,7 +81,7 @@ def fit(folder: Path, saves: int | None = None) -> None:
 
 
 def fit_wargame(folder: Path) -> None:
-    """Against two opponents, so few games that some rollouts end none."""
+    """Train against two opponents with so few games that some rollouts finish none."""
     folder.mkdir(exist_ok=True)
     algo = ppo(net=MLP([8]), num_envs=4, steps_per_env=8, total_steps=320, eval_every=32, eval_episodes=2)
     others = Mixture({"other": make_env(opponent=bot(0.5))})
@@ -93,9 +93,9 @@ def main(folder: Path) -> None:
     part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
     learned = learned_from(Batch(*(field[part] for field in joined_batch())))
     score = played()
-    told = {"outcomes": score.outcomes, "figures": score.metrics, "first": ranks.broadcast(f"from {ranks.rank()}")}
+    report = {"outcomes": score.outcomes, "metrics": score.metrics, "first": ranks.broadcast(f"from {ranks.rank()}")}
     checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)
-    (folder / f"told{ranks.rank()}.json").write_text(json.dumps(told))
+    (folder / f"report{ranks.rank()}.json").write_text(json.dumps(report))
     fit_wargame(folder / "wargame")
     fit(folder / "whole")
     try:

@@ -32,7 +32,7 @@ def test_wilson_interval_matches_published_values(wins, games, low, high):
     assert wilson_interval(wins, games) == pytest.approx((low, high), abs=1e-4)
 
 
-def test_wilson_interval_of_no_games_says_nothing():
+def test_wilson_interval_of_no_games_is_zero_to_one():
     assert wilson_interval(0, 0) == (0.0, 1.0)
     assert Tally(0, 0, 0).as_dict()["win_rate"] is None
 
@@ -91,7 +91,7 @@ def test_progress_reaches_the_end():
 
 
 def test_evaluation_has_streams_of_its_own(tmp_path, monkeypatch):
-    """Everything asked for by name is recorded, in evaluation and in training: no name may serve both."""
+    """Records the names of all random streams: training and evaluation must not share one."""
     asked: dict[str, set[tuple]] = {"evaluation": set(), "selection": set(), "training": set()}
 
     def recorder(purpose):

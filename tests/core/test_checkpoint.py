@@ -207,8 +207,11 @@ def test_a_header_that_claims_more_than_any_tree_takes_is_refused(tmp_path):
 
 
 def test_contents_of_another_reader_are_said_to_be_so(tmp_path):
-    told = r"a.safetensors does not hold what PPO expects \(KeyError: 'weights'\)"
-    with pytest.raises(CheckpointError, match=told), checkpoint.as_checkpoint_errors("PPO", tmp_path / "a.safetensors"):
+    message = r"a.safetensors does not hold what PPO expects \(KeyError: 'weights'\)"
+    with (
+        pytest.raises(CheckpointError, match=message),
+        checkpoint.as_checkpoint_errors("PPO", tmp_path / "a.safetensors"),
+    ):
         raise KeyError("weights")
     with pytest.raises(torch.OutOfMemoryError), checkpoint.as_checkpoint_errors("PPO", tmp_path):
         raise torch.OutOfMemoryError

@@ -1,4 +1,4 @@
-"""What a person sees of a training, with a terminal and without."""
+"""Console output of a training, with a terminal and without."""
 
 import os
 import pty

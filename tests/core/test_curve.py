@@ -1,4 +1,4 @@
-"""The picture of a run, drawn from its files."""
+"""The learning curve of a run, drawn from its files."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def labels(figure: Figure) -> list[str]:
 
 
 def dashed(figure: Figure) -> list[float]:
-    """The heights of the dashed lines."""
+    """Return the heights of the dashed lines."""
     return [np.unique(line.get_ydata()).item() for line in figure.axes[0].lines if line.get_linestyle() == "--"]
 
 
@@ -72,7 +72,7 @@ def test_the_band_is_the_wilson_interval_of_each_point(tmp_path: Path):
     assert {(20, round(end, 4)) for end in Tally(50, 0, 50).as_dict()["win_rate_ci95"]} <= corners
 
 
-def test_a_table_says_what_its_share_is(tmp_path: Path):
+def test_the_curve_of_a_table_names_its_metric(tmp_path: Path):
     with Run(tmp_path, CONFIG, None) as run:
         run.log(10, {"eval/not_lost_share": 0.5})
         run.finish({}, {"scores": {"random": score(9, 10, seats=True)}})
@@ -97,7 +97,7 @@ def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: py
 
 
 def test_a_picture_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path):
-    """A run directory from a stranger may hold one."""
+    """An untrusted run directory may contain one."""
     (tmp_path / "mine.txt").write_text("mine")
     run = tmp_path / "run"
     run.mkdir()

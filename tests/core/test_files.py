@@ -50,7 +50,7 @@ def current_umask() -> int:
 
 
 def test_a_link_under_the_name_of_the_partial_file_is_not_followed(tmp_path: Path):
-    """A run directory from a stranger may hold one."""
+    """An untrusted run directory may contain one."""
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / ".a.txt.partial").symlink_to(tmp_path / "mine.txt")
     write_atomic(tmp_path / "a.txt", "new")
@@ -75,8 +75,8 @@ def test_a_pipe_in_place_of_a_file_that_is_appended_to_is_refused(tmp_path: Path
 def test_reading_has_a_limit(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"x" * 10)
     assert read_regular(tmp_path / "a", 10) == b"x" * 10
-    for name, most, told in (("a", 9, "larger than 9 bytes"), ("b", 9, "No such file"), (".", 9, "director")):
-        with pytest.raises(UserError, match=told):
+    for name, most, message in (("a", 9, "larger than 9 bytes"), ("b", 9, "No such file"), (".", 9, "director")):
+        with pytest.raises(UserError, match=message):
             read_regular(tmp_path / name, most)
     for name in ("/dev/zero", "a\0b"):
         with pytest.raises(UserError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""Compiled kernels: what they link, where they are kept, and when they are compiled again."""
+"""Compiled kernels: linking, caching and recompilation."""
 
 import importlib.util
 import os
@@ -33,7 +33,7 @@ def total(values):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with kernels of its own and a cache of its own."""
+    """Return a folder with its own kernels and cache."""
     for name in ("_content", "_imported"):
         getattr(kernel_cache, name).cache_clear()
     monkeypatch.setattr(kernel_cache, "ROOT", tmp_path)
@@ -52,7 +52,7 @@ def write(project: Path, name: str, text: str) -> None:
 
 
 def load(project: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module as a new process would import it."""
+    """Return the module as a new process would import it."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of a source changed at once
     for name in ("numbers", "sums"):
         spec = importlib.util.spec_from_file_location(f"src.{name}", project / "src" / f"{name}.py")
@@ -69,7 +69,7 @@ def files(project: Path, kind: str) -> list[Path]:
 
 
 def compiled(kernel: Kernel) -> int:
-    """How often it was compiled in this process."""
+    """Return how often it was compiled in this process."""
     return sum(kernel._cache_misses.values())
 
 

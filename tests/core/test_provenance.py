@@ -1,4 +1,4 @@
-"""A result that more than its commit produced keeps what was changed."""
+"""Uncommitted changes are saved with a run."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository of its own that holds src/core, committed."""
+    """Return a git repository with a committed copy of src/core."""
     shutil.copytree(ROOT / "src/core", tmp_path / "src/core", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "src/__init__.py").touch()
     for arguments in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Begin"]):

@@ -1,4 +1,4 @@
-"""Types and ranges of settings: what is accepted, what the message says, and that every setting declares its own."""
+"""Types and ranges of settings: valid values, error messages, and that every setting declares them."""
 
 import inspect
 import math
@@ -78,7 +78,7 @@ def test_direct_calls_are_checked_like_configurations():
 
 
 def targets() -> list[str]:
-    """Of everything that can be composed."""
+    """Return all classes that can be composed."""
     texts = (path.read_text() for path in compose.CONF.rglob("*.yaml"))
     return sorted({name for text in texts for name in re.findall(r"_target_: (src\.[\w.]+)", text)})
 
@@ -97,7 +97,7 @@ def test_every_number_of_a_command_has_a_range(command: type):
 
 
 def unbounded(hint: Any) -> Iterator[Any]:
-    """The plain types in a hint that no range belongs to."""
+    """Return the plain types in a hint that have no range."""
     if get_origin(hint) is Annotated:
         lists = get_args(get_args(hint)[0])
         yield from (kind for one in lists for kind in unbounded(one))
@@ -126,7 +126,7 @@ def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: 
 
 
 def numbers(node: Any, path: str) -> Iterator[tuple[DictConfig, str, str]]:
-    """Where a class of ours takes a number."""
+    """Return the numeric parameters of our classes."""
     for key in list(node) if isinstance(node, DictConfig) else ():
         if "_target_" in node and type(node[key]) in (int, float):
             yield node, key, f"{path}.{key}"

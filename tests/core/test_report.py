@@ -1,4 +1,4 @@
-"""Results by the names of their metrics."""
+"""Results under their metric names."""
 
 from src.core.play.arena import Score, Tally, wilson_interval
 from src.core.runs.metrics import is_documented

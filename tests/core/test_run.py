@@ -60,7 +60,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):
     assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
 
 
-def test_seconds_go_on_where_they_were(tmp_path):
+def test_seconds_continue_after_a_resume(tmp_path):
     with Run(tmp_path, CONFIG, None) as run:
         run._began -= 100
         run.save({})
@@ -95,7 +95,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path):
         pass
 
 
-def test_the_tracker_is_told_how_a_run_ended(tmp_path):
+def test_the_tracker_gets_the_exit_status_of_a_run(tmp_path):
     class Tracker:
         def __init__(self):
             self.ends = []
@@ -159,7 +159,7 @@ def not_finite(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda run: (run / LAST).unlink(), r"has results \(eval.json, .*best.safetensors, metrics.csv\) but no last"),
         (lambda run: (run / BEST).unlink(), "no checkpoint at .*best.safetensors"),
@@ -175,16 +175,16 @@ def not_finite(path: Path) -> None:
         (lambda run: (run / "metrics.csv").write_bytes(b"\xff\xfe"), "metrics.csv is not readable as CSV"),
     ],
 )
-def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], told: str):
+def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], message: str):
     run = finished(tmp_path / "run")
     damage(run)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match=told), Run(run, CONFIG | {"logger": "another"}, None):
+    with pytest.raises(UserError, match=message), Run(run, CONFIG | {"logger": "another"}, None):
         pass
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def test_a_run_that_lost_nothing_goes_on(tmp_path: Path):
+def test_an_undamaged_run_resumes(tmp_path: Path):
     with Run(finished(tmp_path / "run"), CONFIG, None) as run:
         restored = run.restore()
     assert restored is not None
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_cannot_be_gone_on_from_is_named(tmp_path: Path):
     run = finished(tmp_path / "run")
     with pytest.raises(UserError, match=r"safetensors does not hold what this run expects \(KeyError: 'network'\)"):
         go_on(run, logged=False)
-    with pytest.raises(KeyError):  # a bug of ours, once the run goes on
+    with pytest.raises(KeyError):  # a bug, raised after the run has resumed
         go_on(run, logged=True)
     with Run(run, CONFIG, None) as again:
         again.restore()

@@ -104,7 +104,7 @@ def test_a_line_cut_short_by_a_kill_is_overwritten(tmp_path):
     assert [row["train/td_error"] for row in read(log.path)] == ["0.5", "0.75"]
 
 
-def test_the_figures_of_a_damaged_file_are_not_taken_for_whole(tmp_path):
+def test_a_damaged_row_is_reported(tmp_path):
     log = RunLog(tmp_path, None)
     log.write(1, {"train/td_error": 0.5, "eval/win_rate": 0.25})
     log.write(2, {"train/td_error": 0.75, "eval/win_rate": 0.75})

@@ -22,7 +22,7 @@ def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):
     assert events.Tags()["images"] == ["eval/win_rate_curve"]
 
 
-def test_a_run_goes_on_without_it(tmp_path, caplog):
+def test_a_run_continues_without_it(tmp_path, caplog):
     if find_spec("tensorboard") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("tensorboard is not installed: extra tensorboard")
     (tmp_path / "tensorboard").write_text("a file where the folder should be")

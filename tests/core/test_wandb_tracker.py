@@ -1,4 +1,4 @@
-"""What a tracked run is called, and where it says that it is to be seen."""
+"""Names and addresses of tracked runs."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ def named(*overrides: str, seed: int = 2) -> str:
     return run_name({"composition": composition, "seed": seed})
 
 
-def test_a_name_says_what_differs_from_the_defaults():
+def test_a_name_lists_the_differences_from_the_defaults():
     assert named("algo.lr=0.0003") == "minesweeper_8x8-ppo-lr=0.0003-seed2"
     assert named() == "minesweeper_8x8-ppo-seed2"
     assert named("net@algo.net=cnn", "+env.x=1") == "minesweeper_8x8-ppo-net=cnn-x=1-seed2"

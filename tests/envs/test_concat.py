@@ -1,4 +1,4 @@
-"""A batch against a pool is the batches against its members, no more and no less."""
+"""A batch against a pool equals the batches against its members."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def assert_same(left: Any, right: Any) -> None:
-    """Compare arrays, of objects too, and mappings of them."""
+    """Compare arrays, also of objects, and mappings of them."""
     if isinstance(left, dict):
         assert left.keys() == right.keys()
         for key in left:
@@ -92,7 +92,7 @@ def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
+def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
     make, members = CASES[case]
     batch, other = (make(pool(*members)).vectorize(len(members)) for _ in range(2))
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
@@ -107,7 +107,7 @@ def test_a_saved_batch_goes_on_exactly(case: str, tmp_path):
             assert_same(mine, theirs)
     stats = [one.episode_stats.episode_metrics() for one in (batch, other) if hasattr(one, "episode_stats")]
     assert stats[:1] == stats[1:]
-    with pytest.raises(UserError, match=f"the state of 1 parts does not fit a batch of {len(members)}"):
+    with pytest.raises(UserError, match=f"the saved state has 1 parts, this batch {len(members)}"):
         batch.load_state(batch.state()[:1])
 
 
@@ -119,7 +119,7 @@ def test_statistics_are_the_sum_over_the_members():
     whole.reset(seed=1)
     for k, part in enumerate(parts):
         part.reset(seed=1 + 4 * k)
-    for half in range(2):  # figures are of the games since they were last asked for
+    for half in range(2):  # metrics are of the games since they were last asked for
         for _ in range(120):
             actions = drawn(rng, whole.action_masks())
             whole.step(actions)
@@ -135,8 +135,8 @@ def test_statistics_are_the_sum_over_the_members():
     assert whole.episode_stats.episode_metrics() == {}
     for name, records in whole.episode_stats.records().items():
         np.testing.assert_array_equal(records, sum(part.episode_stats.records()[name] for part in parts))
-    figures, counts = whole.episode_stats.diagnostics()
-    assert figures
+    metrics, counts = whole.episode_stats.diagnostics()
+    assert metrics
     hexes = "units placed on each hex, first player"
     np.testing.assert_array_equal(counts[hexes], sum(part.episode_stats.diagnostics()[1][hexes] for part in parts))
 
@@ -165,14 +165,14 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     batch.reset(seed=0)
     before = [part._batch.games.mask.copy() for part in batch.parts]
     actions = batch.action_masks().argmax(axis=1)
-    actions[3] = batch.parts[0].game.actions.waiting
+    actions[3] = batch.parts[0].game.actions.wait_action
     with pytest.raises(UserError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
         batch.step(actions)
     assert_same(before, [part._batch.games.mask for part in batch.parts])
     assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
     for wrong, message in (
         (np.array([0, 0]), r"shape \(4,\)"),
-        (np.full(4, 0.5), "whole numbers"),
+        (np.full(4, 0.5), "must be integers"),
         (np.full(4, 10**6), "does not exist"),
     ):
         with pytest.raises(UserError, match=message):
@@ -180,13 +180,13 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
 
 
 def test_a_pool_needs_an_env_for_each_member():
-    with pytest.raises(UserError, match="num_envs=2 is too few for a pool of 3 opponents"):
+    with pytest.raises(UserError, match="num_envs=2 is too small for a pool of 3 opponents"):
         wargame(pool(bot(), bot(0.5), bot(1.0))).vectorize(2)
     assert not isinstance(wargame(pool(bot())).vectorize(1), ConcatVectorEnv)  # a pool of one is that one
 
 
 class Lowest(RandomAgent):
-    """Plays the lowest legal action, and notes that it did."""
+    """Plays the lowest legal action, and records it."""
 
     def __init__(self) -> None:
         self.games = 0
@@ -238,7 +238,7 @@ def test_pools_are_for_training_only():
             OpponentPool({"one": member, "other": wrong})
     with pytest.raises(UserError, match=r"for training only .*: choose one of its members, member0"):
         pool(member).decide(TicTacToe(symmetric=True), None, np.random.default_rng(0))
-    with pytest.raises(UserError, match="plays the deployment wargame and nothing else"):
+    with pytest.raises(UserError, match="plays the deployment wargame only"):
         pool(RandomAgent(), member).check(TicTacToe(symmetric=True))
     with pytest.raises(UserError, match=r"env\.baselines: an opponent pool is for training"):
         VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {"pool": pool(RandomAgent())})

@@ -12,7 +12,7 @@ MODULES = {
 
 
 def imported(module: str) -> set[str]:
-    """List the modules of src/envs that one imports anywhere, also inside functions and for type checkers only."""
+    """List the modules of src/envs that a module imports anywhere, also inside functions and for type checkers only."""
     names = set()
     for node in ast.walk(ast.parse(MODULES[module].read_text())):
         if isinstance(node, ast.ImportFrom):

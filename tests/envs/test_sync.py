@@ -1,4 +1,4 @@
-"""The batch is N single games, no more and no less, and goes on exactly where it was saved."""
+"""The vector environment equals N single environments, and resumes exactly."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_batched_equals_single(opponent):
         np.testing.assert_array_equal(batch.action_masks(), info["action_mask"])
 
 
-def test_a_saved_batch_goes_on_exactly(tmp_path):
+def test_a_saved_batch_resumes_exactly(tmp_path):
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
     batch, other = make().vectorize(4), make().vectorize(4)
     batch.reset(seed=3)
@@ -110,7 +110,7 @@ def test_seeds():
     make().vectorize(3).reset()
 
 
-def test_mistakes_are_told_and_change_nothing():
+def test_user_errors_are_reported_and_change_nothing():
     batch = make(seat="first").vectorize(2)
     with pytest.raises(UserError, match="call reset"):
         batch.step(np.array([0, 0]))
@@ -121,12 +121,12 @@ def test_mistakes_are_told_and_change_nothing():
         ([4, 0], "action 4 of env 0 is illegal"),
         ([-1, 0], "action -1 of env 0 is illegal"),
         ([0], "expected"),
-        ([0.0, 1.0], "whole numbers"),
+        ([0.0, 1.0], "must be integers"),
     ):
         with pytest.raises(UserError, match=message):
             batch.step(np.array(actions))
     assert batch.state() == before
-    with pytest.raises(UserError, match="state of 2 envs"):
+    with pytest.raises(UserError, match="saved state has 2 envs"):
         make().vectorize(3).load_state(before)
     with pytest.raises(UserError, match="num_envs=0"):
         make().vectorize(0)

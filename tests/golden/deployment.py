@@ -1,4 +1,4 @@
-"""A battle written down, from the first placement to the result."""
+"""A transcript of a battle, from the first placement to the result."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def transcript() -> str:
         seat = game.to_move(state)
         action = agents[seat].decide(game, game.view(state), rng).action
         assert action is not None
-        legal, name = len(game.legal_actions(state)), game.actions.name(state, action)
+        legal, name = len(game.legal_actions(state)), game.actions.describe(state, action)
         before = state.round
         game.play(state, action)
         entered = f" -> {', '.join(state.phases_entered)}" if state.phases_entered else ""

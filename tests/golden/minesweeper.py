@@ -1,4 +1,4 @@
-"""Two games of Minesweeper written down: rules, rewards and drawing at once."""
+"""Transcripts of two games of Minesweeper: rules, rewards and rendering."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def transcript() -> str:
 
 
 def won_game(env: MinesweeperEnv) -> list[str]:
-    """With a flag that is wrong, one that is right, an invalid action, and then whatever is safe."""
+    """Play a game with a wrong flag, a correct one, an invalid action, and then safe reveals."""
     lines = begin(env, seed=1)
     lines += act(env, 0)
     safe, mined = (np.flatnonzero(env.action_masks()[:42] & (env.mine_mask().ravel() == kind)) for kind in (0, 1))

@@ -1,4 +1,4 @@
-"""Golden playthroughs: a readable transcript of a game is its regression test. `make golden` writes them anew."""
+"""Golden playthroughs: transcripts of games as regression tests. `make golden` regenerates them."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -100,7 +100,7 @@ def test_what_is_no_board_is_refused():
 
 
 def test_a_tower_begins_as_its_first_convolution():
-    """The blocks start as the identity, whatever their number."""
+    """Any number of blocks starts as the identity."""
     module = Residual(8, 4, 2).build((4, 4), 16)
     planes = as_planes(board(4, 4), torch.float32)
     stem = next(iter(module.trunk.children()))

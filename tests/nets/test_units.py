@@ -1,4 +1,4 @@
-"""A network that is told what a wargame observes, checked against the game itself."""
+"""A network that parses the observations of the wargame, checked against the game itself."""
 
 import hydra
 import numpy as np
@@ -29,7 +29,7 @@ def net_for(env: DeploymentEnv, architecture: Units) -> UnitsNet:
 
 
 def deployed(env: DeploymentEnv, seed: int) -> tuple[np.ndarray, int]:
-    """An observation with units of both sides on the board, and the seat it is seen from."""
+    """Return an observation with units of both sides on the board, and its seat."""
     observation, info = env.reset(seed=seed)
     rng = np.random.default_rng(seed)
     while observation[0] > 0:  # deployment
@@ -69,7 +69,7 @@ def test_cells_of_the_zone_are_scored_in_the_order_of_the_actions(made: tuple[De
     assert seen_seats == {0, 1}
 
 
-def test_units_are_told_to_the_cells_they_stand_on(made: tuple[DeploymentEnv, Units]):
+def test_unit_features_are_added_to_their_cells(made: tuple[DeploymentEnv, Units]):
     env, architecture = made
     net = net_for(env, architecture)
     observation, _ = deployed(env, seed=3)

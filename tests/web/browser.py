@@ -1,4 +1,4 @@
-"""A real browser on the real server."""
+"""A real browser connected to the real server."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The address of a server of its own, with `folder` as its working directory."""
+    """Yield the address of a new server with `folder` as its working directory."""
     runs = f"runs=[outputs,{ROOT / 'experiments'}]"
     process = Lab(folder).start("play", "port=0", "open_browser=false", "seed=0", runs)
     try:
@@ -59,7 +59,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 def _collected(process: Process) -> list[str]:
-    """What the server logs, taken from its pipe before that is full."""
+    """Collect the log of the server, so that its pipe does not fill up."""
     lines: list[str] = []
     threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True).start()
     return lines
@@ -85,13 +85,13 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
 
 
 class Browser:
-    """What a visitor does and sees. Everything waits until it is there."""
+    """The actions and observations of a visitor. All methods wait for their elements."""
 
     def __init__(self, driver: webdriver.Chrome, address: str) -> None:
         self.driver, self.address = driver, address
 
     def open(self, path: str) -> None:
-        """A page, once it is connected to its server."""
+        """Open a page and wait until it is connected to its server."""
         self.driver.get(self.address + path)
         self.wait_connected()
 
@@ -103,7 +103,7 @@ class Browser:
         self.until(lambda: self.script("return !!window.socket && window.socket.connected"), "a connection")
 
     def new_tab(self, path: str) -> str:
-        """Open a page in another tab and go there; the name of the tab for `go_to`."""
+        """Open a page in another tab and switch to it; return the name of the tab for `go_to`."""
         self.driver.switch_to.new_window("tab")
         self.open(path)
         return self.driver.current_window_handle
@@ -123,7 +123,7 @@ class Browser:
         self.driver.switch_to.window(first)
 
     def resize(self, width: int, height: int) -> None:
-        """The visible page, not the window around it; a phone is 390 wide."""
+        """Resize the visible page, not the window; a phone is 390 wide."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
@@ -137,7 +137,7 @@ class Browser:
         return self.until(lambda: [element.text for element in self.all(css)], css)[0]
 
     def attributes(self, css: str, name: str) -> list[str]:
-        """Of all elements at once, which nothing can redraw meanwhile."""
+        """Return an attribute of all elements in one call, so that none is redrawn meanwhile."""
         code = "return [...document.querySelectorAll(arguments[0])].map(e => e.getAttribute(arguments[1]) ?? '')"
         return self.script(code, css, name)
 
@@ -148,21 +148,21 @@ class Browser:
         self._act(css, lambda mouse, element: mouse.context_click(element))
 
     def long_press(self, css: str, seconds: float = 0.6) -> None:
-        """With a finger; a short one is a tap."""
+        """Press long with a finger; a short press is a tap."""
         element = self.find(css)
         finger = ActionBuilder(self.driver, mouse=PointerInput("touch", "finger"), duration=0)
         finger.pointer_action.move_to(element).pointer_down().pause(seconds).pointer_up()
         finger.perform()
 
     def press(self, *keys: str) -> None:
-        """Keys for whatever has the focus."""
+        """Send keys to the focused element."""
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def script(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
 
     def send(self, css: str, value: object) -> None:
-        """A value of a control as if it was chosen, which can be one that the control does not offer."""
+        """Send a value of a control to the server, which may be one that the control does not offer."""
         self.script(
             "const box = document.querySelector(arguments[0]);"
             "const control = [box, ...box.querySelectorAll('*')].find(part => /^c\\d+$/.test(part.id));"
@@ -172,7 +172,7 @@ class Browser:
         )
 
     def until(self, condition: Callable[[], Found | None], what: str) -> Found:
-        """The first true answer of a condition; elements that were drawn anew meanwhile are looked for again."""
+        """Return the first true result of a condition; retry if elements were redrawn meanwhile."""
 
         def attempt(_: webdriver.Chrome) -> Any:
             try:
@@ -183,18 +183,18 @@ class Browser:
         return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(attempt, f"waited in vain for {what}")
 
     def wait_text(self, css: str, words: str) -> None:
-        """Until the element says so, among other things."""
+        """Wait until an element contains the text."""
         try:
             self.until(lambda: any(words in element.text for element in self.all(css)), f"{words!r} in {css}")
         except Exception as error:
             raise AssertionError(f"{css} never said {words!r}, but {[e.text for e in self.all(css)]}") from error
 
-    def wait_told(self, words: str) -> None:
-        """Until a notification says so."""
+    def wait_notification(self, words: str) -> None:
+        """Wait until a notification contains the text."""
         self.wait_text(".q-notification", words)
 
     def choose(self, css: str, option: str) -> None:
-        """Pick an option of a dropdown, which is clicked again where a moving dialog has swallowed the click."""
+        """Pick an option of a dropdown; click again if a moving dialog swallowed the click."""
         clicked = 0.0
 
         def found() -> Any:
@@ -208,7 +208,7 @@ class Browser:
         self.until(lambda: not self.all(".q-menu .q-item"), "the menu to close")
 
     def fill(self, css: str, text: str) -> None:
-        """Write into a field, in place of what stands there."""
+        """Replace the text of a field."""
         field = self.find(css)
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(Keys.DELETE)

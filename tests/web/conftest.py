@@ -27,14 +27,14 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
 
 @pytest.fixture(scope="session")
 def address(driver: webdriver.Chrome, scratch: Path) -> Iterator[str]:
-    """Of the one server of these tests; after the browser, as without one there is nothing to serve."""
+    """Return the address of the server of these tests; requested after the browser, without which nothing is served."""
     with parts.serving(scratch) as address:
         yield address
 
 
 @pytest.fixture
 def browser(driver: webdriver.Chrome, address: str) -> Iterator[parts.Browser]:
-    """The one browser of these tests, as if it was opened anew."""
+    """Return the browser of these tests, reset to a new session."""
     browser = parts.Browser(driver, address)
     browser.resize(1280, 900)
     yield browser

@@ -1,4 +1,4 @@
-"""A server in this process, to be looked into, with small games beside the real ones."""
+"""A server in the test process, whose state tests can inspect, with small games added."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,19 +22,19 @@ from tests.web.small_games import SMALL_GAMES
 
 
 class Thinker(Agent):
-    """Thinks until it is told to stop."""
+    """Decides only once it is released."""
 
     def __init__(self) -> None:
-        self.asked, self.enough = threading.Event(), threading.Event()
+        self.asked, self.released = threading.Event(), threading.Event()
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         self.asked.set()
-        self.enough.wait(PATIENCE)
+        self.released.wait(PATIENCE)
         return RandomAgent().decide(game, view, rng)
 
 
 class TestLab(ConfigLab):
-    """The real one with small games, where a thinker sits in for minimax."""
+    """The real lab with small games added, and a `Thinker` in place of minimax."""
 
     __test__ = False  # it is not a collection of tests
     thinker = Thinker()
@@ -54,7 +54,7 @@ class TestLab(ConfigLab):
 
 @contextmanager
 def serving_inside() -> Iterator[str]:
-    """The address of a server that does not wait for a browser whose connection is lost."""
+    """Yield the address of a server that does not wait for browsers whose connection is lost."""
     with initialize_config_module("conf", version_base="1.3"):
         lab = TestLab()
         for page in (*discover(lab.envs), generic_page("tictactoe")):

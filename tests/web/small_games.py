@@ -1,4 +1,4 @@
-"""Two games that have no page of their own."""
+"""Two games without a page of their own."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

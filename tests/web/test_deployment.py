@@ -1,4 +1,4 @@
-"""The page of the wargame without a browser: what a click asks for, what is drawn, and what an address means."""
+"""The page of the wargame without a browser: clicks, drawings and URLs."""
 
 import subprocess
 import sys
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment.account import Step
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
+from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
-from src.web.deployment import board, setup, words
-from src.web.deployment.board import Look
+from src.web.deployment import board, labels, setup
+from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import bot, contents, full_game
@@ -34,7 +34,7 @@ def game() -> DeploymentGame:
 
 @pytest.fixture(scope="module")
 def played(game: DeploymentGame) -> DeploymentMatch:
-    """A whole game of two agents."""
+    """Return a finished game of two agents."""
     match = DeploymentMatch(game, (robot(1), robot(2)), 4)
     while not match.is_over:
         match.play(match.decide())
@@ -42,7 +42,7 @@ def played(game: DeploymentGame) -> DeploymentMatch:
 
 
 class Parts(HTMLParser):
-    """The start tags of a text; one that is not closed properly is an error."""
+    """The start tags of an HTML text; a tag that is not closed properly is an error."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -89,18 +89,18 @@ def test_an_outline_leaves_out_the_edges_inside():
 
 def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: DeploymentMatch):
     state = played.state
-    text = board.pieces(state, Look())
+    text = board.pieces(state, Marks())
     standing = [unit for unit in state.units.values() if unit.hp > 0]
     assert Parts(text).values("data-unit") == [unit.id for unit in standing]
     assert text.count('class="hp lost"') == sum(unit.profile.hp - unit.hp for unit in standing)
     assert text.count('class="hp"') == sum(unit.hp for unit in standing)
 
 
-def test_every_moment_of_a_game_can_be_drawn_and_told(played: DeploymentMatch):
-    for moment, account in enumerate(played.accounts, 1):
+def test_every_step_of_a_game_can_be_drawn_and_described(played: DeploymentMatch):
+    for moment, report in enumerate(played.reports, 1):
         state = played.at(moment)
-        Parts(board.pieces(state, Look(last=account, is_new=True)))
-        for text in (words.status(played, state), words.entry(moment, account), words.unit_table(state, 1)):
+        Parts(board.pieces(state, Marks(last=report, is_new=True)))
+        for text in (labels.status(played, state), labels.entry(moment, report), labels.unit_table(state, 1)):
             Parts(text)
 
 
@@ -116,18 +116,18 @@ def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentG
     assert contents(played.state) == present
 
 
-def test_the_ending_is_told(played: DeploymentMatch):
-    told = words.ending(played, played.state)
+def test_the_ending_is_described(played: DeploymentMatch):
+    ending = labels.ending(played, played.state)
     assert played.game.outcome(played.state) is not None
-    assert told.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
+    assert ending.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
 
 
-@pytest.mark.parametrize(("outcome", "told"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
-def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, told: str):
+@pytest.mark.parametrize(("outcome", "ending"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
+def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, ending: str):
     match = DeploymentMatch(game, (robot(1), robot(2)), 0)
     match.state.games.sides["victory_points"][match.state.i] = (5, 15)
     match.state.game["outcome"] = outcome
-    assert words.ending(match, match.state) == told
+    assert labels.ending(match, match.state) == ending
 
 
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
@@ -138,7 +138,7 @@ def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
     with pytest.raises(UserError, match="choose a unit"):
         match.step_at((0, 13), None)
     assert contents(match.state) == before
-    assert match.moves == match.accounts == []
+    assert match.moves == match.reports == []
 
 
 def test_candidates_are_what_the_engine_accepts(game: DeploymentGame):
@@ -159,11 +159,11 @@ def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: D
     for at in match.candidates(match.state.active_unit_id):
         assert match.step_at(at, None).arguments[0] in game.legal_actions(match.state)
     while match.state.phase != "shoot":
-        match.play(Step("play", (game.actions.waiting,)))
+        match.play(Command("play", (game.actions.wait_action,)))
     targets = match.candidates(match.state.active_unit_id)
     assert targets
     assert {match.step_at(at, None).arguments[0] for at in targets} == set(game.legal_actions(match.state)) - {
-        game.actions.waiting
+        game.actions.wait_action
     }
     with pytest.raises(UserError, match="cannot go anywhere"):
         match.play(match.step_at((12, 10), None))
@@ -176,8 +176,8 @@ def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentG
         match.play(match.step_at(unit.position, unit.id))
     assert match.unconfirmed == 1
     with pytest.raises(UserError, match="turn of player 2"):
-        match.require_person()
-    match.play(Step("confirm_deployment", (1,)))
+        match.require_human_turn()
+    match.play(Command("confirm_deployment", (1,)))
     assert match.unconfirmed is None
 
 
@@ -227,7 +227,7 @@ def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: Deployme
 
 
 def test_the_rules_are_not_loaded_before_somebody_visits():
-    """They bring a compiler along, which no other page has to wait for."""
+    """They import Numba, which other pages must not wait for."""
     loaded = "import sys, src.web.deployment; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", loaded], check=True, cwd=ROOT)
 
@@ -237,9 +237,9 @@ def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, mon
     seen: set[str] = set()
     play = DeploymentMatch.play
 
-    def noted(match: DeploymentMatch, step: Step) -> None:
+    def noted(match: DeploymentMatch, step: Command) -> None:
         play(match, step)
-        seen.update({match.accounts[-1].phase} if match.accounts[-1].dice else ())
+        seen.update({match.reports[-1].phase} if match.reports[-1].dice else ())
 
     monkeypatch.setattr(DeploymentMatch, "play", noted)
     warm_up(game)

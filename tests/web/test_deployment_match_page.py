@@ -1,4 +1,4 @@
-"""What the page of the wargame does with what a browser sends, and with agents that play. No browser is needed."""
+"""How the page of the wargame handles browser messages and agents, without a browser."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,14 +27,14 @@ def game() -> DeploymentGame:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    told: list[str] = []
-    monkeypatch.setattr(shell, "notify", told.append)
-    return told
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    notifications: list[str] = []
+    monkeypatch.setattr(shell, "notify", notifications.append)
+    return notifications
 
 
 def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], Awaitable[None]]) -> None:
-    """Do something on the page of two people, or of two agents."""
+    """Call a function on the page of two humans, or of two agents."""
 
     async def visit() -> None:
         client = Client(ui.page("/match"), request=None)
@@ -49,31 +49,31 @@ def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], A
     asyncio.run(visit())
 
 
-def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: DeploymentGame, told: list[str]):
+def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: DeploymentGame, notifications: list[str]):
     async def send(page: DeploymentPage) -> None:
         page.layout.pace.value = None
         assert page.timer.interval == page.layout.pace.value == 0.5
-        assert told == ["'None' is not an option: choose one of the list"]
+        assert notifications == ["'None' is not an option: choose one of the list"]
         wrong: list[Any] = [None, {}, "1", -1, float("nan")]
         for value in wrong:
             page.layout.slider.set_value(value)
             assert page.ply is None
             assert page.layout.slider.value == 0
-        assert len(told) == 1 + len(wrong)
+        assert len(notifications) == 1 + len(wrong)
         page.layout.pace.value = 0.15
         assert page.timer.interval == 0.15
-        assert len(told) == 1 + len(wrong)
+        assert len(notifications) == 1 + len(wrong)
 
     on_page(game, True, send)
 
 
-def test_only_the_left_button_plays(game: DeploymentGame, told: list[str]):
+def test_only_the_left_button_plays(game: DeploymentGame, notifications: list[str]):
     async def click(page: DeploymentPage) -> None:
         page.pick(Pick(IN_ZONE, RIGHT))
         assert not page.match.moves
         page.pick(Pick(IN_ZONE, LEFT))
         assert len(page.match.moves) == 1
-        assert not told
+        assert not notifications
 
     on_page(game, True, click)
 
@@ -85,7 +85,7 @@ def test_rosters_close_when_all_is_placed_and_the_end_is_no_pause(game: Deployme
         assert [roster.box.value for roster in page.layout.rosters] == [True, True]
         while page.match.state.phase == "deployment":
             await page.tick()
-        assert page.match.accounts[-1].phase != "deployment", "more than the deployment was done at once"
+        assert page.match.reports[-1].phase != "deployment", "more than the deployment was done at once"
         assert [roster.box.value for roster in page.layout.rosters] == [False, False]
         assert page.layout.play.props["icon"] == "pause"
         while not page.match.is_over:

@@ -25,7 +25,7 @@ def open_board(browser: Browser, query: str) -> None:
 
 
 def hurry(browser: Browser) -> None:
-    """Agents act as fast as they can."""
+    """Let agents act at full speed."""
     browser.click(".dp .q-btn-toggle button:last-child")
 
 
@@ -38,7 +38,7 @@ def moment(browser: Browser) -> str:
 
 
 def put_away(browser: Browser) -> None:
-    """What was told, as it can lie over the board."""
+    """Close the notifications, which may cover the board."""
     browser.script("document.querySelectorAll('.q-notification button').forEach(button => button.click())")
     browser.until(lambda: not browser.all(".q-notification"), "the last notification to go")
 
@@ -52,7 +52,7 @@ def stepped_on(browser: Browser, before: str) -> bool:
 
 
 def top(browser: Browser) -> int:
-    """How far below the top of its column the board lies."""
+    """Return the distance of the board from the top of its column."""
     return browser.script("return document.querySelector('.dp-board').offsetTop")
 
 
@@ -65,13 +65,13 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     _see_the_order_of_the_lists(browser)
 
     pick(browser, 2, 13)
-    browser.wait_told("unit R1 cannot be deployed on (2, 13): it is a wall")
+    browser.wait_notification("unit R1 cannot be deployed on (2, 13): it is a wall")
     pick(browser, 3, 3)
-    browser.wait_told("it is outside the zone of player 1")
+    browser.wait_notification("it is outside the zone of player 1")
     browser.click(part("confirm"))
-    browser.wait_told("player 1 cannot confirm: R1, R2, R3, R4, S1 are still to be deployed")
+    browser.wait_notification("player 1 cannot confirm: R1, R2, R3, R4, S1 are still to be deployed")
     browser.click(part("pass"))
-    browser.wait_told("player 1 has a legal placement")
+    browser.wait_notification("player 1 has a legal placement")
     put_away(browser)
     assert moment(browser) == "0 / 0"
     assert not placed(browser)
@@ -81,7 +81,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     browser.wait_text(part("roster-1"), "4 of 5 to deploy")
     assert placed(browser) == {"S1"}
     pick(browser, 12, 13)
-    browser.wait_told("unit S1 stands there")
+    browser.wait_notification("unit S1 stands there")
     put_away(browser)
     browser.click('[data-row="S1"] .undo')
     browser.wait_text(part("roster-1"), "5 of 5 to deploy")
@@ -128,7 +128,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     browser.click(part("confirm"))
     browser.wait_text(part("headline"), "choose a hex to move to")
     pick(browser, 12, 0)
-    browser.wait_told("cannot go to (12, 0): no path that short")
+    browser.wait_notification("cannot go to (12, 0): no path that short")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
     browser.wait_text(part("log"), "A1 goes to")
     while not is_over(browser):
@@ -142,14 +142,14 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     browser.script("document.querySelector('.dp-headline').textContent = 'a long name '.repeat(20)")
     assert top(browser) == at_first
     browser.script("document.querySelector('.dp-headline').textContent = arguments[0]", ended)
-    assert browser.all(".dp-log .die"), "dice are told"
+    assert browser.all(".dp-log .die"), "dice are shown"
 
     steps = int(moment(browser).split("/")[1])
     browser.click('.dp-log [data-moment="1"]')
     wait_moment(browser, f"1 / {steps} · history")
     assert placed(browser) == {"A1"}
     pick(browser, 12, 13)
-    browser.wait_told("this is an earlier moment")
+    browser.wait_notification("this is an earlier moment")
     browser.click(part("forth"))
     wait_moment(browser, f"2 / {steps} · history")
     assert len(placed(browser)) == 2
@@ -210,6 +210,6 @@ def test_a_board_that_is_zoomed_in_shows_the_legal_hexes(browser: Browser):
     browser.until(lambda: browser.script(scrolled) == [True, True], "the zone of player 1, which is below")
 
 
-def test_an_address_that_means_nothing_is_told(browser: Browser):
+def test_an_invalid_url_is_reported(browser: Browser):
     browser.open("/deployment?scenario=chess")
     browser.wait_text(part("problem"), "scenario=chess is unknown: choose one of skirmish, mirror, siege")

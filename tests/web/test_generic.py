@@ -1,4 +1,4 @@
-"""The page of a game that has none of its own."""
+"""The generic page of games without their own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,12 +16,12 @@ from src.web.drawing import LEFT, Pick
 from src.web.generic.page import GenericPage, fitting_players
 from src.web.match import Match
 from src.web.pages import discover
-from src.web.players import PERSON, YOU, AgentCache, Player, general_players
+from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players
 from tests.web.browser import PATIENCE
 from tests.web.inner import TestLab, Thinker
 from tests.web.small_games import ConnectFour, Nim
 
-PLAYERS = {YOU: PERSON, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
+PLAYERS = {YOU: HUMAN_PLAYER, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ def lab() -> Iterator[TestLab]:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    told: list[str] = []
-    monkeypatch.setattr(shell, "notify", told.append)
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    notifications: list[str] = []
+    monkeypatch.setattr(shell, "notify", notifications.append)
     monkeypatch.setattr(shell, "set_address", lambda setup: None)  # there is no browser that has an address
-    return told
+    return notifications
 
 
 def visit(lab: TestLab, env: str, seats: tuple[str, str], do: Callable[[GenericPage], Awaitable[None]]) -> None:
-    """Do something on the page of a game."""
+    """Call a function on the page of a game."""
 
     async def inside() -> None:
         client = Client(ui.page("/generic"), request=None)
@@ -66,7 +66,7 @@ def test_a_folder_announces_its_page_and_every_other_environment_gets_one():
 
 def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
     game = Nim()
-    match: Match = Match(game, lambda: game.initial(np.random.default_rng(0)), persons={0})
+    match: Match = Match(game, lambda: game.initial(np.random.default_rng(0)), human_seats={0})
     seen = [list(match.state)]
     while not match.is_over:
         match.play(game.legal_actions(match.state)[0])
@@ -80,13 +80,13 @@ def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
 
 
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
-    minimax = "minimax"  # the agent that stands in for it here can play everything
+    minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]
     assert list(fitting_players(lab, ConnectFour())) == [*general_players(), minimax]
 
 
 @pytest.mark.parametrize("env", ["connect_four", "nim", "tictactoe"])
-def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, told: list[str]):
+def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notifications: list[str]):
     async def play(page: GenericPage) -> None:
         assert page.headline() == "Your move"
         while not page.match.is_over:
@@ -96,12 +96,12 @@ def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, told: list[s
         with pytest.raises(UserError, match="the game is over"):
             await page.pick_move(Pick("move-0", LEFT))
         assert page.moves.content.count("<button") == len(page.match.moves)
-        assert not told
+        assert not notifications
 
     visit(lab, env, (YOU, "random"), play)
 
 
-def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
+def test_looking_back_taking_back_and_a_new_game(lab: TestLab, notifications: list[str]):
     async def play(page: GenericPage) -> None:
         start = page.board.content
         for _ in range(2):
@@ -122,7 +122,7 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, told: list[str]):
         await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         assert page.headline() == "Player 2 to move"
         await page.choose("second", "nobody")
-        assert told == ["player 'nobody' is unknown: choose one of you, random, slow"]
+        assert notifications == ["player 'nobody' is unknown: choose one of you, random, slow"]
         await page.new_game()
         assert page.match.moves == []
 
@@ -153,7 +153,7 @@ def test_a_decision_for_a_game_that_is_gone_is_dropped(lab: TestLab):
         with pytest.raises(UserError, match="it is the turn of Slow"):
             await page.pick_move(Pick("move-1", LEFT))
         await page.new_game()
-        lab.thinker.enough.set()
+        lab.thinker.released.set()
         await answer
         assert page.match.moves == []
 

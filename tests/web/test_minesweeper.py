@@ -1,4 +1,4 @@
-"""The page of Minesweeper, drawn and played."""
+"""The page of Minesweeper: drawings, and games in a browser."""
 
 from xml.etree import ElementTree
 
@@ -11,9 +11,9 @@ from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import picture
-from src.web.minesweeper.advice import because
+from src.web.minesweeper.advice import proof_text
+from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
 from src.web.minesweeper.match import MinesweeperMatch, read_size
-from src.web.minesweeper.sketch import Sketch, verdict
 from src.web.minesweeper.tools import whole
 from tests.web.browser import Browser
 
@@ -36,20 +36,20 @@ def test_every_cell_is_drawn_as_what_it_is():
 
 def test_odds_are_written_and_only_certainty_is_0_or_100():
     odds = np.array([[0.0, 1.0, 0.004, 0.999, 0.5]])
-    root = ElementTree.fromstring(picture.board(read_board("....F"), picture.Look(odds=odds)))
+    root = ElementTree.fromstring(picture.board(read_board("....F"), picture.Marks(odds=odds)))
     assert [part.text for part in root.iter() if part.get("class") == "odds"] == ["0", "100", "<1", ">99"]
 
 
 def test_the_end_shows_all_mines_the_one_that_went_off_and_wrong_flags():
     mines = np.array([[True, True, True, False]])
-    drawn = classes(picture.board(read_board("..FF"), picture.Look(mines=mines, exploded=0)))
+    drawn = classes(picture.board(read_board("..FF"), picture.Marks(mines=mines, exploded=0)))
     assert (drawn.count("bang"), drawn.count("wrong"), drawn.count("flag")) == (1, 1, 2)
     assert drawn.count("mine") == 2 * 2, "each is a circle and its spikes"
 
 
 def test_hint_proof_and_cursor_are_ringed():
-    look = picture.Look(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
-    drawn = classes(picture.board(read_board("1...")[:, :], look))
+    marks = picture.Marks(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
+    drawn = classes(picture.board(read_board("1...")[:, :], marks))
     assert {"hint risky", "proof", "also", "cursor"} <= set(drawn)
 
 
@@ -91,7 +91,7 @@ def test_flags_chords_and_the_end_go_through_the_engine():
         match.play(0)
 
 
-def test_after_the_end_every_click_is_told_that_the_game_is_over():
+def test_clicks_after_the_end_report_that_the_game_is_over():
     match = new_match()
     match.click(FIRST)
     flagged, mine, *_ = np.flatnonzero(match.mines.ravel()).tolist()
@@ -104,9 +104,9 @@ def test_after_the_end_every_click_is_told_that_the_game_is_over():
 
 
 def test_a_reason_is_only_given_where_there_is_one():
-    assert "too long to show" in because(None)
-    assert "number of mines" in because(Proof((), counted=True))
-    assert "ringed numbers" in because(Proof((1, 2)))
+    assert "too long to show" in proof_text(None)
+    assert "number of mines" in proof_text(Proof((), counted=True))
+    assert "ringed numbers" in proof_text(Proof((1, 2)))
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, None, True, "3", {}])
@@ -136,7 +136,7 @@ def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
     match = new_match(no_guess=True)
     match.flag(0)
     match.click(FIRST)
-    assert match.value(0) != -1, "the flag stands, or its cell was opened"
+    assert match.value(0) != -1, "the flag is kept, or its cell was opened"
     while match.outcome is None:
         choice = choose(match.view.visible, 10, exact_moves)
         assert choice.certain
@@ -144,27 +144,27 @@ def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
     assert match.outcome == 1
 
 
-def test_tries_that_run_out_are_told_and_nothing_is_laid():
-    # in which row is the odd mine? nothing can tell
+def test_too_many_tries_are_reported_and_no_mines_are_laid():
+    # which row has the odd mine cannot be deduced
     match = MinesweeperMatch(2, 6, 5, np.random.default_rng(0), no_guess=True)
     with pytest.raises(UserError, match="without a guess: ask for fewer mines"):
         match.click(0)
     assert (match.started, (match.view.visible == -1).all()) == (False, True)
 
 
-def test_a_sketch_is_judged():
-    assert "one placement" in verdict(Sketch.read("1.", 1).view)
-    assert "10^" in verdict(Sketch(np.full((16, 16), -1, np.int8), 40).view)
-    assert "3 placements" in verdict(Sketch.read("1.\n..", 1).view)
+def test_the_consistency_of_a_custom_position_is_described():
+    assert "one placement" in describe_consistency(CustomPosition.read("1.", 1).view)
+    assert "10^" in describe_consistency(CustomPosition(np.full((16, 16), -1, np.int8), 40).view)
+    assert "3 placements" in describe_consistency(CustomPosition.read("1.\n..", 1).view)
     with pytest.raises(UserError, match="no placement of 3 mines agrees"):
-        verdict(Sketch.read("111\n1.1\n111", 3).view)
+        describe_consistency(CustomPosition.read("111\n1.1\n111", 3).view)
     with pytest.raises(UserError, match="do not fit on 2 cells"):
-        Sketch.read("1.", 3)
-    assert Sketch.read("1.", 1).painted(1, -2).text == "1F"
+        CustomPosition.read("1.", 3)
+    assert CustomPosition.read("1.", 1).with_cell(1, -2).text == "1F"
 
 
 def cells(browser: Browser) -> list[str]:
-    """What each cell on the screen is: hidden, flag, mine, wrong flag or a number."""
+    """Return the state of each cell on the screen: hidden, flag, mine, wrong flag or a number."""
     return [label.rpartition(": ")[2] for label in browser.attributes("[data-id^=cell-]", "aria-label")]
 
 
@@ -204,7 +204,7 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     assert len(cells(browser)) == 64, "a refresh shows the same board"
 
 
-def test_an_agent_plays_on_and_says_why(browser: Browser):
+def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     browser.open("/minesweeper?board=9x9x10&guess=none")
     first = browser.tab
     browser.click("[data-id=cell-40]")
@@ -221,7 +221,7 @@ def test_an_agent_plays_on_and_says_why(browser: Browser):
     browser.script(
         "document.querySelector('[data-id=cell-81]').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
-    browser.wait_told("'cell-81' does not exist")
+    browser.wait_notification("'cell-81' does not exist")
     assert cells(browser) == before
     browser.click(".play")
     browser.wait_text(".headline", "You win")
@@ -234,13 +234,13 @@ def test_a_long_press_flags_and_reveals_nothing(browser: Browser):
     browser.until(lambda: cells(browser)[0] == "flag", "the flag")
     assert set(cells(browser)[1:]) == {"hidden"}
     browser.long_press("[data-id=cell-0]", seconds=0.05)
-    browser.wait_told("take the flag off")
+    browser.wait_notification("take the flag off")
 
 
-def test_what_an_address_cannot_ask_for_is_told_and_left_as_usual(browser: Browser):
+def test_invalid_choices_in_the_url_are_reported_and_keep_their_defaults(browser: Browser):
     browser.open("/minesweeper?board=2x2x9&guess=maybe&odds=rules&agent=chess")
     for words in ("9 mines do not fit", "guess 'maybe' is", "odds 'rules' is", "agent 'chess' is"):
-        browser.wait_told(words)
+        browser.wait_notification(words)
     browser.wait_text(".ms-left", "10")
     assert len(cells(browser)) == 81
 
@@ -253,7 +253,7 @@ def test_keys_move_reveal_and_flag(browser: Browser):
     browser.press("f")
     browser.until(lambda: cells(browser)[FIRST + 1] == "flag", "the flag")
     browser.press(Keys.ENTER)
-    browser.wait_told("take the flag off")
+    browser.wait_notification("take the flag off")
     browser.press("f", Keys.ENTER)
     browser.wait_text(".headline", "Playing")
     browser.press("n")
@@ -266,14 +266,14 @@ def test_a_position_is_set_up_analysed_and_refused_where_it_cannot_be(browser: B
     browser.wait_text(".advice", "placements")
     for text, mines in (("121\n...", "2"), ("181\n...", "2")):
         browser.fill(".position textarea", text)
-        browser.fill(".sketch-mines input", mines)
+        browser.fill(".custom-mines input", mines)
         browser.click(".analyse")
         if text.startswith("121"):
             browser.wait_text(".advice", "one placement")
             assert odds(browser) == ["100", "0", "100"]
             browser.click(".step")
-            browser.wait_told("this position was set up by hand")
-    browser.wait_told("no placement of 2 mines agrees with the numbers on the board")
+            browser.wait_notification("this position was set up by hand")
+    browser.wait_notification("no placement of 2 mines agrees with the numbers on the board")
     browser.until(lambda: not browser.all(".odds"), "no odds for what cannot be")
     browser.click(".back")
     browser.wait_text(".headline", "Reveal any cell")
@@ -286,14 +286,14 @@ def test_a_board_of_another_size(browser: Browser):
     for name, value in (("Rows", "5"), ("Columns", "6"), ("Mines", "40")):
         browser.fill(f".custom input[aria-label={name}]", value)
     browser.click(".accept")
-    browser.wait_told("40 mines do not fit")
+    browser.wait_notification("40 mines do not fit")
     browser.fill(".custom input[aria-label=Mines]", "4")
     browser.click(".accept")
     browser.until(lambda: len(cells(browser)) == 30, "the board of 5 by 6")
     browser.until(lambda: "board=5x6x4" in browser.driver.current_url, "its address")
 
 
-def test_a_network_says_what_it_believes(browser: Browser):
+def test_a_network_shows_its_predictions(browser: Browser):
     browser.open(
         "/minesweeper?board=8x8x10&odds=run:experiments/minesweeper_8x8&agent=hybrid:experiments/minesweeper_8x8"
     )

@@ -1,4 +1,4 @@
-"""Who may speak to the server: asked over raw connections, as a page of another site would make a browser do."""
+"""Requests from other sites are rejected, tested over raw connections."""
 
 import http.client
 import socket
@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
 
 
 def wait_until_listening(host: str, port: int) -> None:
-    """It prints its address a moment before it listens."""
+    """Wait until the server listens; it prints its address just before."""
     for _ in range(200):
         try:
             socket.create_connection((host, port), timeout=5).close()

@@ -1,4 +1,4 @@
-"""What the page of Quoridor draws and keeps, without a browser."""
+"""Drawings and matches of the Quoridor page, without a browser."""
 
 from xml.etree import ElementTree
 
@@ -10,9 +10,9 @@ from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
 from src.web.quoridor import panels
+from src.web.quoridor.geometry import BoardGeometry, Box
 from src.web.quoridor.match import QuoridorMatch, players_of, toward
 from src.web.quoridor.picture import Marks, Mode, draw
-from src.web.quoridor.plan import Box, Plan
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -20,7 +20,7 @@ MIDDLE = GAME.read_position("e5 e6 9 8 9 d4h,e7v,a1h")
 
 
 def parts(svg: str, kind: str) -> list[ElementTree.Element]:
-    """What is drawn of a class."""
+    """Return the drawn elements of a class."""
     return [part for part in ElementTree.fromstring(svg).iter() if kind in (part.get("class") or "").split()]
 
 
@@ -40,7 +40,7 @@ def test_a_board_that_is_not_open_offers_nothing_to_click():
     assert parts(draw(9, MIDDLE, Marks(legal=frozenset(["e4"]))), "spot") == []
 
 
-def test_every_legal_move_can_be_clicked_and_is_told_apart():
+def test_every_legal_move_can_be_clicked_and_is_distinguishable():
     legal = legal_names(MIDDLE)
     spots = parts(draw(9, MIDDLE, Marks(open=True, legal=legal)), "spot")
     assert len(spots) == 81 + 128
@@ -56,16 +56,16 @@ def test_a_switch_leaves_the_walls_of_one_direction(mode: Mode):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_walls_lie_between_the_cells_they_divide(turned: bool):
-    plan = Plan(9, turned)
-    x, y = plan.wall(parse_move(9, "e3h")).center
-    e3, f4 = (plan.cell(parse_move(9, name)).center for name in ("e3", "f4"))
+    geometry = BoardGeometry(9, turned)
+    x, y = geometry.wall(parse_move(9, "e3h")).center
+    e3, f4 = (geometry.cell(parse_move(9, name)).center for name in ("e3", "f4"))
     assert (x, y) == ((e3[0] + f4[0]) / 2, (e3[1] + f4[1]) / 2)
     below, above = (e3[1], f4[1]) if not turned else (f4[1], e3[1])
     assert above < y < below
 
 
 def inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
-    """Even-odd rule."""
+    """Whether a point is inside a polygon, by the even-odd rule."""
     found = False
     for (ax, ay), (bx, by) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):
         if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
@@ -74,15 +74,15 @@ def inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
 
 
 def test_the_pointer_means_one_wall_at_most_and_in_every_groove_one():
-    plan, rng = Plan(5, False), np.random.default_rng(0)
+    geometry, rng = BoardGeometry(5, False), np.random.default_rng(0)
     walls = range(25, 25 + 32)
-    cells = [plan.cell(cell) for cell in range(25)]
-    field = plan.field
+    cells = [geometry.cell(cell) for cell in range(25)]
+    field = geometry.field
     for x, y in rng.uniform((field.x, field.y), (field.x + field.width, field.y + field.height), (500, 2)):
-        meant = [move for move in walls if inside(plan.groove(move), x, y)]
+        meant = [move for move in walls if inside(geometry.groove(move), x, y)]
         assert len(meant) <= 1
         assert meant or any(covers(cell, x, y) for cell in cells)
-        areas = [move for move in walls if covers(plan.area(move), x, y)]
+        areas = [move for move in walls if covers(geometry.area(move), x, y)]
         assert len(areas) == 2, "one of each direction"
 
 
@@ -94,16 +94,16 @@ def test_taking_back_goes_over_the_reply_of_an_agent():
     match = QuoridorMatch(GAME, START)
     for name in ("e2", "e8", "e3", "e7"):
         match.play(GAME.parse_move(match.state, name))
-    match.persons = {0}
+    match.human_seats = {0}
     match.take_back()
     assert match.names() == ["e2", "e8"]
-    match.persons = {0, 1}
+    match.human_seats = {0, 1}
     match.take_back()
     assert match.names() == ["e2"]
-    match.persons = {1}
+    match.human_seats = {1}
     with pytest.raises(UserError, match="no move to take back"):
         match.take_back()  # the move is the agent's, which would only play it again
-    match.persons = ()
+    match.human_seats = ()
     match.take_back()
     assert match.moves == []
 
@@ -122,7 +122,7 @@ def test_a_game_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "six words"),
         ("e1 e9 10 10 0", "5 words"),
@@ -133,9 +133,9 @@ def test_a_game_is_read_as_it_was_written():
         ("x" * 30_000, "characters: at most"),
     ],
 )
-def test_a_text_that_is_no_game_changes_nothing(text: str, told: str):
+def test_a_text_that_is_no_game_changes_nothing(text: str, message: str):
     match = QuoridorMatch(GAME, MIDDLE)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         match.read(text)
     assert states(match) == [MIDDLE]
 
@@ -158,11 +158,11 @@ def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int],
     assert (None if action is None else GAME.move_name(state, action)) == move
 
 
-def test_a_verdict_is_told_from_the_side_of_player_1():
+def test_an_evaluation_is_for_player_1():
     info = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
     first, second = panels.from_search(info, 0), panels.from_search(info, 1)
     assert first.share + second.share == pytest.approx(1)
-    assert (first.words, second.words) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
+    assert (first.text, second.text) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
     assert panels.from_search(info | {"score": "win-in-3"}, 1).share == 0
     assert panels.from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)

@@ -23,7 +23,7 @@ def wait_moves(browser: Browser, count: int) -> list[str]:
 
 
 def click_wall(browser: Browser, name: str) -> None:
-    """In the groove, beside the corner where two walls meet."""
+    """Click in the groove, beside the corner between two walls."""
 
     def attempt() -> bool:
         spot = browser.find(f"[data-id='{name}'] .hit")
@@ -84,11 +84,11 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     type_move(browser, "e5v")
     wait_moves(browser, 2)
     click_wall(browser, "e5h")
-    browser.wait_told("e5h is not legal in e1 e8 9 10 2 e5v")
+    browser.wait_notification("e5h is not legal in e1 e8 9 10 2 e5v")
     type_move(browser, "z9")
-    browser.wait_told("z9 is not a move")
+    browser.wait_notification("z9 is not a move")
     load(browser, "e1 e1 10 10 0 -")
-    browser.wait_told("both pawns stand on one cell")
+    browser.wait_notification("both pawns stand on one cell")
     assert moves(browser) == ["e5v", "e8"]
     assert len(browser.all(".quoridor .wall")) == 1
 
@@ -109,7 +109,7 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     browser.until(lambda: not moves(browser), "both moves to be taken back")
     assert len(browser.all(".quoridor .wall")) == 1
     browser.press("u")
-    browser.wait_told("there is no move to take back")
+    browser.wait_notification("there is no move to take back")
 
 
 def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
@@ -124,7 +124,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     assert top == "a", "the files are named in order, whoever sits below"
     browser.choose(".qr-second", "Random moves")
     browser.until(lambda: len(moves(browser)) > 2, "the agents to play")
-    browser.click("[data-id='ply-1']")  # who looks back does not want the game to go on
+    browser.click("[data-id='ply-1']")  # looking back pauses the game
     browser.wait_text(".qr-do-pause", "continue")
     paused = len(moves(browser))
     browser.press("s")
@@ -141,7 +141,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
 
 def test_controls_that_send_nonsense_change_nothing(browser: Browser):
     begin(browser, "you", "you")
-    for part, value, told in (
+    for part, value, message in (
         (".qr-delay", "soon", "'soon' is not a number from 0 to 2"),
         (".qr-modes", None, "'None' is not an option"),
         (".qr-typed", {"a": 1}, "is not a move"),
@@ -149,7 +149,7 @@ def test_controls_that_send_nonsense_change_nothing(browser: Browser):
         browser.send(part, value)
         if part == ".qr-typed":
             type_move(browser, "")
-        browser.wait_told(told)
+        browser.wait_notification(message)
     leave_field(browser)
     browser.click("[data-id='e2'] .hit")
     assert wait_moves(browser, 1) == ["e2"]
@@ -167,5 +167,5 @@ def test_a_hint_is_taken_by_keys_alone_in_either_case(browser: Browser):
 
 def test_a_player_that_is_not_there_is_refused(browser: Browser):
     browser.open("/quoridor?first=deep-blue")
-    browser.wait_told("player 'deep-blue' is unknown")
+    browser.wait_notification("player 'deep-blue' is unknown")
     browser.wait_text(".qr-headline", "Your move")

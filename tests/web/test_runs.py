@@ -1,4 +1,4 @@
-"""What is read of run directories, without a browser."""
+"""Reading run directories, without a browser."""
 
 import json
 import os
@@ -23,7 +23,7 @@ CONFIG = (
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{below}'] * 9)}]\n" for below, name in zip("abcdefghi", "bcdefghij", strict=True)
-)  # a kilobyte that stands for gigabytes
+)  # a kilobyte that expands to gigabytes
 BOMB += "composition: {env: *j, algo: *j}\n"
 
 
@@ -36,7 +36,7 @@ def make_run(folder: Path, name: str, metrics: str = "step,eval/win_rate\n10,0.5
 
 
 def a_png() -> bytes:
-    """One white pixel."""
+    """Return a PNG of one white pixel."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -67,7 +67,7 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("outputs/../secret", "leads out of outputs/"),
         ("outputs/run/../../secret", "leads out of outputs/"),
@@ -83,10 +83,10 @@ def test_runs_are_found_wherever_they_lie(outputs: Path):
         (f"outputs/{'x' * 5000}", "not the name of a run"),
     ],
 )
-def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, told: str):
+def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, message: str):
     make_run(outputs, "run")
     (outputs / "link").symlink_to(outputs.parent / "secret")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         files.locate([outputs], name.format(folder=outputs.parent))
 
 
@@ -106,7 +106,7 @@ def test_a_file_that_is_a_link_out_is_refused(outputs: Path):
     [
         ("", {}),
         ("step,a\n", {}),
-        ("step,a\n1,2\n2,0.2", {"step": [1], "a": [2]}),  # the last number may go on
+        ("step,a\n1,2\n2,0.2", {"step": [1], "a": [2]}),  # the last number may be incomplete
         ("step,a\n1,2\n2\n3,4\n", {"step": [1, 3], "a": [2, 4]}),
         ("step,a\n1,\n2,nan\n3,inf\n4,x\n", {"step": [1, 2, 3, 4], "a": [None] * 4}),
     ],
@@ -116,7 +116,7 @@ def test_half_a_file_gives_the_rows_that_are_whole(outputs: Path, text: str, col
     assert files.read_metrics(files.locate([outputs], "outputs/run")).columns == columns
 
 
-def test_a_row_says_what_a_run_is_and_what_became_of_it(outputs: Path):
+def test_a_row_describes_a_run_and_its_result(outputs: Path):
     path = make_run(outputs, "run")
     (path / ".hydra").mkdir()
     (path / ".hydra" / "overrides.yaml").write_text("[seed=3, algo.epsilon=0.1, reward=outcome]")

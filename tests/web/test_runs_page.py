@@ -14,14 +14,14 @@ CHART = "const chart = getElement(+document.querySelector('.r-chart').id.slice(1
 
 
 def drawn(browser: Browser) -> list[list[float]]:
-    """The values of each curve that has any."""
+    """Return the values of each curve that is not empty."""
     code = """const series = chart && chart.getOption() ? chart.getOption().series : [];
     return (series || []).map(line => line.data.map(point => point[1])).filter(line => line.length > 0);"""
     return browser.script(CHART + code)
 
 
 def shifts(browser: Browser) -> float:
-    """How much of the page has moved since it was opened, as browsers measure it: 0 where nothing did."""
+    """Return the cumulative layout shift since the page was opened."""
     code = """const done = arguments[0];
     new PerformanceObserver(list => done(list.getEntries().reduce((sum, one) => sum + one.value, 0)))
         .observe({type: 'layout-shift', buffered: true});
@@ -91,7 +91,7 @@ def test_a_way_out_is_refused_everywhere(browser: Browser, two_runs: list[Path],
     if not link.is_symlink():
         link.symlink_to(scratch / "secret")
     browser.open(f"/runs?compare={name},outputs/compared/one&metric=eval/win_rate")
-    browser.wait_told(name)
+    browser.wait_notification(name)
     wait_drawn(browser, [[0.5, 0.75]])
     for run, file in ((name, "plan.png"), ("outputs/compared/one", "../../../secret/plan.png")):
         with pytest.raises(HTTPError, match="404"):

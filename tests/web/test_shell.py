@@ -1,4 +1,4 @@
-"""The frame around the pages, and what is handed to them."""
+"""The frame of the pages and the interface to games and agents."""
 
 import os
 import socket
@@ -92,7 +92,7 @@ def test_every_card_and_link_leads_to_a_page(browser: Browser):
         assert browser.all(".lab-link.here"), f"{link} is not a page of the navigation"
 
 
-def test_a_stranger_s_name_for_this_machine_is_refused(address: str):
+def test_a_foreign_host_name_is_rejected(address: str):
     with pytest.raises(HTTPError, match="400"):
         urlopen(Request(address, headers={"Host": "evil.example"}))
 
@@ -184,7 +184,7 @@ def finish_run(path: Path, changed: float, env: str = "tictactoe") -> None:
     os.utime(path / "checkpoints" / "best.safetensors", (changed, changed))
 
 
-def test_runs_of_one_name_are_told_apart_and_the_newest_come_first(tmp_path: Path):
+def test_runs_with_the_same_name_are_distinguished_and_the_newest_is_first(tmp_path: Path):
     finish_run(tmp_path / "outputs" / "x", 100)
     finish_run(tmp_path / "experiments" / "x", 200)
     finish_run(tmp_path / "outputs" / "y", 300)

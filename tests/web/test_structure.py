@@ -1,4 +1,4 @@
-"""How the pages depend on each other, read from the source itself."""
+"""Dependencies between the pages, read from the source."""
 
 import ast
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MODULES = {
 
 
 def imported(name: str) -> Iterator[str]:
-    """The modules of src.web that a module imports, for types only included."""
+    """Return the modules of src.web that a module imports, including those for type checkers."""
     for node in ast.walk(ast.parse(MODULES[name].read_text())):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
@@ -26,7 +26,7 @@ def imported(name: str) -> Iterator[str]:
 
 
 def circle_from(name: str, imports: dict[str, set[str]]) -> list[str]:
-    """A way from a module back to itself; empty where there is none."""
+    """Return a cycle of imports through a module; empty if there is none."""
     pending, came_from = [name], dict[str, str]()
     while pending:
         module = pending.pop()

@@ -1,4 +1,4 @@
-"""Tabs that have nothing to do with each other, and games without a page of their own.
+"""Independent browser tabs, and games without a page of their own.
 
 The server runs in this process, to be looked into. It cannot be started twice, so all tests that need it are here.
 """
@@ -32,7 +32,7 @@ def inner_address(driver: webdriver.Chrome) -> Iterator[str]:
 
 @pytest.fixture
 def inner(driver: webdriver.Chrome, inner_address: str) -> Iterator[Browser]:
-    """The browser on the server of this process."""
+    """Return the browser, connected to the server in this process."""
     browser = Browser(driver, inner_address)
     yield browser
     browser.close_other_tabs()
@@ -68,7 +68,7 @@ def test_a_long_search_freezes_no_other_page(inner: Browser):
         inner.go_to(thinking)
         assert inner.text(".headline") == "O to move", "it thinks on"
     finally:
-        thinker.enough.set()
+        thinker.released.set()
     inner.wait_text(".headline", "Your turn: X")
 
 

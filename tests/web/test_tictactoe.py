@@ -1,4 +1,4 @@
-"""The page of tic-tac-toe, drawn and played."""
+"""The page of tic-tac-toe: drawings, and games in a browser."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +14,7 @@ from src.web.lab import FinishedRun
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import TicTacToeMatch, analyse
 from src.web.tictactoe.page import players_of
-from src.web.tictactoe.words import LOOKED_UP, remark_of
+from src.web.tictactoe.remarks import LOOKED_UP, remark_of
 from tests.web.browser import Browser
 
 GAME = TicTacToe(symmetric=True)
@@ -25,8 +25,8 @@ def drawn(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)
 
 
-def match(*persons: int) -> TicTacToeMatch:
-    return TicTacToeMatch(GAME, np.random.default_rng(0), frozenset(persons))
+def match(*human_seats: int) -> TicTacToeMatch:
+    return TicTacToeMatch(GAME, np.random.default_rng(0), frozenset(human_seats))
 
 
 def test_every_stone_is_drawn_and_every_cell_can_be_picked():
@@ -41,13 +41,13 @@ def test_both_rows_that_one_stone_finishes_are_struck_through():
     assert classes.count("row") == 2
 
 
-def test_cells_show_what_they_are_worth():
-    judged = analyse(GAME, AGENT, "XO.......")
-    assert judged.canonical is None, "nothing is looked up by a search"
-    root = drawn(picture.board("XO.......", worth=judged.worth))
-    texts = [(part.text, part.get("class")) for part in root.iter() if "worth" in (part.get("class") or "")]
-    assert texts.count(("win", "worth good")) == 3
-    assert texts.count(("draw", "worth even")) == 4
+def test_cells_show_their_values():
+    analysis = analyse(GAME, AGENT, "XO.......")
+    assert analysis.canonical is None, "nothing is looked up by a search"
+    root = drawn(picture.board("XO.......", values=analysis.values))
+    texts = [(part.text, part.get("class")) for part in root.iter() if "value" in (part.get("class") or "")]
+    assert texts.count(("win", "value good")) == 3
+    assert texts.count(("draw", "value even")) == 4
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     with pytest.raises(UserError, match="no move of yours"):
         game.take_back()
     with pytest.raises(UserError, match="not a legal move"):
-        game.play_person(4)
-    game.play_person(0)
+        game.play_human(4)
+    game.play_human(0)
     with pytest.raises(UserError, match="it is X's turn"):
-        game.play_person(8)
+        game.play_human(8)
     game.play(8)
     game.take_back()
-    assert (game.state, game.moves, game.waits_for_person) == ("....X....", [4], True)
+    assert (game.state, game.moves, game.waits_for_human) == ("....X....", [4], True)
     watched = match()
     watched.play(0)
     watched.play(1)
@@ -81,7 +81,7 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
 
 def test_every_agent_tells_its_choice_in_a_sentence():
     table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
-    assert remark_of(table) == "It uses its table. Looked up rotated by 180°, the best move is worth 0."
+    assert remark_of(table) == "It uses its table. Looked up rotated by 180°, the best move has the value 0."
     search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
     assert remark_of(search) == "It sees a win in 3, 3 plies deep in 60 positions: 4 0 8."
     assert remark_of(search | {"score": "-12"}).startswith("It sees a score of -12,")
@@ -103,13 +103,13 @@ def test_a_run_with_a_table_is_offered_once(tmp_path: Path):
 
 
 def stones(browser: Browser) -> str:
-    """The board as it is on the screen."""
+    """Return the board shown on the screen."""
     labels = browser.attributes("[data-id^=cell-]", "aria-label")
     return "".join({"X": "X", "O": "O"}.get(label.split(", ")[1], ".") for label in labels)
 
 
 def play_best(browser: Browser) -> None:
-    """A perfect move, and the answer to it."""
+    """Play a perfect move and wait for the reply."""
     before = stones(browser)
     browser.click(f"[data-id=cell-{AGENT.best_actions(GAME, before)[0]}]")
 
@@ -125,13 +125,13 @@ def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
     browser.press("0")
     browser.until(lambda: stones(browser).count("O") == 1, "the answer")
     browser.click("[data-id=cell-0]")
-    browser.wait_told("0 is not a legal move")
+    browser.wait_notification("0 is not a legal move")
     assert browser.attributes("[data-id=cell-0]", "aria-label") == ["cell 0, X"], "a cell is called as the engine does"
     browser.click(".undo")
     browser.until(lambda: stones(browser) == "." * 9, "the empty board")
     browser.choose(".choose-values", "Q-table experiments/tictactoe_qlearning")
-    browser.wait_text(".account", "It uses its table.")
-    assert len(browser.all("svg .worth")) == 9
+    browser.wait_text(".history", "It uses its table.")
+    assert len(browser.all("svg .value")) == 9
     while "Your turn" in browser.text(".headline"):
         play_best(browser)
     assert browser.text(".headline") == "A draw", "both play perfectly"
@@ -159,15 +159,15 @@ def test_agents_are_watched_and_tabs_are_apart(browser: Browser):
     browser.wait_text(".headline", "Your turn: O")
     browser.script("document.querySelector('[data-id=cell-0]').dataset.id = 'cell-99'")
     browser.click("[data-id=cell-99]")
-    browser.wait_told("'cell-99' does not exist")
+    browser.wait_notification("'cell-99' does not exist")
     assert stones(browser).replace(".", "") == "X"
     browser.go_to(first)
     browser.wait_text(".headline", "A draw")
-    browser.wait_text(".account", "It uses its table.")
+    browser.wait_text(".history", "It uses its table.")
 
 
-def test_a_player_that_is_not_there_is_told(browser: Browser):
+def test_an_unknown_player_is_reported(browser: Browser):
     browser.open("/tictactoe?o=<b>nobody</b>&values=you")
-    browser.wait_told("player '<b>nobody</b>' is unknown")
-    browser.wait_told("player 'you' is unknown")
+    browser.wait_notification("player '<b>nobody</b>' is unknown")
+    browser.wait_notification("player 'you' is unknown")
     browser.wait_text(".headline", "Your turn: X")

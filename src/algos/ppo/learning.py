@@ -322,7 +322,7 @@ class PPOTrainer:
         """Record the diagnostics of all groups and ranks at the end of training."""
         if stats := self._stats():
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
-            self.run.diagnose(*stats[0].of(records).diagnostics())
+            self.run.diagnose(*stats[0].with_records(records).diagnostics())
 
     def _evaluate(self, metrics: dict[str, float]) -> None:
         """Evaluate the current weights, update the best checkpoint and advance the curriculum."""

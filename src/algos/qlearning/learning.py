@@ -116,7 +116,7 @@ class QLearning:
                 turns.append(Turn(state, seat, move))
             else:
                 decision = env.opponent.decide(game, state, rng)
-                assert decision.action is not None, "an opponent in training plays to the end"
+                assert decision.action is not None, "an opponent in training must always choose an action"
                 move = decision.action
             state = game.play(state, move)
         return turns, outcome

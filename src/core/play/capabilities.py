@@ -45,7 +45,7 @@ class EpisodeStats(Protocol):
     def records(self) -> dict[str, Any]:
         """Return counts over all games."""
 
-    def of(self, records: Mapping[str, Any]) -> "EpisodeStats":
+    def with_records(self, records: Mapping[str, Any]) -> "EpisodeStats":
         """Return statistics with these records instead."""
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, Any]]:

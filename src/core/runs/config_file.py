@@ -19,6 +19,7 @@ RENAMED = {  # keys of earlier versions: current names, at any level
     "clip_eps": "clip_range",
     "clip_eps_v": "clip_range_vf",
     "frontier_mask_until_updates": "restrict_actions_until_updates",
+    "judge": "value_net",
     "learned_share": "rollout_fraction",
     "lesson_rows": "chunk_size",
     "policy_from_mines": "policy_from_aux",

@@ -1,6 +1,6 @@
-"""N games with an opponent inside, stepped together.
+"""N games stepped together, including the opponent's moves.
 
-Against a `Bot` the whole step is one compiled call. Any other agent is asked in Python, all its games at once.
+Against a `Bot` the whole step is one compiled call. Other agents decide in Python, batched over all games.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from src.core.errors import require
 from src.core.play.agent import Agent
 from src.core.threads import run_in_spans
 from src.envs.deployment import rules, stepping
+from src.envs.deployment.bot_policy import LUCK, NO_ACTION
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
 from src.envs.deployment.game import DeploymentGame
@@ -20,15 +21,14 @@ from src.envs.deployment.invariants import check_invariants
 from src.envs.deployment.reward import Reward
 from src.envs.deployment.state import UNIT_STATE
 from src.envs.deployment.stepping import RESULT, Buffers, Setup
-from src.envs.deployment.style import LUCK, NO_ACTION
 from src.envs.masked_vector_env import load_arrays, save_arrays
 from src.envs.splitmix import seed_word
 
-GAMES_PER_THREAD = 16  # fewer cost more to hand over than they take to play
+GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
 
 
 class Batch:
-    """The state of N games and the buffers their steps are written to."""
+    """The state of N games and the output buffers of their steps."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class Batch:
             final_games=np.zeros(count, self.games.games.dtype),
             final_units=np.zeros((count, game.world.units.size), UNIT_STATE),
         )
-        self.rngs = [np.random.default_rng(0) for _ in range(count)]  # of opponents asked in Python
+        self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
         self._terms = reward.terms()
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Agent) -> None:
-        """Play against this agent from now on."""
+        """Set the opponent of all later moves."""
         self.opponent = opponent
         self._policy = opponent.policy(self.game) if isinstance(opponent, Bot) else None
 
@@ -68,7 +68,7 @@ class Batch:
         self.rngs[i] = np.random.default_rng([seed, 1])
 
     def restart(self) -> None:
-        """New games for all."""
+        """Start a new game in every slot."""
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:
@@ -78,7 +78,7 @@ class Batch:
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
-        """Play one legal action (N,) int64 a game; what came of it is in `buffers`."""
+        """Play one legal action (N,) int64 per game; the results are written to `buffers`."""
         if self._policy is not None:
             step = partial(stepping.step_some, *self._compiled, self._policy, actions)
             troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
@@ -88,13 +88,13 @@ class Batch:
         self._report(troubles)
 
     def count_refusals(self) -> None:
-        """Add the actions that the engine has refused to the metrics of their episodes."""
+        """Add the actions rejected by the engine to the metrics of their episodes."""
         for state, result in zip(self.states, self.buffers.results, strict=True):
             result["invalid"] += state.invalid_attempts
             state.invalid_attempts = 0
 
     def saved(self) -> dict[str, Any]:
-        """Everything the batch goes on from, as bytes of its records and the generators of its opponents."""
+        """Return everything that later steps depend on: the arrays as bytes and the generators of the opponents."""
         return {
             "arrays": save_arrays(self._arrays()),
             "rngs": [dict(rng.bit_generator.state) for rng in self.rngs],
@@ -124,7 +124,7 @@ class Batch:
         self._show()
 
     def _open(self, which: Sequence[int]) -> None:
-        """`stepping.open_game` with the agent asked."""
+        """Start games like `stepping.open_game`, with an opponent in Python."""
         for _ in range(stepping.MAX_STARTS):
             for i in which:
                 stepping.begin(*self._compiled, i)
@@ -142,12 +142,12 @@ class Batch:
         while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:
             views, rngs = [self.states[i] for i in waiting], [self.rngs[i] for i in waiting]
             for i, decision in zip(waiting, self.opponent.decide_batch(self.game, views, rngs), strict=True):
-                assert decision.action is not None, "an opponent inside an environment plays to the end"
+                assert decision.action is not None, "an opponent inside an environment must always choose an action"
                 self.game.require_legal(self.states[i], decision.action)
                 rules.play(self.game.world, self.games, i, decision.action)
 
     def _report(self, troubles: int) -> None:
-        """Raise what the compiled step can only count."""
+        """Raise the errors that a compiled step can only count."""
         for i in range(self.count) if self.game.debug else ():
             check_invariants(self.states[i])
         if troubles:

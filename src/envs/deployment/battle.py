@@ -1,8 +1,8 @@
-"""The battle as compiled rules: whose unit acts, what it may do, and what comes of it.
+"""Compiled rules of the battle: which unit acts, its legal actions, and their effects.
 
-A turn runs command, move, shoot, charge, fight. A phase waits for one unit at a time, the first eligible one by id, and
-ends when none is eligible any more. Nothing here places a unit that is not placed: a unit off the board is never
-looked at, so its sentinel position cannot enter a distance.
+The phases of a turn are command, move, shoot, charge, fight. In a phase the eligible units act one by one in the order
+of their ids; the phase ends when none is eligible. Units that are off the board are never used here, so their sentinel
+position cannot enter a distance.
 """
 
 from src.envs.deployment.dice import d6, kernel, roll_damage
@@ -21,7 +21,7 @@ from src.envs.deployment.world import (
     World,
 )
 
-FAR, BARRED = 255, 254  # in `reach`: not reached within the limit, and not to be entered
+FAR, BARRED = 255, 254  # values of `reach`: beyond the limit, and blocked
 NO_HEX = -1
 
 
@@ -40,7 +40,7 @@ def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
 
 @kernel
 def find_reach(world: World, games: Games, i: int, u: int, limit: int) -> None:
-    """Write the steps of unit u to every cell: around walls, units and the cells beside its enemies."""
+    """Write the number of steps of unit u to every cell; walls, units and cells beside enemies block it."""
     slots, cells = world.units.size // 2, games.cells[i]
     for cell in range(cells.size):
         cells[cell].reach = FAR
@@ -71,7 +71,7 @@ def find_reach(world: World, games: Games, i: int, u: int, limit: int) -> None:
 
 @kernel
 def can_shoot(world: World, games: Games, i: int, u: int, target: int) -> bool:
-    """In range, in sight, and the target beside nobody on the shooter's side."""
+    """Whether the target is in range, in sight, and not beside a unit on the shooter's side."""
     here, there = games.units[i, u].cell, games.units[i, target].cell
     if there == OFF_BOARD or world.weapon[RANGED, u].attacks == 0:
         return False
@@ -82,9 +82,10 @@ def can_shoot(world: World, games: Games, i: int, u: int, target: int) -> bool:
 
 @kernel
 def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tuple[int, int]:
-    """The free cell beside the target that takes the fewest steps, and those steps; `reach` must be that of unit u.
+    """Return the free cell beside the target that is reached in the fewest steps, and those steps. `reach` must be that
+    of u.
 
-    Of equal cells it is the first one as the charging player sees the board, so that both sides charge alike.
+    Ties are broken by the charging player's view of the board, so that both sides behave symmetrically.
     """
     seen = world.seen[u // (world.units.size // 2)]
     there, best, steps = games.units[i, target].cell, NO_HEX, FAR
@@ -112,7 +113,7 @@ def is_adjacent(world: World, games: Games, i: int, u: int, target: int) -> bool
 
 @kernel
 def is_target(world: World, games: Games, i: int, u: int, target: int) -> bool:
-    """Whether unit u may name this target in the current phase."""
+    """Whether unit u may attack this target in the current phase."""
     phase = games.games[i].phase
     if phase == SHOOT:
         return can_shoot(world, games, i, u, target)
@@ -133,7 +134,7 @@ def has_target(world: World, games: Games, i: int, u: int) -> bool:
 
 @kernel
 def _is_near_enemy(world: World, games: Games, i: int, u: int) -> bool:
-    """Whether a charge could be worth looking for, which takes far longer."""
+    """Whether an enemy is in charge range; a cheap test before the expensive path search."""
     slots, here = world.units.size // 2, games.units[i, u].cell
     first = (1 - u // slots) * slots
     for enemy in range(first, first + slots):
@@ -172,7 +173,7 @@ def _first_eligible(world: World, games: Games, i: int, seat: int, chargers_only
 
 @kernel
 def next_active(world: World, games: Games, i: int) -> int:
-    """The unit whose action is awaited. In fights: chargers first, then both sides in turn while both have one."""
+    """Return the unit that acts next. In fights chargers are first, then the sides alternate while both have one."""
     game = games.games[i]
     if game.phase != FIGHT:
         return _first_eligible(world, games, i, game.turn, False)
@@ -186,7 +187,7 @@ def next_active(world: World, games: Games, i: int) -> int:
 
 @kernel
 def advance(world: World, games: Games, i: int) -> None:
-    """Go through phases until one has an eligible unit or the game is decided."""
+    """Advance through the phases until a unit is eligible or the game is over."""
     game, slots = games.games[i], world.units.size // 2
     while game.outcome == UNDECIDED:
         game.active = next_active(world, games, i)
@@ -274,7 +275,7 @@ def _charge(world: World, games: Games, i: int, u: int, target: int) -> None:
 
 @kernel
 def act(world: World, games: Games, i: int, choice: int) -> None:
-    """Play a legal choice of the active unit: a cell to go to, C + a slot to aim at, or beyond these to wait."""
+    """Play a legal choice of the active unit: a cell to move to, C + slot to attack, or a larger number to wait."""
     game, slots, cells = games.games[i], world.units.size // 2, world.cells.size
     u = game.active
     games.units[i, u].acted = True

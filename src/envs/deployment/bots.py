@@ -1,4 +1,4 @@
-"""Opponents of fixed habits, as agents: they act by the same actions as any player."""
+"""Scripted opponents as agents; they use the same actions as any player."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,17 @@ from src.core.errors import UserError, require
 from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game, Trait
 from src.core.ranges import Fraction, checked
+from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Placement
 from src.envs.deployment.state import GameState
-from src.envs.deployment.style import LUCK, NO_ACTION, Policy, choose
 
 
 class Bot(Agent):
-    """Places by its placement, then does what its weights value most; now and then anything, if it explores."""
+    """A scripted player: units are placed by `placement`, then the action with the highest weighted score is chosen.
+
+    A fraction `explore` of the actions is drawn from all legal ones.
+    """
 
     needs = frozenset({Trait.TWO_PLAYER})
 
@@ -42,7 +45,7 @@ class Bot(Agent):
         self.policy(game)
 
     def policy(self, game: Game) -> Policy:
-        """The bot as the compiled rules want it, in the scenario of that game."""
+        """Return the parameters of the bot for the compiled rules, in the scenario of the game."""
         assert isinstance(game, DeploymentGame)
         if game not in self._policies:
             if game.deployment_type == "active":
@@ -60,7 +63,7 @@ class Bot(Agent):
 
 
 class Redeployed(Agent):
-    """Any agent, with its deployment taken over by a placement: what a deployment is worth, all else equal."""
+    """An agent whose deployment is replaced by a placement, to measure the effect of the deployment alone."""
 
     needs = frozenset({Trait.TWO_PLAYER})
 
@@ -86,7 +89,7 @@ class Redeployed(Agent):
         return decisions
 
     def _counted(self, decision: Decision) -> Decision:
-        """A placement adds nothing to what the agent that fights has counted."""
+        """Set counters of the battle agent that a placement does not report to 0."""
         return decision._replace(info={**dict.fromkeys(self.counters, 0), **decision.info})
 
     def _player(self, view: GameState) -> Agent:
@@ -94,10 +97,10 @@ class Redeployed(Agent):
 
 
 def require_action(action: int) -> None:
-    """A placement that leads nowhere is an error; nothing is placed in its stead."""
+    """Raise `UserError` if the placement has no legal hex for the next unit; there is no fallback."""
     if action == NO_ACTION:
         raise UserError("the bot's placement has no free hex left for its next unit: choose another placement")
 
 
 def _require_wargame(game: Game) -> None:
-    require(isinstance(game, DeploymentGame), "it plays the deployment wargame and nothing else")
+    require(isinstance(game, DeploymentGame), "it plays the deployment wargame only")

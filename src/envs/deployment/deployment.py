@@ -1,7 +1,7 @@
-"""The deployment phase: strict validation, atomic effects, and no way out but placing every unit.
+"""The deployment phase: strict validation, atomic effects; it ends only once all units are placed.
 
-The compiled part is what a step runs. The rest is the same phase by name, for people and other programs:
-`deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each checks before it changes anything.
+The kernels are used by compiled steps. The functions below them provide the same phase to people and other programs:
+`deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each validates before it changes anything.
 """
 
 from typing import Literal
@@ -20,16 +20,16 @@ OnDeadlock = Literal["raise", "truncate"]
 
 
 class DeploymentError(UserError):
-    """An action that the deployment phase refuses; the state is what it was before."""
+    """An action that is illegal in the deployment phase; the state is unchanged."""
 
 
 class DeploymentDeadlockError(DeploymentError):
-    """Units are left and none of them can ever be placed."""
+    """Units are left, and none of them can be placed."""
 
 
 @kernel
 def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
-    """The scenario's own restriction: placed enemies are at least `min_enemy_distance` away."""
+    """Whether all placed enemies are at least `min_enemy_distance` away."""
     slots = world.units.size // 2
     for u in range((1 - seat) * slots, (2 - seat) * slots):
         there = games.units[i, u].cell
@@ -62,7 +62,7 @@ def units_placed(world: World, games: Games, i: int, seat: int) -> int:
 
 @kernel
 def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
-    """Whether the seat has a unit left and somewhere to put it."""
+    """Whether the seat has a unit left and a legal hex for it."""
     if units_left(world, games, i, seat) == 0:
         return False
     for cell in range(world.cells.size):  # noqa: SIM110 (numba has no generator expressions)
@@ -73,7 +73,7 @@ def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
 
 @kernel
 def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
-    """Place a unit, hand over as the order demands, and begin the battle once every unit is placed."""
+    """Place a unit, switch players if the order requires it, and begin the battle once all units are placed."""
     game, other = games.games[i], 1 - games.games[i].current_deployer
     battle.put(games, i, u, cell)
     games.units[i, u].start = cell
@@ -102,7 +102,7 @@ def begin_battle(world: World, games: Games, i: int) -> None:
 
 @kernel
 def take_back(world: World, games: Games, i: int, u: int) -> None:
-    """Undo a placement; those that came after it move up."""
+    """Undo a placement; later placements move up in the order."""
     slots = world.units.size // 2
     for other in range(u // slots * slots, (u // slots + 1) * slots):
         if games.units[i, other].deployed and games.units[i, other].order > games.units[i, u].order:
@@ -117,7 +117,7 @@ def take_back(world: World, games: Games, i: int, u: int) -> None:
 
 @kernel
 def resolve_pass(world: World, games: Games, i: int) -> None:
-    """Where players alternate, the other one goes on as long as it can; else this is the deadlock."""
+    """Let the other player continue if players alternate and it has a legal placement; else set the deadlock flag."""
     game, other = games.games[i], 1 - games.games[i].current_deployer
     game.passes += 1
     if world.alternated and has_placement(world, games, i, other):
@@ -128,7 +128,7 @@ def resolve_pass(world: World, games: Games, i: int) -> None:
 
 
 def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | None:
-    """What forbids a placement, the conditions taken in the order of the contract; None where nothing does."""
+    """Return why a placement is illegal, checked in the order of the contract; None if it is legal."""
     deployment, player = state.deployment_state, state.deployment_state.current_deployer
     if refusal := _why_not_now(state):
         return refusal
@@ -205,7 +205,7 @@ def why_not_pass(state: GameState) -> str | None:
 
 
 def deadlock(state: GameState) -> DeploymentDeadlockError:
-    """The error that tells what is stuck: who, which units, how large the pools are and what stands where."""
+    """Return an error with the player, the units left, the sizes of the pools and the occupied hexes."""
     deployment = state.deployment_state
     pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in deployment.deployment_pools_by_player.items())
     left = {player: ", ".join(units) or "none" for player, units in deployment.deployable_units_by_player.items()}

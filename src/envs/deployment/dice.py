@@ -1,15 +1,15 @@
-"""Dice, and what they decide: hits, wounds and saves."""
+"""Dice rolls: hits, wounds and saves."""
 
 from typing import Any
 
 from src.core.kernels import jit
 from src.envs.splitmix import below
 
-# Kernels allocate nothing, so they do without numba's reference counts: counting the arrays handed on from one to the
-# next would take longer than the rules themselves.
+# Kernels allocate nothing, so Numba's reference counting is disabled: counting the array arguments of every call would
+# take longer than the rules themselves.
 kernel = jit(_nrt=False)
 
-NEVER = 7  # a needed roll that no die can show
+NEVER = 7  # a required roll that no die can show
 
 
 @kernel
@@ -30,13 +30,13 @@ def wound_needed(strength: int, toughness: int) -> int:
 
 @kernel
 def save_needed(save: int, invulnerable: int, ap: int) -> int:
-    """The better of the worsened armour and the invulnerable save. It may exceed 6: then no roll makes it."""
+    """Return the better of the modified armour save and the invulnerable save; above 6 no roll succeeds."""
     return min(save + ap, invulnerable)
 
 
 @kernel
 def roll_damage(source: Any, weapon: Any, target: Any, hp: int) -> int:
-    """Roll all attacks of a weapon on a unit, records of `World`, that has `hp` left; returns what of it is lost."""
+    """Roll all attacks of a weapon on a target with `hp` left (records of `World`); return the damage."""
     wound = wound_needed(weapon.strength, target.toughness)
     save = save_needed(target.save, target.invulnerable, weapon.ap)
     lost = 0
@@ -49,12 +49,12 @@ def roll_damage(source: Any, weapon: Any, target: Any, hp: int) -> int:
 
 
 def chance(needed: int) -> float:
-    """Of a D6 showing at least `needed`."""
+    """Return the probability that a D6 shows at least `needed`."""
     return max(0, min(6, 7 - needed)) / 6
 
 
 def expected_damage(weapon: Any, target: Any) -> float:
-    """The mean hp an unharmed target would lose if it could lose any number."""
+    """Return the mean damage to a target with unlimited hit points."""
     wound = wound_needed(weapon["strength"], target["toughness"])
     save = save_needed(target["save"], target["invulnerable"], weapon["ap"])
     hurts = chance(int(weapon["hit"])) * chance(wound) * (1 - chance(save))

@@ -1,11 +1,11 @@
-"""A position as text."""
+"""Text rendering of a position."""
 
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import GameState
 
 
 def board_text(state: GameState) -> str:
-    """The board with its units by id, and below it how the game stands. Odd columns belong half a row lower."""
+    """Return the board with unit ids, and a status line. Odd columns are half a row lower."""
     board, signs = state.scenario.board, _signs(state)
     header = "    " + "".join(f"{col:<3}" for col in range(board.cols)).rstrip()
     rows = [

@@ -1,4 +1,4 @@
-"""The wargame for learners: one game as a Gymnasium environment, the opponent inside."""
+"""The wargame as a Gymnasium environment; the opponent moves inside `step`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,10 +22,11 @@ from src.envs.versus import SEATS, Seat
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
-    """One action a step, for one unit. The opponent answers inside, so the learner is always to move, or it is over.
+    """One action per step, for one unit. The opponent replies inside `step`, so the learner is to move unless the game
+    is over.
 
-    `info` holds the mask of legal actions while the game goes on, the seat, and the components whose sum is the reward;
-    at the end also the outcome and the deployment metrics of the episode. An illegal action raises and changes nothing.
+    `info` has the action mask while the game continues, the seat, and the components whose sum is the reward; after the
+    last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}
@@ -35,7 +36,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     def __init__(
         self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
-        """`seat`: first, second, or random to draw it for each game."""
+        """`seat` is first, second, or random to draw it for each game."""
         opponent.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
@@ -48,7 +49,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self._seeded = self._playing = False
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
-        """A batch of games of the same configuration, against the same opponent, or a pool in equal shares."""
+        """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
 
         def make(opponent: Agent, count: int) -> VecDeployment:
             return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat])
@@ -63,7 +64,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self._batch.seed(0, int(self.np_random.integers(2**63)) if seed is None else seed)
         if len(self._opponents) > 1:
             self._batch.set_opponent(draw(self._batch.rngs[0], self._opponents))
-        self._playing = False  # if the opponent wins every game before it begins
+        self._playing = False  # in case `restart` raises
         self._batch.restart()
         self._seeded = self._playing = True
         return self._batch.buffers.observations[0].copy(), self._info()
@@ -73,11 +74,11 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         action = action.item() if isinstance(action, np.ndarray) and action.shape == () else action
         result = self._batch.buffers.results[0]
         try:
-            self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # whatever it is
+            self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # validates any type
         except UserError:
             self._batch.count_refusals()
             raise
-        self._playing = False  # where the step raises, the game cannot go on
+        self._playing = False  # in case the step raises: the game cannot continue
         self._batch.step(np.array([action], np.int64))
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
         self._playing = not (terminated or truncated)
@@ -87,7 +88,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         return self._batch.buffers.observations[0].copy(), float(result["reward"]), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """(A,) bool: the legal actions, of which there is always one; once the game is over there is no mask."""
+        """Return the legal actions, (A,) bool, at least one; raise `UserError` once the game is over."""
         require(self._playing, "the episode is over, so nothing is legal: call reset() first")
         return legal_masks(self._batch.games.mask)[0]
 

@@ -1,4 +1,4 @@
-"""The wargame as a `Game`: what agents, the arena and the web page play."""
+"""The wargame as a `Game`, as used by agents, the arena and the web page."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -21,8 +21,8 @@ Slots = Annotated[int, Bounds(ge=1, le=9999)]
 class DeploymentGame(Game[GameState, GameState]):
     """Place your units one by one, then fight five rounds over objectives.
 
-    There is one game state and it is changed in place, after the action has been found legal: a refused action raises
-    and changes nothing. States are therefore not values, and this is no `TwoPlayerGame`.
+    The state is changed in place, after the action has been validated: an illegal action raises and changes nothing. As
+    states are mutable, this is not a `TwoPlayerGame`.
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION})
@@ -44,8 +44,7 @@ class DeploymentGame(Game[GameState, GameState]):
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
         debug: bool,
     ) -> None:
-        """None of these has a default: each is said where the game is composed. `debug` checks the invariants of the
-        state after every action."""
+        """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action."""
         self.scenario = Scenario.load(board, zones, profiles, scenario)
         self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
         self.debug = debug
@@ -71,11 +70,11 @@ class DeploymentGame(Game[GameState, GameState]):
         self.observation_size = observation.size(self.world)
 
     def games(self, count: int) -> Games:
-        """Room for a batch of games."""
+        """Allocate a batch of games."""
         return new_games(count, self.world, self.num_actions)
 
     def state(self, games: Games, i: int) -> GameState:
-        """Game i of a batch, by name."""
+        """Return a view of game i of a batch."""
         return GameState(self.scenario, self.world, games, i, self.order_mode)
 
     def initial(self, rng: np.random.Generator) -> GameState:
@@ -91,47 +90,49 @@ class DeploymentGame(Game[GameState, GameState]):
         return np.flatnonzero(view.games.mask[view.i]).tolist()
 
     def play(self, state: GameState, action: int) -> GameState:
-        """Change `state` in place; an illegal action raises, says why, and changes nothing."""
+        """Change `state` in place; an illegal action raises with the reason and changes nothing."""
         self.require_legal(state, action)
         rules.play(self.world, state.games, state.i, action)
         return self._settled(state)
 
     def move_name(self, state: GameState, action: int) -> str:
-        return self.actions.word(state, action)
+        return self.actions.move_name(state, action)
 
     def require_legal(self, state: GameState, action: int) -> None:
         if not is_whole(action):
             self._refuse(state, f"action {action!r} is not a whole number")
         if not (0 <= action < self.num_actions and state.games.mask[state.i, action]):
             over = self.outcome(state) is not None
-            self._refuse(state, "the game is over: start a new one" if over else self.actions.why_not(state, action))
+            self._refuse(
+                state, "the game is over: start a new one" if over else self.actions.illegal_reason(state, action)
+            )
 
     def deploy_unit(self, state: GameState, unit_id: str, col: int, row: int) -> GameState:
-        """`deploy_unit {unitId, col, row}` of the deployment contract."""
+        """Place a unit: `deploy_unit {unitId, col, row}` of the deployment contract."""
         self._refuse(state, deployment.why_not_deploy(state, unit_id, col, row))
         number = state.number(unit_id)
         assert number is not None
         return self.play(state, self.actions.deploy(number, state.cell_of((col, row))))
 
     def undeploy_unit(self, state: GameState, unit_id: str) -> GameState:
-        """Take a unit back. Only who deploys now may, so it is for people: no action of the learner leads here."""
+        """Take back a unit of the current deployer. For people only: no action of the learner does this."""
         self._refuse(state, deployment.why_not_undeploy(state, unit_id))
         deployment.take_back(self.world, state.games, state.i, state.number(unit_id))
         rules.write_mask(self.world, state.games, state.i)
         return self._settled(state)
 
     def confirm_deployment(self, state: GameState, player: int) -> GameState:
-        """Put on record that a player is done. The phase ends by eligibility alone, never by this."""
+        """Record that a player is done. This does not end the phase, which ends once all units are placed."""
         self._refuse(state, deployment.why_not_confirm(state, player))
         state.games.sides["confirmed"][state.i, player - 1] = True
         return self._settled(state)
 
     def pass_deployment(self, state: GameState) -> GameState:
-        """Give up placing, which is allowed only where nothing can be placed, and never ends the phase silently."""
-        return self.play(state, self.actions.passing)
+        """Pass, which is legal only if no unit can be placed."""
+        return self.play(state, self.actions.pass_action)
 
     def outcome(self, state: GameState) -> int | None:
-        """A game cut off by a deadlock counts as drawn."""
+        """Return the outcome; a game truncated by a deadlock is a draw."""
         if state.game["deadlocked"]:
             return 0
         outcome = int(state.game["outcome"])
@@ -146,7 +147,7 @@ class DeploymentGame(Game[GameState, GameState]):
         return drawing.board_text(state)
 
     def episode_metrics(self, state: GameState) -> dict[str, float]:
-        """Of the deployment, which both players share; means over games are what a run logs."""
+        """Return the deployment metrics of a game, over both players; runs log their means over games."""
         if self.deployment_type != "active":
             return {}
         steps = int(state.game["deployment_steps"] + state.game["passes"])

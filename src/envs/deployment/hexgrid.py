@@ -1,4 +1,4 @@
-r"""Hexes in odd-q offset coordinates: odd columns sit half a hex lower. A cell is `row * cols + col`.
+r"""Hexes in odd-q offset coordinates: odd columns are half a hex lower. A cell is `row * cols + col`.
 
      ___     ___
     /0,0\___/2,0\     written col,row
@@ -7,7 +7,7 @@ r"""Hexes in odd-q offset coordinates: odd columns sit half a hex lower. A cell 
     \___/1,1\___/
         \___/
 
-Everything here is computed once a board; the kernels only look it up.
+All tables are computed once per board.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from src.core.kernels import jit
 NEAR = 6
 _EVEN_COLUMN = ((0, -1), (1, -1), (1, 0), (0, 1), (-1, 0), (-1, -1))
 _ODD_COLUMN = ((0, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0))
-_NUDGE = 1e-6  # moves a line that runs exactly between two hexes to one side of it
+_NUDGE = 1e-6  # shifts a line that runs exactly between two hexes to one side
 
 
 def cube(col: int, row: int) -> tuple[int, int, int]:
-    """Cube coordinates, in which the three always add up to zero and distances are plain."""
+    """Return the cube coordinates, which sum to zero."""
     z = row - (col - (col & 1)) // 2
     return col, -col - z, z
 
@@ -31,28 +31,28 @@ def distance(a: tuple[int, int], b: tuple[int, int]) -> int:
 
 
 def neighbors(col: int, row: int) -> list[tuple[int, int]]:
-    """All six, whether they are on a board or not."""
+    """Return all six neighbours, including those off the board."""
     return [(col + dc, row + dr) for dc, dr in (_ODD_COLUMN if col & 1 else _EVEN_COLUMN)]
 
 
 def turned(col: int, row: int, cols: int, rows: int) -> tuple[int, int]:
-    """Where a hex comes to lie when a board with an odd number of columns is turned by 180 degrees."""
+    """Return the position of a hex after the board (an odd number of columns) is rotated by 180 degrees."""
     return cols - 1 - col, rows - 1 - row - (col & 1)
 
 
 def cells_of(cols: int, rows: int) -> list[tuple[int, int]]:
-    """The (col, row) of every cell, in the order of cells."""
+    """Return the (col, row) of every cell, in cell order."""
     return [(col, row) for row in range(rows) for col in range(cols)]
 
 
 def distances(cols: int, rows: int) -> np.ndarray:
-    """(C, C) uint8: the distance between any two cells."""
+    """Return the distance between any two cells, (C, C) uint8."""
     cubes = np.array([cube(*cell) for cell in cells_of(cols, rows)])
     return np.abs(cubes[:, None] - cubes[None]).max(axis=2).astype(np.uint8)
 
 
 def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
-    """(C, 6) int32: the open neighbours of each open cell, filled up with -1."""
+    """Return the open neighbours of each open cell, (C, 6) int32, padded with -1."""
     near = np.full((is_open.size, NEAR), -1, np.int32)
     for cell in np.flatnonzero(is_open):
         row, col = divmod(int(cell), cols)
@@ -63,10 +63,10 @@ def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
 
 
 def lines_of_sight(is_wall: np.ndarray, cols: int) -> np.ndarray:
-    """(C, C) bool: whether a hex line between two cells is free of walls.
+    """Return whether a hex line between two cells is free of walls, (C, C) bool.
 
-    A line that runs along the edge between two hexes may pass on either side. That makes sight mutual, and the same
-    for both players on a board that looks the same from both sides.
+    A line along the edge between two hexes may pass on either side. This makes sight symmetric, and equal for both
+    players on a symmetric board.
     """
     sight = np.zeros((is_wall.size, is_wall.size), np.bool_)
     cubes = np.array([cube(*cell) for cell in cells_of(cols, is_wall.size // cols)])
@@ -85,7 +85,7 @@ def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols:
 
 @jit()
 def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
-    """Whether no hex between the two ends is a wall, on the line moved aside by `nudge`."""
+    """Whether no hex between the two ends is a wall, on the line shifted by `nudge`."""
     steps = np.abs(start - end).max()
     for step in range(1, steps):
         share = step / steps
@@ -94,7 +94,9 @@ def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int,
         z = start[2] + (end[2] - start[2]) * share - 3 * nudge
         whole_x, whole_y, whole_z = np.rint(x), np.rint(y), np.rint(z)
         off_x, off_y, off_z = abs(whole_x - x), abs(whole_y - y), abs(whole_z - z)
-        if off_x > off_y and off_x > off_z:  # the coordinate rounded furthest follows from the other two
+        if (
+            off_x > off_y and off_x > off_z
+        ):  # recompute the coordinate with the largest rounding error from the other two
             whole_x = -whole_y - whole_z
         elif off_z >= off_y:
             whole_z = -whole_x - whole_y

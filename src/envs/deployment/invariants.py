@@ -1,17 +1,17 @@
-"""What is true of every game state between two actions. Tests and `debug: true` ask after each of them."""
+"""Invariants of the game state between two actions, checked by tests and with `debug: true`."""
 
 from src.envs.deployment.state import NOBODY, OFF_BOARD, GameState
 
 
 def check_invariants(state: GameState) -> None:
-    """Raise `AssertionError` naming every invariant that does not hold."""
+    """Raise `AssertionError` listing all violated invariants."""
     broken = [*_deployment(state), *_bookkeeping(state)]
     if broken:
         raise AssertionError("the game state is inconsistent: " + "; ".join(broken))
 
 
 def _deployment(state: GameState) -> list[str]:
-    """The five invariants of the deployment contract, in its order."""
+    """Return the violations of the five invariants of the deployment contract, in its order."""
     units, deployment, broken = state.games.units[state.i], state.deployment_state, []
     deployed = deployment.deployed_units
     for u in state.numbers:
@@ -34,7 +34,7 @@ def _deployment(state: GameState) -> list[str]:
 
 
 def _bookkeeping(state: GameState) -> list[str]:
-    """What the kernels rely on beside it."""
+    """Return the violations of further invariants that the kernels rely on."""
     units, broken = state.games.units[state.i], []
     standing = {int(cell): u for u, cell in enumerate(units["cell"]) if cell != OFF_BOARD}
     occupied = {cell: int(u) for cell, u in enumerate(state.games.cells["occupant"][state.i]) if u != NOBODY}

@@ -1,4 +1,4 @@
-"""What a run says about its deployments, by the names of the contract, and the raw data behind the diagnostics."""
+"""Deployment metrics under the names of the contract, and the counts for the diagnostics."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -14,7 +14,7 @@ COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "pa
 
 
 def episode_metrics(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
-    """Of each finished episode (N,): means over episodes are what a run logs, counts are sums."""
+    """Return the metrics of each finished episode (N,); runs log rates as means and counts as sums."""
     tried = np.maximum(results["placements"] + results["invalid"], 1)
     return {
         "deployment_valid_action_rate": results["placements"] / tried,
@@ -27,7 +27,7 @@ def episode_metrics(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray
 
 
 class DeploymentStats:
-    """Totals over the finished episodes of a learner. Refusals are counted where they happen: in the engine."""
+    """Totals over the finished episodes of a learner. Rejected actions are counted by the engine."""
 
     def __init__(self, game: DeploymentGame) -> None:
         self.game = game
@@ -36,14 +36,14 @@ class DeploymentStats:
     def clear(self) -> None:
         slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
         self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
-        self.reported = dict.fromkeys(COUNTS, 0)  # what these were when metrics were last reported
-        self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: the n-th placement was of which unit slot
+        self.reported = dict.fromkeys(COUNTS, 0)  # at the last report
+        self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: unit slot of the n-th placement
         self.placed = np.zeros((2, slots, cells), np.int64)  # by seat and unit slot: placements on each cell
-        self.survived = np.zeros((2, slots, cells), np.int64)  # of these, how many lived
-        self.damage = np.zeros((2, slots, cells), np.int64)  # and what damage they did
+        self.survived = np.zeros((2, slots, cells), np.int64)  # units that survived
+        self.damage = np.zeros((2, slots, cells), np.int64)  # damage dealt
 
     def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray, outcomes: np.ndarray) -> None:
-        """Episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...)."""
+        """Add episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...)."""
         self.episodes += len(results)
         self.wins += int((outcomes == 1).sum())
         self.placements += int(results["placements"].sum())
@@ -61,29 +61,28 @@ class DeploymentStats:
             self.survived[seat, slot, start] += alive
             self.damage[seat, slot, start] += dealt
 
-    def of(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
-        """One that holds these records instead."""
+    def with_records(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
+        """Return statistics with these records instead."""
         other = DeploymentStats(self.game)
         vars(other).update(records)
         return other
 
     def saved(self) -> dict[str, Any]:
-        """Everything counted so far, for a checkpoint."""
+        """Return everything counted so far, for a checkpoint."""
         return {name: copy(value) for name, value in vars(self).items() if name != "game"}
 
     def load(self, saved: dict[str, Any]) -> None:
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
-        """Return what was counted since the last call; counts of several batches may be added up."""
+        """Return the counts since the last call; counts of several batches may be summed."""
         totals = {name: getattr(self, name) for name in COUNTS}
         recent = {name: totals[name] - self.reported[name] for name in COUNTS}
         self.reported = totals
         return recent
 
     def episode_metrics(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
-        """The metrics of the contract over recent episodes, so that over a run they show what was learned; none where
-        no deployment was played."""
+        """Return the metrics of the contract over recent episodes, or {} if no deployment was played."""
         recent = self.recent() if recent is None else recent
         if self.game.deployment_type != ACTIVE or recent["episodes"] == 0:
             return {}
@@ -98,20 +97,20 @@ class DeploymentStats:
         }
 
     def unit_slots(self, seat: int) -> np.ndarray:
-        """(S,): how often each unit slot was chosen."""
+        """Return how often each unit slot was chosen, (S,)."""
         return self.placed[seat].sum(axis=1)
 
     def hex_slots(self, seat: int) -> np.ndarray:
-        """(H,): how often each hex slot was chosen."""
+        """Return how often each hex slot was chosen, (H,)."""
         cells = self.game.world.hexes[seat]
         return np.where(cells >= 0, self.placed[seat].sum(axis=0)[cells], 0)
 
     def heat_map(self, seat: int) -> np.ndarray:
-        """(rows, cols): how often each hex was chosen."""
+        """Return how often each hex was chosen, (rows, cols)."""
         return self.placed[seat].sum(axis=0).reshape(-1, self.game.world.columns)
 
     def correlations(self, seat: int) -> dict[str, float]:
-        """Of where a unit was placed with whether it lived and what damage it did; nan where nothing varies."""
+        """Return the correlations of placement with survival and damage of a unit; nan if there is no variance."""
         world = self.game.world
         enemy_zone = world.hexes[1 - seat][world.hexes[1 - seat] >= 0]
         features = {
@@ -127,11 +126,11 @@ class DeploymentStats:
         }
 
     def records(self) -> dict[str, np.ndarray]:
-        """What was placed where in all episodes, and what came of it; records of several batches may be added up."""
+        """Return the placements of all episodes and their results; records of several batches may be summed."""
         return {name: getattr(self, name) for name in ("unit_order", "placed", "survived", "damage")}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """Return correlations of placements with results by the names of metrics, and how often what was chosen."""
+        """Return the correlations of placements with results under their metric names, and the counts of choices."""
         correlations: dict[str, float] = {}
         counts: dict[str, np.ndarray] = {}
         for seat, player in enumerate(PLAYERS):
@@ -146,7 +145,9 @@ class DeploymentStats:
 
 
 def _correlation(x: np.ndarray, total: np.ndarray, weights: np.ndarray) -> float:
-    """Pearson's, over the mean result of each unit slot and cell, weighted by how often it was chosen."""
+    """Return Pearson's correlation over the mean result of each unit slot and cell, weighted by how often it was
+    chosen.
+    """
     used = weights > 0
     x, y, w = x[used].astype(float), (total[used] / weights[used]), weights[used]
     if not w.size:

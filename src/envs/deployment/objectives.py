@@ -1,4 +1,4 @@
-"""Who holds which objective, what that scores, and what the survivors are worth."""
+"""Control of objectives, victory points, and the points of surviving units."""
 
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.state import OFF_BOARD, Games
@@ -7,7 +7,7 @@ from src.envs.deployment.world import VICTORY_STEP, World
 
 @kernel
 def take_objectives(world: World, games: Games, i: int) -> None:
-    """The larger sum of objective control takes an objective; nobody loses one to a tie or to an empty field."""
+    """Give each objective to the side with the larger sum of objective control; it stays unchanged on a tie."""
     slots = world.units.size // 2
     for k in range(games.control.shape[1]):
         balance = 0

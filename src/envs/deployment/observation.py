@@ -1,10 +1,10 @@
-"""What a player is shown: one vector in [0, 1], made of facts, units and planes over the board.
+"""Observations: one vector in [0, 1] with global features, unit features and planes over the board.
 
-    facts (17) | own units (S x 31) | enemy units (S x 31) | planes (10 x C)
+    global (17) | own units (S x 31) | enemy units (S x 31) | planes (10 x C)
 
-All features are relative to one player: its units first, the board turned so that it sits below. Candidates
-come from the mask itself, so what is shown can never differ from what is allowed. A unit off the board has no
-position, no candidates and no expectations: zeros.
+All features are relative to one player: its units are first, and the board is rotated so that its side is at the
+bottom. Candidates are taken from the action mask, so they always agree with it. A unit off the board has zeros for
+position, candidates and expected damage.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,10 @@ FACTS = (
 )
 CHANGING = (
     *("exists", "to_deploy", "on_board", "active", "candidate", "acted", "fled", "charged", "col", "row", "hp_left"),
-    *("damage_expected_on_it", "damage_expected_by_it"),  # between it and the active unit, as shares of what is left
+    *(
+        "damage_expected_on_it",
+        "damage_expected_by_it",
+    ),  # to and from the active unit, as fractions of the remaining hp
 )
 LASTING = (
     *("move", "toughness", "save", "invulnerable", "hp", "control", "points"),
@@ -53,7 +56,7 @@ _FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
 
 
 class StaticFeatures(NamedTuple):
-    """What of the observation is the same in every step."""
+    """The features that are the same in every step."""
 
     units: np.ndarray  # (2S, 18) float32: the profile of each unit
     points: np.ndarray  # (2,) float32: of each whole roster
@@ -65,7 +68,7 @@ def size(world: World) -> int:
 
 
 def parts(world: World, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The facts (17,), units (2S, 31) and planes (10, rows, cols) of an observation, as views."""
+    """Return global features (17,), units (2S, 31) and planes (10, rows, cols) of an observation, as views."""
     units = _FACTS + world.units.size * _UNIT
     return (
         observation[:_FACTS],
@@ -79,7 +82,7 @@ def static_features(world: World) -> StaticFeatures:
     columns = [move / 12, toughness / 10, (7 - save) / 6, (7 - invulnerable) / 6, hp / 10, control / 5, points / 128]
     for kind, weapon in enumerate(world.weapon):
         reach, attacks, hit, strength, ap, damage = (weapon[name] for name in WEAPON.names or ())
-        columns += [reach / 24] if kind == RANGED else []  # melee reaches the next hex, always
+        columns += [reach / 24] if kind == RANGED else []  # the reach of melee is always 1
         columns += [attacks / 6, (7 - hit) / 6 * (attacks > 0), strength / 10, ap / 6, damage / 3]
     units = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
     by_seat = world.units["exists"].reshape(2, -1)
@@ -92,7 +95,7 @@ def static_features(world: World) -> StaticFeatures:
 
 @kernel
 def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    """Write what the player in `seat` sees of game i to `out`."""
+    """Write the observation of the player in `seat` of game i to `out`."""
     out[:] = 0
     _facts(world, static, games, i, seat, out)
     slots = world.units.size // 2
@@ -148,7 +151,9 @@ def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, se
 
 @kernel
 def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> float:
-    """Of the target's hp, by the weapon of the phase: ranged ones while moving and shooting, if there is one."""
+    """Return the expected damage as a fraction of the target's hp, by the weapon of the phase (ranged to move and
+    shoot).
+    """
     phase = games.games[i].phase
     shoots = phase in (MOVE_PHASE, SHOOT) and world.weapon[RANGED, u].attacks > 0
     return min(world.expected[RANGED if shoots else MELEE, u, target] / games.units[i, target].hp, 1.0)
@@ -179,7 +184,7 @@ def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> N
 
 @kernel
 def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    """The hexes that the mask speaks of: to deploy on, to go to, or where a target stands."""
+    """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack."""
     mask, slots, cells, hex_slots = games.mask[i], world.units.size // 2, world.cells.size, world.hexes.shape[1]
     first = rules.pass_action(world) + 1
     if games.games[i].phase == DEPLOYMENT:

@@ -1,6 +1,6 @@
-"""Where a player of fixed habits puts its units: for each unit, the cells of its zone in the order it prefers them.
+"""Scripted deployments: for each unit, the cells of its zone in order of preference.
 
-Units are placed by id, each on the first cell of its list that is free. None of these draws a number.
+Units are placed by id, each on the first free cell of its list. There is no randomness.
 """
 
 from abc import ABC, abstractmethod
@@ -16,18 +16,18 @@ UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 
 class Placement(ABC):
     def check(self, scenario: Scenario) -> None:  # noqa: B027 (most habits fit every scenario)
-        """Raise `UserError` where these habits do not fit a scenario."""
+        """Raise `UserError` if the placement does not fit a scenario."""
 
     @abstractmethod
     def ranks(self, world: World) -> np.ndarray:
-        """(2S, C) int32: the place of every cell in every unit's order; UNRANKED where it never goes."""
+        """Return the rank of every cell for every unit, (2S, C) int32; UNRANKED if it is never chosen."""
 
 
 class Deterministic(Placement):
-    """Hexes by (col, row)."""
+    """Hexes ordered by (col, row)."""
 
     def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
-        """What cells (M,) are sorted by before their column and row, the most important first."""
+        """Return the sort keys of cells (M,), the most important first; ties are broken by column and row."""
         return []
 
     def ranks(self, world: World) -> np.ndarray:
@@ -40,7 +40,7 @@ class Deterministic(Placement):
 
 
 class FrontLine(Deterministic):
-    """As near to the enemy's zone as possible, and there as near to an objective."""
+    """As close to the enemy's zone as possible, then as close to an objective."""
 
     sign = 1
 
@@ -50,13 +50,13 @@ class FrontLine(Deterministic):
 
 
 class BackLine(FrontLine):
-    """As far from the enemy's zone as possible, and there as near to an objective."""
+    """As far from the enemy's zone as possible, then as close to an objective."""
 
     sign = -1
 
 
 class Scripted(Placement):
-    """Each unit on the position its scenario gives it, and nowhere else."""
+    """Each unit on the position given by its scenario."""
 
     def check(self, scenario: Scenario) -> None:
         try:
@@ -72,5 +72,5 @@ class Scripted(Placement):
 
 
 def pool(world: World, seat: int) -> np.ndarray:
-    """The cells of a seat's zone, by (col, row)."""
+    """Return the cells of a seat's zone, ordered by (col, row)."""
     return world.hexes[seat][world.hexes[seat] >= 0]

@@ -1,4 +1,4 @@
-"""What a step is worth; the values live in the `reward` config group and nowhere else."""
+"""Rewards; their values are set in the `reward` config group."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is thei
 
 
 class Terms(NamedTuple):
-    """The values as the compiled step wants them."""
+    """The values as floats, for the compiled step."""
 
     win: float
     draw: float
@@ -26,15 +26,16 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True)
 class Reward:
-    """Outcome at the end; performance and placement as changes of a potential, so that they add up to how things
-    stand and cannot be collected twice. A game cut off by a deadlock has no outcome reward.
+    """Outcome at the end; performance and placement are differences of potentials, so they cannot be collected twice.
+
+    A game truncated by a deadlock has no outcome reward.
     """
 
     win: float
     draw: float
     loss: float
-    victory_points: float  # for a lead of all victory points there are
-    survival: float  # for a lead of one whole army in surviving points
+    victory_points: float  # for a lead of all possible victory points
+    survival: float  # for a lead of a whole army in surviving points
     objective_placement: float  # for an army placed on objectives; 0 leaves deployment unshaped
 
     def terms(self) -> Terms:
@@ -43,7 +44,7 @@ class Reward:
 
 @kernel
 def performance(world: World, points: np.ndarray, games: Games, i: int, seat: int, terms: Terms) -> float:
-    """How the battle stands for a seat; `points` (2,) are those of the whole rosters."""
+    """Return the potential of the battle for a seat; `points` (2,) are those of the whole rosters."""
     own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
     alive = surviving_points(world, games, i, seat) / max(points[seat], 1)
     others_alive = surviving_points(world, games, i, 1 - seat) / max(points[1 - seat], 1)
@@ -52,7 +53,7 @@ def performance(world: World, points: np.ndarray, games: Games, i: int, seat: in
 
 @kernel
 def placement(world: World, games: Games, i: int, seat: int, terms: Terms) -> float:
-    """How near to objectives a seat has placed its units so far, between 0 and `objective_placement`."""
+    """Return the potential of a seat's placements: proximity to objectives, from 0 to `objective_placement`."""
     if terms.objective_placement == 0:
         return 0.0
     slots, total, units = world.units.size // 2, 0.0, 0

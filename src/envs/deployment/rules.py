@@ -1,9 +1,9 @@
-"""A whole game as compiled rules: how it starts, what is legal, and what an action does. Actions are integers:
+"""Compiled rules of a whole game: start, legal actions, and the effect of an action. Actions are integers:
 
       0 ............ S*H-1   deploy the unit in slot `a // H` on the hex in slot `a % H`
       S*H                    pass_deployment
-      S*H+1 ........ +C      the active unit goes to a cell, numbered as its player sees the board
-      S*H+1+C ...... +S      the active unit aims at the enemy in a slot: shoots, charges or fights it
+      S*H+1 ........ +C      the active unit moves to a cell, numbered from its player's point of view
+      S*H+1+C ...... +S      the active unit attacks the enemy in a slot: shoots, charges or fights it
       S*H+1+C+S              the active unit waits
 
 S unit slots, H hex slots, C cells. Slots number a player's whole roster by id and its whole zone by (col, row).
@@ -32,7 +32,7 @@ def is_over(games: Games, i: int) -> bool:
 
 @kernel
 def start(world: World, games: Games, i: int) -> None:
-    """Begin game i. Its dice go on from where `random` stands."""
+    """Start game i. Its generator `random` continues."""
     game = games.games[i]
     game.deployment_steps = 0
     game.passes = 0
@@ -71,7 +71,7 @@ def start(world: World, games: Games, i: int) -> None:
 
 @kernel
 def _take_positions(world: World, games: Games, i: int) -> None:
-    """A fixed deployment: every unit on the position its scenario gives it."""
+    """Place every unit on the position given by the scenario (fixed deployment)."""
     for u in range(world.units.size):
         if world.units[u].exists:
             battle.put(games, i, u, world.units[u].position)
@@ -113,7 +113,7 @@ def write_mask(world: World, games: Games, i: int) -> None:
 
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
-    """Every unit left on every hex allowed; passing only where there is none of these."""
+    """Allow every remaining unit on every legal hex; allow the pass only if there is none."""
     seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
     slots, stuck = world.units.size // 2, True
     for slot in range(hex_slots):

@@ -1,4 +1,4 @@
-"""Boards, zones, unit profiles and rosters, read from plain values and checked before anything is played on them."""
+"""Boards, zones, unit profiles and rosters: parsing and validation of their configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from src.envs.deployment.hexgrid import distance, neighbors, turned
 Hex = tuple[int, int]  # col, row
 
 FREE, WALL, FORBIDDEN, OBJECTIVE = ".", "#", "x", "o"  # in the drawing of a board
-TURNED = "turned"  # a zone that is the other player's, turned by 180 degrees
+TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 
 
 def read(node: Any, where: str, keys: Sequence[str]) -> list[Any]:
-    """The values of exactly these keys, in their order."""
+    """Return the values of these keys in order; raise `UserError` if a key is missing or unknown."""
     require(isinstance(node, Mapping), f"{where} is {node!r}: expected the keys {', '.join(keys)}")
     for key in keys:
         require(key in node, f"{where}.{key} is required and missing: give it a value")
@@ -53,7 +53,7 @@ class Board:
     rows: int
     walls: frozenset[Hex]
     forbidden: frozenset[Hex]
-    objectives: tuple[Hex, ...]  # the centre of each; the hexes around it belong to it
+    objectives: tuple[Hex, ...]  # their centres; an objective includes the hexes around its centre
 
     @staticmethod
     def load(node: Any) -> "Board":
@@ -104,7 +104,7 @@ class Board:
 
 
 def load_zones(node: Any, board: Board) -> tuple[tuple[Hex, ...], tuple[Hex, ...]]:
-    """The pool of each player: the open hexes of its zone, by (col, row)."""
+    """Return the pool of each player: the open hexes of its zone, ordered by (col, row)."""
     first, second = read(node, "zones", ["player_1", "player_2"])
     hexes = _hexes_of(first, "zones.player_1", board)
     others = {board.turned(one) for one in hexes} if second == TURNED else _hexes_of(second, "zones.player_2", board)
@@ -132,9 +132,9 @@ def _span(value: Any, where: str, size: int) -> range:
 class Weapon:
     reach: int  # hexes; 1 for melee
     attacks: int
-    hit: int  # needed on a D6, as 3 for 3+
+    hit: int  # required on a D6: 3 means 3+
     strength: int
-    ap: int  # how much it worsens an armour save
+    ap: int  # armour penetration: added to the required armour save
     damage: int
 
     @staticmethod
@@ -159,8 +159,8 @@ class Profile:
     name: str
     move: int
     toughness: int
-    save: int  # needed on a D6
-    invulnerable: int | None  # the same, but no weapon worsens it
+    save: int  # required on a D6
+    invulnerable: int | None  # likewise, not modified by ap
     hp: int
     control: int
     points: int
@@ -190,7 +190,7 @@ class Profile:
 class UnitSpec:
     id: str
     profile: Profile
-    position: Hex  # where a fixed or scripted deployment puts it
+    position: Hex  # in a fixed or scripted deployment
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Scenario:
                 )
 
     def require_positions(self) -> None:
-        """What a fixed or scripted deployment needs: every position in its player's zone, none given twice."""
+        """Raise `UserError` unless all positions are unique and in the zone of their player."""
         for pool, roster in zip(self.pools, self.rosters, strict=True):
             for unit in roster:
                 require(unit.position in pool, f"unit {unit.id}: position {unit.position} is not in its player's zone")
@@ -232,7 +232,7 @@ class Scenario:
             require(taken.count(one) == 1, f"scenario: {taken.count(one)} units have the position {one}")
 
     def require_distance(self, minimum: int) -> None:
-        """What a fixed deployment owes to `min_enemy_distance`."""
+        """Raise `UserError` if a fixed deployment violates `min_enemy_distance`."""
         for own in self.rosters[0]:
             for other in self.rosters[1]:
                 apart = distance(own.position, other.position)

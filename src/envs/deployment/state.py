@@ -1,7 +1,7 @@
-"""The game state: arrays for N games side by side, in which everything is kept that the rules look at.
+"""The game state: arrays with all values that the rules use, for N games.
 
-`GameState` shows one game of them under the names of the deployment contract. It holds no copy: every value of the game
-is read from the arrays when it is asked for. Only refused actions are counted outside, as they must not change them.
+`GameState` gives access to one game under the names of the deployment contract, without copies. Only rejected actions
+are counted outside the arrays, because they must not change the game.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ import numpy as np
 from src.envs.deployment.scenario import Hex, Profile, Scenario
 from src.envs.deployment.world import PHASES, World
 
-OFF_BOARD = -1  # the cell of a unit that is not placed yet, or no longer alive
+OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
 NOBODY = -1
-UNDECIDED = 2  # an outcome is +1, 0 or -1 as player 1 won, drew or lost
-LONGEST_TRAIL = 8  # phases that a single action can lead through
+UNDECIDED = 2  # outcomes are +1, 0 or -1 if player 1 has won, drawn or lost
+LONGEST_TRAIL = 8  # the most phases that one action can enter
 
-# One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
+# Records instead of an array per field: kernels with few array arguments compile and run faster.
 GAME = np.dtype(
     [
         ("deployment_steps", np.int32),
@@ -25,12 +25,12 @@ GAME = np.dtype(
         (
             "random",
             np.uint64,
-        ),  # state of the game's dice; were it first, numba would take LUCK for a part of this
-        ("active", np.int32),  # the unit whose action is awaited in battle, or NOBODY
+        ),  # generator state of the dice; not the first field, or Numba would treat LUCK as a prefix of this type
+        ("active", np.int32),  # the unit to act in battle, or NOBODY
         ("phase", np.int8),
         ("round", np.int8),  # 1..5 in battle, 0 before
         ("turn", np.int8),  # the seat whose turn it is
-        ("to_move", np.int8),  # the seat that acts next, which in the fight phase may be the other one
+        ("to_move", np.int8),  # the seat to act; in the fight phase it may differ from `turn`
         ("current_deployer", np.int8),  # a seat
         ("next_fighter", np.int8),  # the seat that selects the next unit to fight
         ("outcome", np.int8),
@@ -44,15 +44,15 @@ GAME = np.dtype(
 
 UNIT_STATE = np.dtype(
     [
-        ("cell", np.int32),  # where it stands, or OFF_BOARD
+        ("cell", np.int32),  # its current cell, or OFF_BOARD
         ("hp", np.int32),
         ("start", np.int32),  # where it was placed
         ("order", np.int32),  # how many units of its player were placed before it
-        ("dealt", np.int32),  # damage it has done
+        ("dealt", np.int32),  # damage dealt
         ("deployed", np.bool_),
         ("deployable", np.bool_),  # still to be placed
         ("acted", np.bool_),  # in this phase
-        ("fled", np.bool_),  # left an enemy's side in this turn
+        ("fled", np.bool_),  # moved away from an adjacent enemy in this turn
         ("charged", np.bool_),  # in this turn
     ],
     align=True,
@@ -60,8 +60,8 @@ UNIT_STATE = np.dtype(
 CELL_STATE = np.dtype(
     [
         ("occupant", np.int16),  # the unit on it, or NOBODY
-        ("queue", np.int16),  # room for the search behind `reach`
-        ("reach", np.uint8),  # steps to it of the unit that `battle.find_reach` last looked at
+        ("queue", np.int16),  # scratch space of the search that fills `reach`
+        ("reach", np.uint8),  # steps of the unit of the latest `battle.find_reach`
     ],
     align=True,
 )
@@ -79,7 +79,7 @@ class Games(NamedTuple):
 
 
 def new_games(count: int, world: World, num_actions: int) -> Games:
-    """Room for `count` games; `rules.start` makes a game of each."""
+    """Allocate `count` games; start each with `rules.start`."""
     return Games(
         games=np.zeros(count, GAME),
         units=np.zeros((count, world.units.size), UNIT_STATE),
@@ -93,7 +93,7 @@ def new_games(count: int, world: World, num_actions: int) -> Games:
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit as it stands, for people and tests."""
+    """A snapshot of a unit, for people and tests."""
 
     id: str
     player: int  # 1 or 2
@@ -107,17 +107,17 @@ class Unit:
 
 
 class GameState:
-    """One game of the arrays, by name."""
+    """A view of one game of the arrays."""
 
     def __init__(self, scenario: Scenario, world: World, games: Games, i: int, order_mode: str) -> None:
         self.scenario, self.world, self.games, self.i = scenario, world, games, i
         self.deployment_order_mode = order_mode
-        self.invalid_attempts = 0  # refused actions of the deployment phase; a refusal changes nothing in the arrays
+        self.invalid_attempts = 0  # rejected actions of the deployment phase; they do not change the arrays
         self.deployment_state = DeploymentState(self)
 
     @property
     def slots(self) -> int:
-        """Unit slots a player."""
+        """Return the number of unit slots per player."""
         return self.world.units.size // 2
 
     @property
@@ -130,7 +130,7 @@ class GameState:
 
     @property
     def phases_entered(self) -> list[str]:
-        """The phases that the latest action led through, the current one last."""
+        """Return the phases that the latest action led through, the current one last."""
         return [PHASES[phase] for phase in self.games.trail[self.i, : self.game["trail_length"]]]
 
     @property
@@ -139,7 +139,7 @@ class GameState:
 
     @property
     def current_player(self) -> int:
-        """Whose turn it is: 1 or 2."""
+        """Return the player whose turn it is: 1 or 2."""
         return int(self.game["turn"]) + 1
 
     @property
@@ -153,7 +153,7 @@ class GameState:
 
     @property
     def objectives(self) -> dict[Hex, int | None]:
-        """The player that holds each objective, by its centre."""
+        """Return the player that holds each objective, by its centre."""
         held = self.games.control[self.i]
         return {
             centre: None if held[k] == NOBODY else int(held[k]) + 1
@@ -166,7 +166,7 @@ class GameState:
 
     @property
     def numbers(self) -> list[int]:
-        """The indices of all units, by player and id."""
+        """Return the indices of all units, ordered by player and id."""
         return [int(u) for u in np.flatnonzero(self.world.units["exists"])]
 
     def unit_id(self, u: int) -> str:
@@ -174,7 +174,7 @@ class GameState:
         return self.scenario.rosters[seat][slot].id
 
     def number(self, unit_id: str) -> int | None:
-        """The index of a unit; None where there is no such unit."""
+        """Return the index of a unit, or None if there is no such unit."""
         return next((u for u in self.numbers if self.unit_id(u) == unit_id), None)
 
     def hex_of(self, cell: int) -> Hex:
@@ -195,7 +195,7 @@ class GameState:
 
 
 class DeploymentState:
-    """The deployment phase of a game, by the names of its contract."""
+    """The deployment phase of a game under the names of the contract."""
 
     def __init__(self, state: GameState) -> None:
         self._state = state
@@ -222,7 +222,7 @@ class DeploymentState:
 
     @property
     def active_unit_id(self) -> str | None:
-        """Always None: an action of this phase names the unit it places, and after it there is none to place."""
+        """Return None: an action of this phase names the unit that it places."""
         return None
 
     @property

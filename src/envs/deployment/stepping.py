@@ -1,4 +1,4 @@
-"""A step as the learner meets it: its action, the opponent's answers, the reward, the next game, what is seen."""
+"""One step of the environment: the learner's action, the opponent's replies, reward, restart and observation."""
 
 from typing import NamedTuple
 
@@ -6,42 +6,42 @@ import numpy as np
 
 from src.core.kernels import jit
 from src.envs.deployment import observation, reward, rules
+from src.envs.deployment.bot_policy import NO_ACTION, Policy, choose
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.observation import StaticFeatures
 from src.envs.deployment.reward import Terms
 from src.envs.deployment.state import UNDECIDED, Games
-from src.envs.deployment.style import NO_ACTION, Policy, choose
 from src.envs.deployment.world import DEPLOYMENT, World
 from src.envs.splitmix import below, next_word
 
-# What the latest step brought, and what is counted over an episode.
+# Results of the latest step, and counts over an episode.
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the three that follow
+        ("reward", np.float64),  # the sum of the next three
         ("outcome", np.float64),
         ("performance", np.float64),
         ("deployment", np.float64),
-        ("performance_before", np.float64),  # the potentials after the previous step
+        ("performance_before", np.float64),  # this and the next: potentials after the previous step
         ("placement_before", np.float64),
         ("seat", np.int32),  # the learner's
         ("steps", np.int32),
         ("placements", np.int32),  # legal deployment actions of the learner
-        ("invalid", np.int32),  # refused ones
+        ("invalid", np.int32),  # rejected ones
         ("terminated", np.bool_),
         ("truncated", np.bool_),
-        ("stuck", np.bool_),  # the opponent had no action to offer
-        ("hopeless", np.bool_),  # the opponent won again and again before the learner could act
+        ("stuck", np.bool_),  # the opponent had no action
+        ("hopeless", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
     ],
     align=True,
 )
-MAX_STARTS = 10_000  # games in a row that the opponent may decide before the learner's first action
+MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
 
 
 class Buffers(NamedTuple):
     observations: np.ndarray  # (N, D) float32
     results: np.ndarray  # (N,) RESULT
-    luck: np.ndarray  # (N,) LUCK: seats, dice and exploring opponents all descend from it
-    final_observations: np.ndarray  # (N, D) float32: of games that ended in this step; so the three that follow
+    luck: np.ndarray  # (N,) LUCK: generator of seats, dice seeds and exploring opponents
+    final_observations: np.ndarray  # (N, D) float32: this and the next three are of games that ended in this step
     final_results: np.ndarray  # (N,) RESULT
     final_games: np.ndarray  # (N,) GAME
     final_units: np.ndarray  # (N, 2S) UNIT_STATE
@@ -51,7 +51,7 @@ class Setup(NamedTuple):
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game
     restart: bool  # a game that ends is followed by a new one in the same step
-    truncate: bool  # so is a deadlock; else the game stays as it is, to be reported
+    truncate: bool  # a deadlock is handled likewise; else it is reported
 
 
 @jit(nogil=True, _nrt=False)
@@ -67,7 +67,7 @@ def step_some(
     first: int,
     end: int,
 ) -> int:
-    """Step the games from `first` to before `end` and return how many of them are in trouble."""
+    """Step the games from `first` to before `end`; return how many of them cannot continue."""
     for i in range(first, end):
         _step(world, static, games, buffers, terms, setup, policy, i, actions[i])
     return troubles(games, buffers, setup, first, end)
@@ -85,7 +85,7 @@ def restart_all(
 
 @kernel
 def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int) -> int:
-    """Count the games that cannot go on: somebody has no action to offer, or a deadlock is to be reported."""
+    """Count the games that cannot continue: a player has no action, or a deadlock must be reported."""
     count = 0
     for i in range(first, end):
         result = buffers.results[i]
@@ -129,7 +129,7 @@ def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
 
 @kernel
 def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int) -> None:
-    """Let the opponent act until the learner is to move or the game is over."""
+    """Play opponent moves until the learner is to move or the game is over."""
     while awaits_opponent(games, buffers, i):
         action = choose(world, games, i, policy, buffers.luck[i])
         if action == NO_ACTION:
@@ -182,7 +182,7 @@ def open_game(
     policy: Policy,
     i: int,
 ) -> None:
-    """Start a game in which the learner is to move; one that is decided before that is replaced by another."""
+    """Start a game in which the learner is to move; games decided before that are replaced."""
     for _ in range(MAX_STARTS):
         begin(world, static, games, buffers, terms, setup, i)
         answer(world, games, buffers, policy, i)
@@ -193,7 +193,7 @@ def open_game(
 
 @kernel
 def is_decided(games: Games, i: int) -> bool:
-    """Tell whether a game is won, lost or drawn. A deadlock is not: the next game would run into it as well."""
+    """Whether a game is won, lost or drawn. A deadlock does not count: the next game would deadlock as well."""
     return games.games[i].outcome != UNDECIDED
 
 
@@ -201,7 +201,7 @@ def is_decided(games: Games, i: int) -> bool:
 def begin(
     world: World, static: StaticFeatures, games: Games, buffers: Buffers, terms: Terms, setup: Setup, i: int
 ) -> None:
-    """Start a game in which nobody has moved; the reward of the latest step and how it ended are kept."""
+    """Start a game without any moves; keep the reward and the end of the latest step."""
     result = buffers.results[i]
     result.seat = setup.first_seat if setup.seats == 1 else below(buffers.luck[i], 2)
     games.games[i].random = next_word(buffers.luck[i])

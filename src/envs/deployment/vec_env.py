@@ -1,4 +1,4 @@
-"""The wargame for learners at scale: N games stepped together."""
+"""Vector environment of the wargame: N games stepped together."""
 
 import logging
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ log = logging.getLogger(__name__)
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
-    """Env i of the batch plays exactly what a `DeploymentEnv` seeded with `seed + i` plays.
+    """Env i plays exactly like a `DeploymentEnv` seeded with `seed + i`.
 
-    `info["final_info"]` holds the outcome of a game, its length, seat and deployment metrics, and for every unit
-    (N, 2S) where it was placed, its hp left and the damage it did. `episode_stats` adds them up.
+    `info["final_info"]` has the outcome of a game, its length, seat and deployment metrics, and for every unit (N, 2S)
+    its starting cell, remaining hp and damage dealt. `episode_stats` sums them.
     """
 
     metadata = {"render_modes": ["ansi"], "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -41,14 +41,14 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _start(self, seeds: Sequence[int]) -> None:
         for i, seed in enumerate(seeds):
             self._batch.seed(i, seed)
-        self._playing = False  # where the opponent wins every game before it begins
+        self._playing = False  # in case `restart` raises
         self._batch.restart()
         self._playing = True
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action (N,) an env; where one is illegal, none is played."""
+        """Play one legal action per env (N,); raise before any is played if one is illegal."""
         actions = self._checked(actions, self._batch.games.mask)
-        self._playing = False  # where the step raises, the games cannot go on
+        self._playing = False  # in case the step raises: the games cannot continue
         self._batch.step(actions)
         self._playing = True
         results = self._batch.buffers.results
@@ -63,15 +63,15 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         return self._observe(), results["reward"].copy(), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """(N, A) bool: the legal actions of every env, each of which has one."""
-        require(self._playing, "there are no games under way, so nothing is legal: call reset() first")
+        """Return the legal actions of every env, (N, A) bool; each env has at least one."""
+        require(self._playing, "there are no games in progress, so nothing is legal: call reset() first")
         return legal_masks(self._batch.games.mask)
 
     def render(self) -> tuple[str, ...]:
         return tuple(self.game.render(state) for state in self._batch.states)
 
     def state(self) -> dict[str, Any]:
-        """Everything the batch goes on from, in plain values and arrays for a checkpoint."""
+        """Return everything that later steps depend on as plain values and arrays, for a checkpoint."""
         return {"batch": self._batch.saved(), "episode_stats": self.episode_stats.saved()}
 
     def load_state(self, saved: dict[str, Any]) -> None:
@@ -110,9 +110,9 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
 
 
 def legal_masks(masks: np.ndarray) -> np.ndarray:
-    """A copy of the masks (N, A). One without a legal action is refused: a policy would draw from the illegal ones."""
+    """Return a copy of the masks (N, A); raise if one is empty, because a policy would then sample illegal actions."""
     if not masks.any(axis=1).all():
-        raise UserError("an env has no legal action, which the rules never leave it without: this is a bug")
+        raise UserError("an env has no legal action: this is a bug in the rules")
     return masks.copy()
 
 

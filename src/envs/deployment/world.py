@@ -1,4 +1,4 @@
-"""What does not change during a game, as arrays: the kernels look everything up here and write nothing."""
+"""The static data of a scenario as lookup tables for the kernels, which never write to them."""
 
 from dataclasses import astuple
 from typing import NamedTuple
@@ -14,11 +14,11 @@ PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
 ROUNDS = 5
 CHARGE_REACH = 12
-VICTORY_STEP = 5  # points for each of: one objective, two, more than the opponent
+VICTORY_STEP = 5  # points for each of: at least one objective, at least two, more than the opponent
 MAX_VICTORY_POINTS = 60  # three steps in each of four rounds
 
 
-# Records instead of an array for each figure: a kernel that is handed few arrays compiles and runs faster.
+# Records instead of an array per field: kernels with few array arguments compile and run faster.
 CELL = np.dtype(
     [
         ("is_open", np.bool_),  # neither wall nor forbidden
@@ -28,7 +28,7 @@ CELL = np.dtype(
 )
 SEEN = np.dtype(
     [
-        ("turned", np.int32),  # where the seat sees it: seat 1 sits on the other side of the board
+        ("turned", np.int32),  # the cell from the seat's point of view: rotated by 180 degrees for seat 1
         ("slot", np.int32),  # its hex slot, -1 outside the seat's zone
     ],
     align=True,
@@ -39,13 +39,16 @@ WEAPON = np.dtype([(name, np.int32) for name in ("reach", "attacks", "hit", "str
 
 
 class World(NamedTuple):
-    """C cells, S unit slots a player, H hex slots, O objectives. Unit u is slot `u % S` of seat `u // S`, by id."""
+    """Lookup tables: C cells, S unit slots per player, H hex slots, O objectives.
+
+    Unit u is slot `u % S` of seat `u // S`; slots are ordered by unit id.
+    """
 
     near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
     sight: np.ndarray  # (C, C) bool: a line between them is free of walls
     cells: np.ndarray  # (C,) CELL
-    seen: np.ndarray  # (2, C) SEEN: each cell as each seat knows it
+    seen: np.ndarray  # (2, C) SEEN: each cell from each seat's point of view
     hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
     units: np.ndarray  # (2S,) UNIT: zeros in empty slots
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
@@ -54,12 +57,12 @@ class World(NamedTuple):
     columns: int  # of the board
     start_phase: int
     alternated: bool
-    is_active: bool  # deployment is played; else every unit begins on its position
+    is_active: bool  # units are placed by actions; else each starts on its position
     min_enemy_distance: int
 
 
 class Settings(NamedTuple):
-    """How a scenario is played."""
+    """The rule settings of a game."""
 
     order_mode: str
     deployment_type: str
@@ -110,7 +113,10 @@ def _cells(scenario: Scenario) -> np.ndarray:
 
 
 def _seats(scenario: Scenario, hex_slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells off the edge have no counterpart when the board is turned; nobody ever stands there, so they stay."""
+    """Return the hex slots of both seats and the cells from each seat's point of view.
+
+    Cells off the edge have no counterpart on the rotated board; they map to themselves, as no unit can stand there.
+    """
     board = scenario.board
     hexes = np.full((2, hex_slots), -1, np.int32)
     seen = np.zeros((2, board.cols * board.rows), SEEN)

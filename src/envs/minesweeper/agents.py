@@ -1,4 +1,4 @@
-"""The solvers as agents, by the same interface as any other player."""
+"""The solvers as agents."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -14,25 +14,25 @@ from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, ru
 
 
 def first_reveal(rows: int, cols: int) -> int:
-    """The middle of the board, where a cascade has the most room."""
+    """Return the cell in the middle of the board, where a cascade has the most room."""
     return rows // 2 * cols + cols // 2
 
 
 class SolverAgent(Agent):
-    """`info` tells whether the reveal is a guess, its risk (chance of a mine) and what it rests on."""
+    """`info` has whether the reveal is a guess, its risk (the probability of a mine) and the reason."""
 
     needs = frozenset({Trait.ONE_PLAYER})
     deterministic = True
     counters = ("guess",)
-    games_in_step = 128  # shared among threads: the solvers are compiled and let go of the interpreter
+    games_in_step = 128  # split over threads: the compiled solvers release the GIL
     moves: ClassVar[Callable]
 
     def check(self, game: Game) -> None:
         super().check(game)
-        require(isinstance(game, Minesweeper), "it solves Minesweeper and nothing else")
+        require(isinstance(game, Minesweeper), "it plays Minesweeper only")
 
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
-        if (view.visible < 0).all():  # the mines are laid by the first reveal, away from it
+        if (view.visible < 0).all():  # the first reveal is always safe
             info = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
             return Decision(first_reveal(*view.visible.shape), info)
         choice = choose(view.visible, view.mines, type(self).moves)
@@ -45,18 +45,18 @@ class SolverAgent(Agent):
 
 
 class RulesAgent(SolverAgent):
-    """Reveals what the two classic rules prove, and stops where they prove nothing."""
+    """Reveals the cells that the two classic rules prove safe; stops if there are none."""
 
     moves = rules_moves
 
 
 class HeuristicAgent(SolverAgent):
-    """The same, but guesses the cell of the smallest local mine probability."""
+    """Like `RulesAgent`, but guesses the cell with the smallest local mine probability."""
 
     moves = heuristic_moves
 
 
 class ExactAgent(SolverAgent):
-    """Exact probabilities, and the strongest guess that can be found from them."""
+    """Uses exact mine probabilities and searches for the best guess."""
 
     moves = exact_moves

@@ -1,6 +1,6 @@
 """N games stepped by one compiled call: actions, cascades, rewards, restarts, observations and masks.
 
-Observations and masks are kept up to date cell by cell: a step writes what it changed and leaves the rest alone.
+Observations and masks are updated incrementally: a step writes only the cells that it changed.
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from src.envs.minesweeper.reward import Reward, Terms
 from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
 from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
 
-PARALLEL_FROM = 128  # envs; below, waking the threads costs more than they save
+PARALLEL_FROM = 128  # envs; with fewer, threads cost more than they save
 
 
 class Buffers(NamedTuple):
     planes: np.ndarray  # (N, C, HW) float32; C is 0 for the compact observation, which is `Boards.visible`
     mask: np.ndarray  # (N, A) bool: legal actions
-    frontier: np.ndarray  # (N, HW) bool: unrevealed cells next to a revealed one, kept only where it is asked for
+    frontier: np.ndarray  # (N, HW) bool: unrevealed cells next to a revealed one, if `track_frontier`
     final_planes: np.ndarray  # (N, C, HW) float32: last observation of a game that ended in this step
     final_visible: np.ndarray  # (N, HW) int8
     results: np.ndarray  # (N,) RESULT
@@ -43,7 +43,7 @@ class Setup(NamedTuple):
 
 
 class Batch:
-    """The state of N games and the buffers their steps are written to."""
+    """The state of N games and the output buffers of their steps."""
 
     def __init__(self, game: Minesweeper, reward: Reward, count: int, *, frontier_mask: bool, restart: bool) -> None:
         planes, cells = game.encoding.planes, game.cells
@@ -70,16 +70,16 @@ class Batch:
         self._parallel = count >= PARALLEL_FROM
 
     def restart(self, which: np.ndarray) -> None:
-        """New games for the boards named by index (M,)."""
+        """Start new games on the boards with these indices (M,)."""
         _restart_all(which, self.boards, self.buffers, self._setup, self._layout)
 
     def step(self, actions: np.ndarray) -> None:
-        """Play one action (N,) int64 a board; what came of it is in `buffers`."""
+        """Play one action (N,) int64 per board; the results are written to `buffers`."""
         step = _step_parallel if self._parallel else _step_serial
         step(actions, self.boards, self.buffers, self._setup, self._layout, self._terms)
 
     def reveal_all(self, cells: np.ndarray) -> None:
-        """Reveal the hidden ones among `cells` (N, HW) bool as one step of each game."""
+        """Reveal the hidden cells among `cells` (N, HW) bool in one step of each game."""
         reveal_all = _reveal_all_parallel if self._parallel else _reveal_all_serial
         reveal_all(cells, self.boards, self.buffers, self._setup, self._layout, self._terms)
 
@@ -88,7 +88,7 @@ class Batch:
         _show_all(self.boards, self.buffers, self._setup, self._layout)
 
     def state(self) -> dict[str, np.ndarray | bool]:
-        """The games in plain arrays, for `load_state`; observations and masks follow from them."""
+        """Return the games as plain arrays, for `load_state`; observations and masks are recomputed from them."""
         return {name: array.copy() for name, array in self._kept().items()} | {
             "frontier_mask": self._setup.frontier_mask
         }
@@ -104,7 +104,7 @@ class Batch:
         self.set_frontier_mask(bool(saved["frontier_mask"]))
 
     def _kept(self) -> dict[str, np.ndarray]:
-        """The arrays that the games are in, records as their bytes (N, bytes)."""
+        """Return the arrays of the state; records are viewed as bytes (N, bytes)."""
         records = {"games": self.boards.games, "results": self.buffers.results}
         return {"number": self.boards.number, "visible": self.boards.visible} | {
             name: array.view(np.uint8).reshape(len(array), -1) for name, array in records.items()
@@ -170,7 +170,7 @@ def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, l
 def _reveal_all(
     i: int, cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
 ) -> None:
-    """Reveal the hidden ones among `cells` (HW,) bool in one step; with a mine among them, only that mine."""
+    """Reveal the hidden cells among `cells` (HW,) bool in one step; if one is a mine, only that mine."""
     visible, number = boards.visible[i], boards.number[i]
     mine, opened = -1, 0
     for cell in range(cells.size):
@@ -199,13 +199,13 @@ def _end_step(
     layout: Layout,
     terms: Terms,
 ) -> None:
-    """Count the step, compute its reward, and start the next game where this one ended."""
+    """Count the step, compute its reward, and start the next game if this one ended."""
     game, result = boards.games[i], buffers.results[i]
     result.steps += 1
     result.invalid_steps += not valid
     result.terminated = game.status != PLAYING
     result.truncated = not result.terminated and result.steps >= setup.max_steps
-    result.terminated = result.terminated or result.truncated  # a game that is cut off is lost
+    result.terminated = result.terminated or result.truncated  # a truncated game is lost
     write_reward(game, result, valid, opened, flags_before, terms)
     if setup.restart and result.terminated:
         _keep_final(i, boards, buffers)
@@ -214,7 +214,7 @@ def _end_step(
 
 @kernel
 def _show(i: int, opened: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
-    """Write the cells that a reveal opened into observation and mask."""
+    """Write the cells opened by a reveal into observation and mask."""
     visible, mask, frontier, planes = boards.visible[i], buffers.mask[i], buffers.frontier[i], buffers.planes[i]
     game, has_planes = boards.games[i], planes.shape[0] > 0
     for k in range(opened):
@@ -234,7 +234,7 @@ def _show(i: int, opened: int, boards: Boards, buffers: Buffers, setup: Setup, l
 
 @kernel
 def _mask_to_frontier(mask: np.ndarray, visible: np.ndarray, frontier: np.ndarray) -> None:
-    """Allow reveals on the frontier only, or anywhere hidden as long as there is none."""
+    """Allow reveals on the frontier only, or on all hidden cells if it is empty."""
     everywhere = not frontier.any()
     for cell in range(visible.size):
         mask[cell] = visible[cell] < 0 and (everywhere or frontier[cell])
@@ -259,7 +259,7 @@ def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Lay
     game, result, opened = boards.games[i], buffers.results[i], 0
     if setup.uniform_first:
         game.status = WON
-        while game.status != PLAYING:  # a first reveal that opens all leaves no episode to play
+        while game.status != PLAYING:  # won by the first reveal: start another
             opened = rules.start_revealed(boards, i, setup.fewest, setup.most)
     else:
         rules.start_game(boards, i, setup.fewest, setup.most)
@@ -271,7 +271,7 @@ def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Lay
 
 @kernel
 def _show_all(boards: Boards, buffers: Buffers, setup: Setup, layout: Layout) -> None:
-    """Make observations, masks and frontiers anew from the boards."""
+    """Recompute observations, masks and frontiers from the boards."""
     for i in range(boards.visible.shape[0]):
         opened = 0
         _show_nothing(i, buffers)

@@ -1,4 +1,4 @@
-"""What clicks of a player stand for. A chord is a click on a number: its mines flagged, its other neighbours open."""
+"""Reveals by a click. A chord is a click on a number whose mines are all flagged: it reveals its other neighbours."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from src.envs.minesweeper.variant import FLAGGED, HIDDEN
 
 
 def chord(visible: np.ndarray, cell: int) -> list[int]:
-    """The reveals that a chord on `cell` (rows, cols) stands for; none where its flags are not as many as its number.
+    """Return the reveals of a chord on `cell`; [] unless the number of flags equals its number.
 
-    The flags may be wrong, so a chord can lose like any reveal.
+    Flags may be wrong, so a chord can lose like any reveal.
     """
     near, degree = neighbors(*visible.shape)
     around = near[cell, : degree[cell]]
@@ -21,7 +21,9 @@ def chord(visible: np.ndarray, cell: int) -> list[int]:
 
 
 def reveals(visible: np.ndarray, cell: int) -> list[int]:
-    """The reveals that a click on `cell` stands for: itself while it is hidden, or a chord; a flag guards its cell."""
+    """Return the reveals of a click on `cell`: the cell itself if hidden, or those of a chord; a flag protects its
+    cell.
+    """
     value = visible.ravel()[cell]
     require(value != FLAGGED, "take the flag off before you reveal the cell")
     return [cell] if value == HIDDEN else chord(visible, cell)

@@ -1,4 +1,4 @@
-"""What can be set about a Minesweeper environment."""
+"""The configuration of a Minesweeper environment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from src.envs.minesweeper.game import Minesweeper
 
 RENDER_MODES = ("ansi",)
-EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of a batch's `final_info` that learners log as means a game
+EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of `final_info` that learners log as means over games
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +23,12 @@ class EnvConfig:
     W: Side
     mine_count: Annotated[int, Bounds(ge=1)]
     first_click: FirstClick  # "uniform": the env draws and plays the first reveal
-    max_steps: Interval  # truncates an episode, such as one of endless flag toggling
+    max_steps: Interval  # ends an episode, such as one of endless flag toggling
     flag_actions: bool  # False: actions reveal only
     reward: Reward = field(default_factory=Reward)
     guarantee_safe_neighborhood: bool = True  # the first reveal keeps its 8 neighbours free of mines, not only itself
     mine_density: Sequence[Fraction] | None = None  # [low, high]: each episode's mine count is drawn from this band
-    frontier_mask: bool = False  # masks reveals to cells next to a revealed one; the rules still allow the others
+    frontier_mask: bool = False  # restricts masks to cells next to a revealed one; the rules allow all
     compact: bool = False  # this and the next three: see `Encoding`
     frontier: bool = False
     remaining_mines_ratio: bool = False
@@ -39,7 +39,7 @@ class EnvConfig:
         check_fields(self)
 
     def require_multi_action(self) -> None:
-        """Refuse steps that reveal several cells where mines are laid by the first of them, or flags can be set."""
+        """Raise `UserError` if steps that reveal several cells are impossible: mines not laid yet, or flag actions."""
         if self.first_click == "agent" or self.flag_actions:
             raise UserError(
                 "several cells can be revealed in one step only after the first click and without flags: set "
@@ -67,7 +67,7 @@ class EnvConfig:
         )
 
     def game(self) -> "Minesweeper":
-        # Imported here because it brings the compiled rules, which the torch environment does without.
+        # Imported here: it imports the compiled rules, which the torch environment does not need.
         from src.envs.minesweeper.game import Minesweeper
 
         return Minesweeper(

@@ -1,4 +1,4 @@
-"""What a network is shown: stacked planes of 0s and 1s, or the board itself as one int8 plane."""
+"""Observation formats: stacked binary planes, or the board itself as one int8 plane."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ BASE_PLANES = 11
 
 
 class Layout(NamedTuple):
-    """Where the optional planes are; -1 when absent."""
+    """Indices of the optional planes; -1 if absent."""
 
     frontier: int
     remaining_mines_ratio: int
@@ -25,13 +25,15 @@ class Layout(NamedTuple):
 class Encoding:
     compact: bool = False  # one int8 plane (H, W): -1 hidden, -2 flagged, 0..8
     frontier: bool = False  # plane: unrevealed cells next to a revealed one
-    remaining_mines_ratio: bool = False  # plane: unflagged mines, as a share of the hidden cells without a flag
-    progress: bool = False  # plane: share of the safe cells that is revealed
+    remaining_mines_ratio: bool = False  # plane: unflagged mines / unflagged hidden cells
+    progress: bool = False  # plane: fraction of the safe cells revealed
 
     def __post_init__(self) -> None:
         extra = [name for name in Layout._fields if getattr(self, name)]
         if self.compact and extra:
-            raise UserError(f"a compact observation is the bare board: it cannot carry the plane(s) {', '.join(extra)}")
+            raise UserError(
+                f"a compact observation has no planes: set {', '.join(extra)} to false, or compact to false"
+            )
 
     @property
     def layout(self) -> Layout:

@@ -1,4 +1,4 @@
-"""Minesweeper for learners: one game as a Gymnasium environment."""
+"""Minesweeper as a Gymnasium environment."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,15 +27,15 @@ __all__ = ["EnvConfig", "MinesweeperEnv"]
 
 Backend = Literal["auto", "numpy", "torch"]
 
-_ONLY = np.zeros(1, np.int64)  # the index of the one board
+_ONLY = np.zeros(1, np.int64)  # the index of the only board
 
 
 class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     """Actions 0..HW-1 reveal a cell, HW..2HW-1 toggle a flag.
 
-    An action on a revealed cell is invalid: it costs a step and a penalty and changes nothing. The step that ends a
-    game is rewarded for both its outcome and the cells it opened. `info` holds the mask of legal actions, the
-    components whose sum is the reward, and how the episode stands.
+    An action on a revealed cell is invalid: it counts as a step, is penalized and changes nothing. The last step is
+    rewarded for the outcome and for the cells it opened. `info` has the action mask, the components whose sum is the
+    reward, and statistics of the episode.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}
@@ -44,7 +44,9 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     def __init__(
         self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: Backend = "auto"
     ) -> None:
-        """`baselines` are the agents a learner's result is shown beside, `backend` what holds batches of games."""
+        """`baselines` are agents to compare a learner with; `backend` selects the implementation of vector
+        environments.
+        """
         self.config, self.baselines, self.backend = config, dict(baselines), backend
         self.game = self.config.game()
         check_baselines(self.baselines, self.game)
@@ -56,22 +58,22 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self._playing = False
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
-        """How well the mine probabilities of a network are calibrated; nothing for agents that predict none."""
+        """Return the calibration of the mine probabilities of a network; {} for agents that do not predict them."""
         return mine_calibration(VecMinesweeper(GAMES, self.config), agent, seed) if hasattr(agent, "heads") else {}
 
     def play_local(self, agent: Agent | None, rng: np.random.Generator, heatmap: Path | None) -> None:
-        """A game of this configuration in the terminal, where a person may set flags whatever a learner may."""
+        """Play a game in the terminal; a person may set flags even if the learner may not."""
         play_local(replace(self.config, flag_actions=True).game(), rng, agent, heatmap=heatmap)
 
     def vectorize(self, num_envs: int, device: str = "cpu", *, copy: bool = False) -> VectorEnv[Any, Any, Any]:
-        """A batch of games of the same configuration, on `device` if the backend is torch.
+        """Return a batch of games with this configuration, on `device` for the torch backend.
 
-        The backend `auto` is torch where `device` is a GPU and compiled NumPy elsewhere. `copy` makes numpy hand out
-        arrays that later steps leave alone, as torch always does.
+        The backend `auto` is torch on a GPU and compiled NumPy otherwise. With `copy` NumPy returns arrays that later
+        steps do not overwrite, as torch always does.
         """
         if self.backend == "numpy" or (self.backend == "auto" and device == "cpu"):
             return VecMinesweeper(num_envs, self.config, copy=copy)
-        from src.envs.minesweeper.torch_env import TorchMinesweeper  # games with arrays do without torch
+        from src.envs.minesweeper.torch_env import TorchMinesweeper  # torch is imported only if needed
 
         return TorchMinesweeper(num_envs, self.config, device)
 
@@ -100,15 +102,15 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         return self._observation(), float(result["reward"]), terminated, truncated, self._info() | {"rewards": rewards}
 
     def action_masks(self) -> np.ndarray:
-        """(A,) bool: the legal actions, by the name under which sb3-contrib looks for them."""
+        """Return the legal actions, (A,) bool; sb3-contrib expects this name."""
         return self._batch.buffers.mask[0].copy()
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the mask to the frontier or widen it again, also during an episode."""
+        """Restrict the mask to the frontier, or undo that; also during an episode."""
         self._batch.set_frontier_mask(on)
 
     def mine_mask(self) -> np.ndarray:
-        """(H, W) bool: where the mines are, for supervised labels; none before the first reveal lays them."""
+        """Return the mines, (H, W) bool; none before the first reveal."""
         return self._board(self._batch.boards.number) == rules.MINE
 
     def render(self) -> str | None:

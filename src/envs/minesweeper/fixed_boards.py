@@ -1,4 +1,4 @@
-"""Files of given boards: `{"rows", "cols", "mines", "boards": [{"first": cell, "mines": [cell, ...]}, ...]}`."""
+"""Files of fixed boards: `{"rows", "cols", "mines", "boards": [{"first": cell, "mines": [cell, ...]}, ...]}`."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class FixedBoard(NamedTuple):
 
 
 def read_boards(path: Path, rows: int, cols: int, mine_range: tuple[int, int]) -> list[FixedBoard]:
-    """The boards of a file; the first thing wrong in it is refused, naming its place."""
+    """Read the boards of a file; the first error is reported with its location."""
     text = read_regular(Path(path), MAX_DATA_BYTES)
     try:
         data = json.loads(text.decode())

@@ -1,4 +1,4 @@
-"""Minesweeper as a `Game`: what agents, the arena and the web page play."""
+"""Minesweeper as a `Game`, as used by agents, the arena and the web page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ from src.envs.minesweeper.variant import FirstClick, Variant
 
 @dataclass(frozen=True)
 class View:
-    """What the player may know."""
+    """The information available to the player."""
 
     visible: np.ndarray  # (H, W) int8: -1 hidden, -2 flagged, 0..8 the number revealed
     mines: int  # on the whole board
-    over: bool = False  # the game has ended, which the board alone does not tell after a loss
+    over: bool = False  # the game has ended; the board alone does not show a loss
 
 
 @dataclass
@@ -38,9 +38,9 @@ class Position:
 
 
 class Minesweeper(Game[Position, View]):
-    """Actions 0..HW-1 reveal a cell; HW..2HW-1, where there are flags, toggle one.
+    """Actions 0..HW-1 reveal a cell; HW..2HW-1 toggle a flag, if there are flag actions.
 
-    An action on a revealed cell is a step that changes nothing: it is counted, and its reward is the invalid penalty.
+    An action on a revealed cell changes nothing: it is counted as invalid and rewarded with the invalid penalty.
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
@@ -62,10 +62,11 @@ class Minesweeper(Game[Position, View]):
         encoding: Encoding | None = None,
         reward: Reward | None = None,
     ) -> None:
-        """`mine_density=[low, high]` draws the mine count of each game from that share of the cells, not from `mines`.
+        """`mine_density=[low, high]` draws the mine count of each game from this fraction of the cells, instead of
+        `mines`.
 
-        With `first_click="uniform"` a game begins with one reveal on a cell drawn by the game. Without `max_steps` a
-        game lasts as long as its player does not end it.
+        With `first_click="uniform"` the game plays the first reveal on a random cell. Without `max_steps` the length of
+        a game is not limited.
         """
         self.variant = Variant(
             rows=rows,
@@ -123,17 +124,17 @@ class Minesweeper(Game[Position, View]):
         return state
 
     def move_name(self, state: Position, action: int) -> str:
-        """`reveal:ROW,COLUMN` or `flag:ROW,COLUMN`, which also takes a flag away; both count from 0."""
+        """Return `reveal:ROW,COLUMN` or `flag:ROW,COLUMN`, which toggles a flag; both count from 0."""
         kind, cell = divmod(action, self.cells)
         return f"{'flag' if kind else 'reveal'}:{cell // self.cols},{cell % self.cols}"
 
     def sensible_mask(self, view: View) -> np.ndarray:
-        """What the environments mask: hidden cells, reveals narrowed to the frontier where that is configured."""
+        """Return the mask of the environments: hidden cells, or the frontier if that is configured."""
         hidden = view.visible.ravel() < 0
         reveals = frontier_or_hidden(view.visible) if self.frontier_mask else hidden
         if not self.flag_actions:
             return reveals.copy()
-        # Without a step limit, a player that always decides alike would toggle a flag for ever.
+        # Without a step limit a deterministic player could toggle a flag forever.
         return np.concatenate([reveals, hidden & (self.max_steps is not None)])
 
     def is_open(self, state: Position, action: int) -> bool:
@@ -166,20 +167,20 @@ class Minesweeper(Game[Position, View]):
         }
 
     def group(self, state: Position) -> str | None:
-        """Where the number of mines is drawn, games are counted apart by their density."""
+        """Return the density of a game if mine counts are drawn, to report results by density."""
         if self.mine_range[0] == self.mine_range[1]:
             return None
-        return f"{100 * int(state.boards.games[0]['mines']) / self.cells:4.1f}% mines"  # of one width, to sort well
+        return f"{100 * int(state.boards.games[0]['mines']) / self.cells:4.1f}% mines"  # fixed width, to sort
 
     def random_actions(self, view: View) -> list[int]:
-        """Toggling flags leads nowhere."""
+        """Return the reveals; toggling flags at random makes no progress."""
         return [] if view.over else np.flatnonzero(view.visible < 0).tolist()
 
     def fixed_starts(self, path: Path) -> list[Position]:
         return [self.start(first, mines) for first, mines in read_boards(path, self.rows, self.cols, self.mine_range)]
 
     def start(self, first: int, mines: Sequence[int]) -> Position:
-        """A game on given mines, whose first reveal is done."""
+        """Return a game with given mines after its first reveal."""
         boards = self._empty_board()
         rules.start_game(boards, 0, len(mines), len(mines))
         rules.set_mines(boards, 0, np.array(mines, np.int64))

@@ -1,7 +1,7 @@
-"""Exact inference for what can be proved, a network for which guess is best.
+"""Exact inference for certain cells, and a network to choose the best guess.
 
-A guess is worth what it leads to: for every number it may show, the exact chance of that number times the network's
-chance to win from there.
+The value of a guess is the expectation over the numbers it may show: the exact probability of each number times the
+network's win probability after it.
 """
 
 from collections.abc import Sequence
@@ -27,99 +27,100 @@ NUMBERS = 9  # that a cell may show
 
 
 @runtime_checkable
-class Judge(Protocol):
-    """What the network is asked: how a game will end."""
+class ValueNetwork(Protocol):
+    """A network that predicts the outcome of a game."""
 
     def values(self, observations: np.ndarray) -> np.ndarray:
-        """(B,) from -1, a sure loss, to 1, a sure win."""
+        """Return values (B,) from -1, a certain loss, to 1, a certain win."""
 
 
-class Prospect(NamedTuple):
-    """What is known of a position before the network is asked."""
+class Options(NamedTuple):
+    """The result of exact inference: certain cells, or guesses and their successors for the network."""
 
-    certain: np.ndarray  # cells to reveal: all that are safe, or the one that wins most of the ending; may be empty
+    certain: np.ndarray  # cells to reveal: all safe ones, or the best one of a searched endgame; may be empty
     reason: str
     risk: np.ndarray  # (cells,) float64: mine probabilities
-    guesses: np.ndarray  # (G,) cells worth a look where nothing is certain
-    boards: np.ndarray  # (M, cells) int8: what a guess may lead to
-    chances: np.ndarray  # (M,) the chance of each
-    owner: np.ndarray  # (M,) which of the guesses leads there
+    guesses: np.ndarray  # (G,) candidate cells if nothing is certain
+    boards: np.ndarray  # (M, cells) int8: successors of the guesses
+    chances: np.ndarray  # (M,) their probabilities
+    owner: np.ndarray  # (M,) index of the guess that leads there
 
 
 class HybridAgent(SolverAgent):
-    """`why` tells like a solver's, and of a guess the chance to win that it leaves."""
+    """`info` is that of a solver; for a guess also the win probability after it."""
 
     counters = ("guess",)
     games_in_step = 512
 
     @checked
-    def __init__(self, judge: Judge, candidates: Size) -> None:
-        """`candidates` is how many guesses are looked into."""
-        require(isinstance(judge, Judge), "agent.judge has to be a trained network: it is asked how games will end")
-        self.judge, self.candidates = judge, candidates
+    def __init__(self, value_net: ValueNetwork, candidates: Size) -> None:
+        """`candidates` is the number of guesses to evaluate."""
+        is_network = isinstance(value_net, ValueNetwork)
+        require(is_network, "agent.value_net must be a trained network: it predicts the outcome of games")
+        self.value_net, self.candidates = value_net, candidates
 
     def check(self, game: Game) -> None:
         super().check(game)
         assert isinstance(game, Minesweeper)
         try:
-            self.judge.values(np.full((1, game.rows, game.cols), -1, np.int8))
+            self.value_net.values(np.full((1, game.rows, game.cols), -1, np.int8))
         except RuntimeError as error:
             raise UserError(
-                f"agent.judge takes more than the bare board, which is all it is asked about: {error}"
+                f"agent.value_net needs extra planes, but only the board is given to it: {error}"
             ) from error
 
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        """The positions after all guesses in all games are judged in one go."""
-        prospects = map_in_threads(self._prospect, views)
-        boards = np.concatenate([prospect.boards for prospect in prospects])
+        """Decide for all games; the network evaluates the positions after all guesses in one batch."""
+        options = map_in_threads(self._options, views)
+        boards = np.concatenate([one.boards for one in options])
         shape = (len(boards), *views[0].visible.shape)
-        wins = (self.judge.values(boards.reshape(shape)) + 1) / 2 if len(boards) else np.zeros(0)
+        wins = (self.value_net.values(boards.reshape(shape)) + 1) / 2 if len(boards) else np.zeros(0)
         decisions, first = [], 0
-        for view, prospect in zip(views, prospects, strict=True):
-            last = first + len(prospect.boards)
-            decisions.append(self._decision(game, view, prospect, wins[first:last]))
+        for one in options:
+            last = first + len(one.boards)
+            decisions.append(self._decision(one, wins[first:last]))
             first = last
         return decisions
 
-    def _prospect(self, view: View) -> Prospect:
+    def _options(self, view: View) -> Options:
         if (view.visible < 0).all():
             middle = np.array([first_reveal(*view.visible.shape)])
-            return nothing_to_guess(middle, "the first reveal is safe", view.visible.size)
+            return _without_guesses(middle, "the first reveal is safe", view.visible.size)
         flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
         risk, moves = np.zeros(flat.size), np.zeros(flat.size, np.int32)
 
-        def attempt(engine: Engine) -> tuple[int, Prospect]:
-            status, count, why, log_completions = prove(flat, known, view.mines, engine, risk, moves)
-            if status != CONSISTENT or why != GUESSED:
-                return status, nothing_to_guess(moves[:count], REASONS[why], flat.size, risk)
+        def attempt(engine: Engine) -> tuple[int, Options]:
+            status, count, reason, log_completions = prove(flat, known, view.mines, engine, risk, moves)
+            if status != CONSISTENT or reason != GUESSED:
+                return status, _without_guesses(moves[:count], REASONS[reason], flat.size, risk)
             ahead = look_ahead(flat, known, view.mines, engine, risk, log_completions, self.candidates)
-            return status, Prospect(moves[:0], REASONS[why], risk, *ahead)
+            return status, Options(moves[:0], REASONS[reason], risk, *ahead)
 
         return with_room(view.visible.shape, view.mines, attempt)
 
-    def _decision(self, game: Game, view: View, prospect: Prospect, wins: np.ndarray) -> Decision:
-        if prospect.certain.size:
-            action, *then = prospect.certain.tolist()
-            risk = float(prospect.risk[action])
-            return Decision(action, {"guess": risk > 0, "risk": risk, "reason": prospect.reason}, then)
-        if prospect.guesses.size == 0:
-            return Decision(None, {"guess": False, "risk": 1.0, "reason": prospect.reason})
-        worth = np.bincount(prospect.owner, prospect.chances * wins, minlength=prospect.guesses.size)
-        action = int(prospect.guesses[worth.argmax()])
-        info = {"guess": True, "risk": float(prospect.risk[action]), "reason": prospect.reason}
-        return Decision(action, {**info, "win_chance": float(worth.max())})
+    def _decision(self, options: Options, wins: np.ndarray) -> Decision:
+        if options.certain.size:
+            action, *plan = options.certain.tolist()
+            risk = float(options.risk[action])
+            return Decision(action, {"guess": risk > 0, "risk": risk, "reason": options.reason}, plan)
+        if options.guesses.size == 0:
+            return Decision(None, {"guess": False, "risk": 1.0, "reason": options.reason})
+        win_chances = np.bincount(options.owner, options.chances * wins, minlength=options.guesses.size)
+        action = int(options.guesses[win_chances.argmax()])
+        info = {"guess": True, "risk": float(options.risk[action]), "reason": options.reason}
+        return Decision(action, {**info, "win_chance": float(win_chances.max())})
 
 
-REASONS = choice.REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "leads to the best prospects"}
+REASONS = choice.REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "the guess with the best win probability"}
 
 
-def nothing_to_guess(cells: np.ndarray, reason: str, size: int, risk: np.ndarray | None = None) -> Prospect:
+def _without_guesses(cells: np.ndarray, reason: str, size: int, risk: np.ndarray | None = None) -> Options:
     none = np.zeros(0, np.int64)
     risk = np.zeros(size) if risk is None else risk
-    return Prospect(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
+    return Options(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
 
 
 @kernel
@@ -132,7 +133,7 @@ def look_ahead(
     log_completions: float,
     candidates: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The most promising guesses, every board they may lead to, its chance, and which guess leads there."""
+    """Return the most promising guesses, all boards they may lead to, their probabilities, and the guess of each."""
     guesses = list_guesses(visible, e, risk)[:candidates].copy()
     boards = np.empty((guesses.size * NUMBERS, visible.size), np.int8)
     chances, owner = np.empty(boards.shape[0]), np.empty(boards.shape[0], np.int64)

@@ -1,7 +1,7 @@
-"""Positions with what a solver would do in them, for networks to learn from.
+"""Positions labeled by a solver, as training data for networks.
 
-A labeled batch is a fixed number of rows from games that the teacher plays. Batch n of a seed does not depend on where
-or in which order it is made, so a stream of them can be made by many threads, interrupted, and resumed.
+A labeled batch has a fixed number of rows from games played by the teacher. Batch n of a seed does not depend on where
+or in which order batches are made, so a stream can be produced by many threads, interrupted, and resumed.
 """
 
 import threading
@@ -25,18 +25,18 @@ from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine,
 from src.envs.splitmix import below
 
 STATES = 1 << 16
-UNKNOWN_VALUE = -1.0  # of a game that was broken off or took a turn that its player would not take
-EARLY = 8  # guesses of a game, one of which may be drawn
-PROMISING = 8  # guesses that are drawn among
+UNKNOWN_VALUE = -1.0  # of an unfinished game, or one that left the teacher's line of play
+EARLY = 8  # one of the first EARLY guesses of a game may be random
+PROMISING = 8  # number of best guesses to draw from
 
 _kept = threading.local()
 
 
 class LabeledBatch(NamedTuple):
-    observation: np.ndarray  # (rows, H, W) int8: the board as it is seen
-    good_actions: np.ndarray  # (rows, A) bool: what the teacher would play
+    observation: np.ndarray  # (rows, H, W) int8: the player's view
+    good_actions: np.ndarray  # (rows, A) bool: actions of the teacher
     aux_target: np.ndarray  # (rows, H, W) float16: probability of a mine, -1 on revealed cells
-    win_probability: np.ndarray  # (rows,) float32: chance to win from here, or UNKNOWN_VALUE
+    win_probability: np.ndarray  # (rows,) float32: win probability, or UNKNOWN_VALUE
 
 
 @kernel
@@ -45,8 +45,8 @@ def _play_exactly(
 ) -> int:
     """Label all safe cells as good actions, or else the best guess, with exact probabilities for every cell.
 
-    In half of the games one of the first guesses is drawn among the promising ones, if the game has that many, so that
-    the rows also show what other guesses lead to.
+    In half of the games one of the first guesses is drawn among the promising ones, if there are that many, so that the
+    data also covers other guesses.
     """
     game, visible = boards.games[0], boards.visible[0]
     known, probability, moves = (
@@ -55,12 +55,12 @@ def _play_exactly(
         np.zeros(visible.size, np.int32),
     )
     used = _begin(boards, batch, used, fewest, most, uniform)
-    first = used  # the earliest row whose win probability is not known yet
-    wander = below(game, 2 * EARLY)  # the guess, counted from 0, that is drawn among the promising ones
+    first = used  # the first row without a win probability
+    wander = below(game, 2 * EARLY)  # index of the guess that is random
     guess = 0
     while game.status == PLAYING and used < batch.win_probability.size:
         status, log_completions = examine(visible, known, game.mines, e, probability)
-        if status != CONSISTENT:  # too entangled for the engine at hand, which is rare: the game is left here
+        if status != CONSISTENT:  # too many states for the engine, which is rare: abandon the game
             break
         used = _write(batch, used, visible, probability)
         count = 0
@@ -87,7 +87,9 @@ def _play_exactly(
 
 @kernel
 def _begin(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool) -> int:
-    """Start a game with a uniformly drawn reveal; where the player makes it, all are good, and that is a row."""
+    """Start a game with a uniformly drawn reveal; if the player makes it, all cells are good and it is a row of its
+    own.
+    """
     game, cells = boards.games[0], boards.visible.shape[1]
     rules.start_game(boards, 0, fewest, most)
     if not uniform:
@@ -100,11 +102,13 @@ def _begin(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: in
 
 @kernel
 def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
-    """Reveal all of the safe cells, or as often any number of them, so that rows show every stage between."""
+    """Reveal all safe cells, or in half of the cases a random number of them, so that rows cover intermediate
+    positions.
+    """
     game = boards.games[0]
     if below(game, 2) == 0:
         wanted = 1 + below(game, count)
-        for k in range(wanted):  # the first steps of a shuffle
+        for k in range(wanted):  # partial Fisher-Yates shuffle
             other = k + below(game, count - k)
             moves[k], moves[other] = moves[other], moves[k]
         count = wanted
@@ -117,7 +121,7 @@ def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
 def _choose(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> tuple[int, float]:
-    """Return the best guess, and its chance to win if the rest of the game could be searched, else UNKNOWN_VALUE."""
+    """Return the best guess, and its win probability if the rest of the game could be searched, else UNKNOWN_VALUE."""
     cell, chance = search_ending(visible, known, mines, e, log_completions)
     if cell >= 0:
         return cell, chance
@@ -134,7 +138,7 @@ def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndar
 def _reveal_guess(
     boards: Boards, e: Engine, batch: LabeledBatch, used: int, choice: int, known: np.ndarray, probability: np.ndarray
 ) -> int:
-    """Reveal a guess; one that shows a zero gives a row before the cascade: a search looks no further than the zero."""
+    """Reveal a guess; if it is a zero, first write a row before the cascade, because search stops at the zero."""
     game, visible = boards.games[0], boards.visible[0]
     if boards.number[0, choice] == 0 and used < batch.win_probability.size:
         visible[choice] = 0
@@ -148,7 +152,7 @@ def _reveal_guess(
 
 @kernel
 def _write(batch: LabeledBatch, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
-    """Write a row in which all cells that are certainly safe are good actions."""
+    """Write a row in which all certainly safe cells are good actions."""
     batch.observation[used], batch.aux_target[used] = visible, probability
     for cell in range(visible.size):
         batch.good_actions[used, cell] = visible[cell] < 0 and probability[cell] == 0.0
@@ -159,7 +163,7 @@ def _write(batch: LabeledBatch, used: int, visible: np.ndarray, probability: np.
 def _play_by_rules(
     boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
 ) -> int:
-    """Label one forced move, drawn at random; positions without one are guessed through and give no row."""
+    """Label one forced move, drawn at random; positions without one are guessed and not written."""
     game, visible, number = boards.games[0], boards.visible[0], boards.number[0]
     known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
     moves = np.zeros(2 * visible.size, np.int32)
@@ -205,17 +209,17 @@ def _safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, proba
 
 
 class Teacher:
-    """Plays game after game and labels the positions with what it would do."""
+    """Plays games and labels the positions with its actions."""
 
-    play: ClassVar[Callable]  # one game, to its end or until the rows are full; returns the rows used so far
+    play: ClassVar[Callable]  # plays one game, until its end or the rows are full; returns the rows used
 
     def check(self, game: Game) -> None:
-        require(isinstance(game, Minesweeper), "this teacher knows Minesweeper and nothing else: choose another")
+        require(isinstance(game, Minesweeper), "this teacher plays Minesweeper only: choose another")
         assert isinstance(game, Minesweeper)
         extra = game.encoding.planes - BASE_PLANES
         require(
             extra <= 0,
-            "labeled batches show the bare board: leave out the planes frontier, remaining_mines_ratio, progress",
+            "labeled batches have no extra planes: leave out frontier, remaining_mines_ratio and progress",
         )
 
     def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> LabeledBatch:
@@ -240,7 +244,7 @@ class Teacher:
 
 
 def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:
-    """Return the board and engine of this thread, kept as they take long to make."""
+    """Return the board and engine of this thread, cached because allocating them is slow."""
     key = (game.rows, game.cols, game.safe_neighborhood)
     if getattr(_kept, "key", None) != key:
         _kept.boards = rules.new_boards(1, *key)
@@ -249,12 +253,12 @@ def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:
 
 
 class ExactTeacher(Teacher):
-    """Computes every probability exactly, guesses well, and labels all safe cells."""
+    """Computes exact probabilities, searches for the best guess, and labels all safe cells."""
 
     play = staticmethod(_play_exactly)
 
 
 class RulesTeacher(Teacher):
-    """Applies the two classic rules, labels one forced move at a time, and shows where the mines really are."""
+    """Applies the two classic rules, labels one forced move at a time; its aux targets are the true mines."""
 
     play = staticmethod(_play_by_rules)

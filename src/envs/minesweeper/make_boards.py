@@ -1,8 +1,8 @@
-"""Write a file of boards to play again and again, or boards that need no luck.
+"""Write a file of random boards, or of boards that can be won without guessing.
 
 python -m src.envs.minesweeper.make_boards boards.json --rows 16 --cols 16 --mines 40 --count 1000
-python -m src.envs.minesweeper.make_boards calm.json --rows 16 --cols 16 --mines 40 --count 50 --no-guess
-python -m src.evaluate env=minesweeper_16x16 agent=exact boards=calm.json
+python -m src.envs.minesweeper.make_boards no_guess.json --rows 16 --cols 16 --mines 40 --count 50 --no-guess
+python -m src.evaluate env=minesweeper_16x16 agent=exact boards=no_guess.json
 """
 
 import argparse
@@ -23,7 +23,7 @@ from src.envs.minesweeper.solver import no_guess_board, random_boards
 def make_boards(
     rows: int, cols: int, mines: int, count: int, seed: int, safe_neighborhood: bool, max_tries: int | None
 ) -> dict:
-    """Boards under uniform first clicks, as `read_boards` takes them; with `max_tries` ones that need no guess."""
+    """Return boards with uniform first clicks for `read_boards`; with `max_tries` only boards that need no guess."""
     require(rows >= 1 and cols >= 1, f"a board of {rows}x{cols} has no cells: rows and cols are at least 1")
     require(mines >= 1, f"{mines} mines: there must be at least one")
     require(count >= 1, f"{count} boards: there must be at least one")

@@ -1,4 +1,4 @@
-"""A position as text, a line for each row: `.` hidden, `F` hidden under a flag, 0 to 8 the number revealed.
+"""Positions as text, one line per row: `.` hidden, `F` flagged, 0 to 8 the revealed number.
 
 1F.
 12.
@@ -11,7 +11,7 @@ from src.core.errors import UserError, require
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
 
 SIGNS = {HIDDEN: ".", FLAGGED: "F"} | {number: str(number) for number in range(9)}
-_VALUES = {sign: value for value, sign in SIGNS.items()} | {"#": HIDDEN, "f": FLAGGED}  # as people write them too
+_VALUES = {sign: value for value, sign in SIGNS.items()} | {"#": HIDDEN, "f": FLAGGED}  # alternative signs
 
 
 def write_board(visible: np.ndarray) -> str:
@@ -19,7 +19,7 @@ def write_board(visible: np.ndarray) -> str:
 
 
 def read_board(text: str) -> np.ndarray:
-    """(rows, cols) int8; spaces between the signs and empty lines around them do not matter."""
+    """Parse a board, (rows, cols) int8; whitespace is ignored."""
     lines = ["".join(line.split()) for line in text.strip().splitlines()]
     require(bool(lines) and bool(lines[0]), "a position needs a line for each row of the board")
     for number, line in enumerate(lines, start=1):

@@ -1,4 +1,4 @@
-"""Observations as compiled code writes them: whole, or cell by cell as a game goes on."""
+"""Compiled encoding of observations: complete, or updated cell by cell during a game."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from src.envs.minesweeper.rules import FLAGGED, kernel, neighbors
 
 
 def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:
-    """The observation of a board (H, W) that holds `mines` mines."""
+    """Return the observation of a board (H, W) with `mines` mines."""
     if encoding.compact:
         return visible.copy()
     near, degree = neighbors(*visible.shape)
@@ -17,7 +17,7 @@ def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:
 
 
 def frontier_or_hidden(visible: np.ndarray) -> np.ndarray:
-    """(HW,) bool: the unrevealed cells of a board (H, W) next to a revealed one, or all of them where there is none."""
+    """Return the unrevealed cells next to a revealed one, (HW,) bool; all unrevealed cells if there are none."""
     near, degree = neighbors(*visible.shape)
     flat, frontier = visible.ravel(), np.zeros(visible.size, np.bool_)
     for cell in np.flatnonzero(flat >= 0):
@@ -57,7 +57,7 @@ def show_cell(planes: np.ndarray, visible: np.ndarray, cell: int) -> None:
 
 @kernel
 def spread_frontier(frontier: np.ndarray, visible: np.ndarray, cell: int, near: np.ndarray, degree: np.ndarray) -> None:
-    """Bring the frontier (HW,) up to date with a newly revealed cell."""
+    """Update the frontier (HW,) for a newly revealed cell."""
     frontier[cell] = False
     for k in range(degree[cell]):
         frontier[near[cell, k]] = visible[near[cell, k]] < 0
@@ -67,7 +67,7 @@ def spread_frontier(frontier: np.ndarray, visible: np.ndarray, cell: int, near: 
 def show_options(
     planes: np.ndarray, frontier: np.ndarray, layout: Layout, mines: int, flags: int, safe_left: int
 ) -> None:
-    """Write the optional planes, which any step may change all over."""
+    """Write the optional planes, of which any step may change every cell."""
     cells = frontier.size
     if layout.frontier >= 0:
         for cell in range(cells):

@@ -1,4 +1,4 @@
-"""A game of Minesweeper in the terminal, step by step, for a person or any agent."""
+"""Play Minesweeper in the terminal, as a person or with an agent."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,9 +24,9 @@ def play_local(
     ask: Callable[[str], str] = input,
     output: Callable[[str], None] = print,
 ) -> int | None:
-    """Play one game and return its outcome, None if it was left; an agent plays where Enter alone is pressed.
+    """Play one game and return its outcome, or None if it was aborted; an empty line lets the agent move.
 
-    Mine probabilities are drawn to `heatmap` too, each time they are asked for.
+    Mine probabilities are also drawn to the file `heatmap` whenever they are shown.
     """
     state = game.initial(rng)
     output(HELP + ("; Enter lets the agent move" if agent else ""))
@@ -74,7 +74,7 @@ def show_probabilities(view: View, heatmap: Path | None, output: Callable[[str],
 
 
 def parse(game: Minesweeper, view: View, line: str) -> int:
-    """The action that a typed line names."""
+    """Parse a typed line to an action."""
     words = line.split()
     if (
         len(words) != 3
@@ -96,7 +96,7 @@ def parse(game: Minesweeper, view: View, line: str) -> int:
 def consult(
     game: Minesweeper, state: Position, agent: Agent, rng: np.random.Generator, output: Callable[[str], None]
 ) -> int | None:
-    """Return the action an agent chooses, and show what it knows about the position."""
+    """Return the action that an agent chooses, and print its info about the position."""
     view = game.view(state)
     action, info, _ = agent.decide(game, view, rng)
     boards = {name: info[name] for name in ("action_probability", "mine_probability") if name in info}

@@ -1,4 +1,4 @@
-"""What a step is worth; the values live in the `reward` config group."""
+"""Rewards; their values are set in the `reward` config group."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ COMPONENTS = ("progress", "outcome", "step", "invalid", "flag")  # a step's rewa
 
 
 class Terms(NamedTuple):
-    """The values as a step wants them: plain floats, what is switched off being zero."""
+    """The values as floats for the step; disabled terms are zero."""
 
     progress: float
     win: float
@@ -24,9 +24,9 @@ class Terms(NamedTuple):
 class Reward:
     """Penalties are given as positive numbers and subtracted.
 
-    Flag shaping adds the change in `flag_correct_reward` a right flag plus `flag_incorrect_reward` a wrong one, so a
-    flag that is taken away gives back what it brought and toggling earns nothing. Flags set before the mines are laid
-    are settled by the first reveal. The step that ends a game is rewarded for its outcome and its progress only.
+    Flag shaping rewards the change of `flag_correct_reward` per correct flag plus `flag_incorrect_reward` per wrong
+    one, so removing a flag reverts its reward and toggling earns nothing. Flags set before the mines are laid are
+    evaluated at the first reveal. The last step of a game is rewarded for its outcome and its progress only.
     """
 
     progress_reward: float = 0.01

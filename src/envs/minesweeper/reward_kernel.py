@@ -1,4 +1,4 @@
-"""What a step brought, as the compiled step writes it."""
+"""The compiled computation of rewards."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from src.envs.minesweeper.rules import PLAYING, WON, kernel
 
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the five that follow
+        ("reward", np.float64),  # the sum of the next five
         ("progress", np.float64),
         ("outcome", np.float64),
         ("step", np.float64),
         ("invalid", np.float64),
         ("flag", np.float64),
-        ("final_safe_revealed", np.float64),  # of a game that ended in this step: share of its safe cells revealed
+        ("final_safe_revealed", np.float64),  # this and the next three: of a game that ended in this step
         ("final_steps", np.int32),
         ("final_invalid_steps", np.int32),
         ("final_won", np.bool_),
@@ -30,7 +30,7 @@ RESULT = np.dtype(
 
 @kernel
 def flags_worth(game: Any, terms: Terms) -> float:
-    """Return the reward for the flags that are on the board of `game`, a record of `Boards.games`."""
+    """Return the reward for the flags on the board of `game`, a record of `Boards.games`."""
     if not game.laid:
         return 0.0
     return game.right_flags * terms.right_flag + (game.flags - game.right_flags) * terms.wrong_flag
@@ -38,9 +38,9 @@ def flags_worth(game: Any, terms: Terms) -> float:
 
 @kernel
 def write_reward(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
-    """Write the reward of a step to `result`, a record of `RESULT` that says whether it was cut off.
+    """Write the reward of a step to `result`, a record of `RESULT` whose `truncated` is already set.
 
-    A game that is cut off is rewarded like a lost one, or toggling flags up to the limit would cost less than a risk.
+    A truncated game is rewarded like a lost one; otherwise toggling flags up to the limit would cost less than a risk.
     """
     goes_on = game.status == PLAYING
     result.progress = opened * terms.progress

@@ -1,7 +1,7 @@
-"""Minesweeper's rules as compiled kernels over N boards held side by side.
+"""Compiled rules of Minesweeper for N boards.
 
-A kernel takes all boards and the index of the one it works on; a cell is `row * cols + col`. Mines are laid by the
-first reveal of a game, never before, so that it is safe and the draw exactly uniform over the cells allowed.
+A kernel takes all boards and the index of one board; a cell is `row * cols + col`. Mines are laid by the first reveal
+of a game, so that it is safe and the mines are uniformly distributed over the allowed cells.
 """
 
 from functools import cache
@@ -17,11 +17,11 @@ from src.envs.splitmix import below
 
 PLAYING, WON, LOST = 0, 1, -1
 
-# Kernels allocate nothing, so they do without numba's reference counts, and they are inlined into their callers: else
-# counting and handing on the arrays would take longer than the rules themselves.
+# Kernels allocate nothing, so Numba's reference counting is disabled, and they are inlined into callers; otherwise
+# passing the array arguments would take longer than the rules themselves.
 kernel = jit(forceinline=True, _nrt=False)
 
-# One record a game instead of one array a figure: a kernel that is handed few arrays is a fast one.
+# One record per game instead of one array per field: kernels with few array arguments run faster.
 GAME = np.dtype(
     [
         ("mines", np.int32),
@@ -29,9 +29,9 @@ GAME = np.dtype(
         (
             "random",
             np.uint64,
-        ),  # the game's own generator; were it first, numba would take a game for a bare one
+        ),  # generator state; not the first field, or Numba would treat a bare generator as a prefix of this type
         ("flags", np.int32),
-        ("right_flags", np.int32),  # flags that stand on a mine
+        ("right_flags", np.int32),  # flags on a mine
         ("status", np.int32),  # PLAYING, WON or LOST
         ("laid", np.bool_),  # the mines are on the board
     ],
@@ -44,13 +44,13 @@ class Boards(NamedTuple):
     degree: np.ndarray  # (HW,) int32
     number: np.ndarray  # (N, HW) int8: 0..8 or MINE; all 0 until the mines are laid
     visible: np.ndarray  # (N, HW) int8: what the player sees
-    opened: np.ndarray  # (N, HW + 1) int32: the cells that the last reveal opened, in order, and room for one store
+    opened: np.ndarray  # (N, HW + 1) int32: cells opened by the last reveal, in order; one extra element
     games: np.ndarray  # (N,) GAME
     safe_neighborhood: bool  # the first reveal keeps its neighbours free of mines too
 
 
 def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boards:
-    """Room for `count` boards; `start_game` makes a game of each."""
+    """Allocate `count` boards; start each with `start_game`."""
     near, degree = neighbors(rows, cols)
     return Boards(
         near=near,
@@ -65,7 +65,7 @@ def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boa
 
 @cache
 def neighbors(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """(HW, 8) neighbouring cells, of which row `c` holds `degree[c]` (HW,); shared, so not to be written to."""
+    """Return the neighbours of each cell (HW, 8) and their number (HW,); cached, so read-only."""
     near = np.zeros((rows * cols, 8), np.int32)
     degree = np.zeros(rows * cols, np.int32)
     for cell in range(rows * cols):
@@ -94,19 +94,22 @@ def start_game(boards: Boards, i: int, fewest: int, most: int) -> None:
 
 @kernel
 def start_revealed(boards: Boards, i: int, fewest: int, most: int) -> int:
-    """Start a new game and play its first reveal on a uniformly drawn cell; returns how many cells that opened."""
+    """Start a new game and reveal a random cell; return the number of cells opened."""
     start_game(boards, i, fewest, most)
     return reveal(boards, i, below(boards.games[i], boards.visible.shape[1]))
 
 
 @kernel
 def lay_mines(boards: Boards, i: int, first: int) -> None:
-    """Draw the mines of game `i` around its first reveal.
+    """Draw the mines of game `i` at its first reveal.
 
-    Taking uniform cells and passing over those that cannot hold a (further) mine makes every set of allowed cells
-    equally likely, and needs no list of them.
+    Rejection sampling over all cells makes every set of allowed cells equally likely and needs no list of them.
     """
-    game, number, mines = boards.games[i], boards.number[i], boards.opened[i]  # nothing is opened yet
+    game, number, mines = (
+        boards.games[i],
+        boards.number[i],
+        boards.opened[i],
+    )  # `opened` is free as scratch space before the first reveal
     _fill_clearing(boards, i, first, MINE)
     for drawn in range(game.mines):
         cell = below(game, number.size)
@@ -120,7 +123,7 @@ def lay_mines(boards: Boards, i: int, first: int) -> None:
 
 @kernel
 def _fill_clearing(boards: Boards, i: int, first: int, value: int) -> None:
-    """Set the cells that the first reveal keeps free of mines."""
+    """Write `value` to the cells that the first reveal keeps free of mines."""
     boards.number[i, first] = value
     if boards.safe_neighborhood:
         for k in range(boards.degree[first]):
@@ -129,23 +132,23 @@ def _fill_clearing(boards: Boards, i: int, first: int, value: int) -> None:
 
 @kernel
 def set_mines(boards: Boards, i: int, mines: np.ndarray) -> None:
-    """Lay given mines (cells, each once) on a board where none are laid, and write the numbers around them."""
+    """Lay given mines (distinct cells) on an empty board, and write the numbers around them."""
     game, number, near = boards.games[i], boards.number[i], boards.near
     for cell in mines:
         game.right_flags += boards.visible[i, cell] == FLAGGED
         for k in range(boards.degree[cell]):
             number[near[cell, k]] += 1
-    for cell in mines:  # last, as mines are counted into each other above
+    for cell in mines:  # after counting, which also increments cells with mines
         number[cell] = MINE
     game.laid = True
 
 
 @kernel
 def reveal(boards: Boards, i: int, cell: int) -> int:
-    """Reveal a hidden or flagged cell; returns how many safe cells this opened, listed in `opened[i]`.
+    """Reveal a hidden or flagged cell; return the number of safe cells opened, which are listed in `opened[i]`.
 
-    The cascade from a zero opens flagged cells as well: they are proven to be safe by then. A mine that goes off loses
-    its flag and stays hidden.
+    The cascade from a zero also opens flagged cells, as they are proven safe. A mine that explodes loses its flag and
+    stays hidden.
     """
     game, number, visible = boards.games[i], boards.number[i], boards.visible[i]
     if not game.laid:
@@ -166,7 +169,7 @@ def reveal(boards: Boards, i: int, cell: int) -> int:
 
 @kernel
 def _cascade(boards: Boards, i: int, cell: int) -> int:
-    """Open a safe cell and, from every zero on, its neighbours; the queue of cells to look at is the result."""
+    """Open a safe cell and the neighbours of every zero reached; the queue of cells is also the result."""
     number, visible, queue = boards.number[i], boards.visible[i], boards.opened[i]
     flags = int(visible[cell] == FLAGGED)
     visible[cell] = number[cell]
@@ -180,7 +183,7 @@ def _cascade(boards: Boards, i: int, cell: int) -> int:
                 other = boards.near[center, k]
                 before = visible[other]
                 visible[other] = number[other]
-                queue[tail] = other  # kept only if it was closed: adding 0 or 1 is faster than a branch on it
+                queue[tail] = other  # kept only if it was hidden: adding 0 or 1 is faster than a branch
                 tail += before < 0
                 flags += before == FLAGGED
     boards.games[i].flags -= flags
@@ -189,7 +192,7 @@ def _cascade(boards: Boards, i: int, cell: int) -> int:
 
 @kernel
 def toggle_flag(boards: Boards, i: int, cell: int) -> None:
-    """Put a flag on a hidden cell or take it away again."""
+    """Set a flag on a hidden cell, or remove it."""
     game = boards.games[i]
     change = 1 if boards.visible[i, cell] == HIDDEN else -1
     boards.visible[i, cell] = FLAGGED if change == 1 else HIDDEN

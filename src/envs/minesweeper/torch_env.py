@@ -1,4 +1,4 @@
-"""Minesweeper for learners on a GPU: N games in tensors that never leave their device."""
+"""Minesweeper on a GPU: N games in tensors that stay on their device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
@@ -28,21 +28,21 @@ from src.envs.minesweeper.variant import FLAGGED, MINE
 
 
 class TorchMinesweeper(MaskedVectorEnv[Tensor]):
-    """Plays by the rules of `VecMinesweeper`, on boards of its own: one generator on the device draws them all.
+    """Follows the rules of `VecMinesweeper`, on other boards: one generator on the device draws them all.
 
-    What a step returns are tensors on the device, which later steps leave alone. Final observations come as one tensor
-    and, like the rest of `final_info`, with every step; they mean something only where `info["_final_obs"]` is set.
+    Steps return tensors on the device, which later steps do not overwrite. Final observations are one tensor; they and
+    the rest of `final_info` are returned in every step and are valid where `info["_final_obs"]` is set.
 
-    Games are taken from a pool that is refilled between steps; only for that does the host look at the device, once
-    in `pool - 1` steps. With `first_click="agent"` the mines depend on the click, so it looks in every step.
+    Games are taken from a pool that is refilled between steps; this is the only synchronization with the host, once in
+    `pool - 1` steps. With `first_click="agent"` the mines depend on the click, so every step synchronizes.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
     episode_means = EPISODE_MEANS
-    can_truncate = False  # a game that reaches its step limit is lost, so no value follows it
+    can_truncate = False  # a game that reaches its step limit is lost, so its value is not bootstrapped
 
     def __init__(self, num_envs: int, config: EnvConfig, device: str, *, pool: int = 8) -> None:
-        """`pool` is how many games per env are drawn ahead."""
+        """`pool` is the number of games per env that are drawn in advance."""
         self.variant, self.encoding = config.variant(), config.encoding()
         super().__init__(num_envs, self.encoding.space(config.H, config.W), self.variant.num_actions)
         if pool < 2:
@@ -54,12 +54,14 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         self._shown = torch.tensor([FLAGGED, *range(9)], dtype=torch.int8, device=self.device).view(-1, 1, 1)
         self._games = blank_games(self.variant, num_envs, self.device)
         self._pool = BoardPool(self.variant, num_envs, pool, self.device)
-        self._taken = torch.zeros((), dtype=torch.int64, device=self.device)  # games ever taken from the pool
+        self._taken = torch.zeros(
+            (), dtype=torch.int64, device=self.device
+        )  # total number of games taken from the pool
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Tensor, dict[str, Any]]:
-        """New games for all; without a seed the generator goes on."""
+        """Start new games in all envs; without a seed the generator continues."""
         if seed is not None:
             if not isinstance(seed, SupportsIndex):
                 raise UserError(f"seed={seed!r}: the games share one generator, so their seed is one whole number")
@@ -74,7 +76,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return self._encode(self._games), {"action_mask": self.action_masks()}
 
     def step(self, actions: Tensor) -> Step[Tensor]:
-        """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
+        """Play one action per env (N,). `info["rewards"]` has the components of the rewards of this step."""
         self._check(actions)
         self._pool.refill(self._taken)
         if self.variant.first_click == "agent":
@@ -83,7 +85,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return tuple(result)
 
     def step_many(self, cells: Tensor) -> Step[Tensor]:
-        """A step in which every env reveals all of its `cells` (N, H, W) bool, at least one of them hidden, at once."""
+        """Reveal all `cells` (N, H, W) bool of every env in one step; at least one per env must be hidden."""
         self._require_started()
         self.config.require_multi_action()
         self._pool.refill(self._taken)
@@ -91,21 +93,21 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return tuple(result)
 
     def play(self, games: Games, taken: Tensor, actions: Tensor) -> tuple[Any, ...]:
-        """Step as a function: return the games and the count of those taken after it, then what `step` returns.
+        """Step as a pure function: return the new games, the count of games taken, and the results of `step`.
 
-        Its course depends on no data, so it can be compiled or captured in a CUDA graph.
+        Its control flow does not depend on data, so it can be compiled or captured in a CUDA graph.
         """
         cells = self.variant.cells
         exists = (actions >= 0) & (actions < self.variant.num_actions)
-        cell = torch.where(exists, actions % cells, cells)  # beyond the board, a GPU stops by itself
+        cell = torch.where(exists, actions % cells, cells)  # out of bounds, so that indexing raises on a GPU too
         return self._settle(games, taken, *act(games, cell, actions < cells))
 
     def _settle(self, games: Games, taken: Tensor, after: Games, result: StepResult) -> tuple[Any, ...]:
-        """Compute the rewards, and take new games where one ended."""
+        """Compute the rewards, and replace the games that ended."""
         after = after._replace(flags_worth=self._flags_worth(after))
         won = after.safe_left == 0
         truncated = ~(won | result.lost) & (after.steps >= self.config.max_steps)
-        terminated = ended = won | result.lost | truncated  # a game that is cut off is lost
+        terminated = ended = won | result.lost | truncated  # a truncated game is lost
         rewards = self._rewards(result, won, truncated, after.flags_worth - games.flags_worth)
         following, taken = self._pool.take(after, taken, ended)
         info = {
@@ -126,7 +128,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return following, taken, self._encode(following), reward, terminated, truncated, info
 
     def _rewards(self, result: StepResult, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
-        """Return what `reward_kernel.write_reward` computes, (N,) float64 each."""
+        """Return the same components as `reward_kernel.write_reward`, (N,) float64 each."""
         terms, goes_on = self._terms, (~(won | result.lost)).double()
         return {
             "progress": result.opened.double() * terms.progress,
@@ -156,26 +158,26 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return self._mask(self._games)
 
     def restrict_actions(self, on: bool) -> None:
-        """Narrow the masks to the frontier, or widen them to what is configured."""
+        """Restrict the masks to the frontier, or return to the configured masks."""
         self.set_frontier_mask(on or self.config.frontier_mask)
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the masks to the frontier or widen them again, also during episodes."""
+        """Restrict the masks to the frontier, or undo that; also during episodes."""
         self._frontier_mask = on
 
     def mine_mask(self) -> Tensor:
-        """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
+        """Return the mines, (N, H, W) bool; none before the first reveal."""
         return self._games.code == MINE
 
     def aux_targets(self) -> Tensor:
-        """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
+        """Return 1 for mines, 0 for safe cells, -1 for cells that are revealed or not laid yet, (N, H, W) int8."""
         unknown = (self._games.visible < 0) & self._games.laid.view(-1, 1, 1)
         return torch.where(unknown, (self._games.code == MINE).to(torch.int8), -1)
 
     def set_boards(self, mines: Tensor, first: Tensor | None = None, which: Tensor | None = None) -> None:
-        """Lay given mines (N, H, W) bool on the boards named by `which` (N,) bool, or on all.
+        """Lay given mines (N, H, W) bool on the boards selected by `which` (N,) bool, or on all.
 
-        With `first` (N,) that makes new games whose first reveal is done there; without, the games go on as they stand.
+        With `first` (N,) new games start with this reveal; without it the games in progress continue.
         """
         which = torch.ones_like(self._games.laid) if which is None else which
         games = self._games if first is None else blank_games(self.variant, self.num_envs, self.device)
@@ -188,7 +190,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         return tuple(viewer.text_board(visible, mines) for visible, mines in pairs)
 
     def state(self) -> dict[str, Any]:
-        """Return what later steps depend on; of the pool, the generator states that it is drawn from."""
+        """Return everything that later steps depend on; of the pool, the generator states it is drawn from."""
         if not self._seeded:
             raise UserError("there are no episodes to save: call reset() first")
         return {
@@ -202,7 +204,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Go on exactly as the environment that was saved."""
+        """Restore a saved state, so that the environment continues exactly as the saved one."""
         here = {**self._games._asdict(), "drawn_from": torch.stack(self._pool.drawn_from)}
         for name, tensor in here.items():
             if saved[name].shape != tensor.shape:
@@ -213,7 +215,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         self._games = Games(*(saved[name].to(self.device) for name in Games._fields))
         self._taken, self._frontier_mask = saved["dealt"].to(self.device), saved["frontier_mask"]
         for block, state in enumerate(saved["drawn_from"].cpu()):
-            self._pool.generator.set_state(state.clone())  # which reads a row of a tensor as the tensor's first
+            self._pool.generator.set_state(state.clone())  # set_state ignores the storage offset of a row
             self._pool.fill(block)
         self._pool.generator.set_state(saved["generator"].cpu())
         self._pool.drawn, self._pool.enough_for = saved["drawn"], saved["sure_for"]
@@ -226,7 +228,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
                 f"actions are {actions.dtype} of shape {tuple(actions.shape)} on {actions.device}: expected "
                 f"torch.int64 of shape ({self.num_envs},) on {self.device}"
             )
-        if self.device.type == "cpu":  # elsewhere, looking would mean waiting
+        if self.device.type == "cpu":  # on a GPU the check would synchronize
             wrong = (actions < 0) | (actions >= self.variant.num_actions)
             if bool(wrong.any()):
                 env, last = int(wrong.int().argmax()), self.variant.num_actions - 1

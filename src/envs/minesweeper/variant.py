@@ -1,4 +1,4 @@
-"""Which games of Minesweeper there are, and the codes on a board: what every way to play it shares."""
+"""The variants of Minesweeper and the codes of cells, shared by all implementations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from src.core.errors import UserError
 from src.core.ranges import Bounds, Interval, check_fields
 
-HIDDEN, FLAGGED = -1, -2  # to the player, who sees 0..8 on a revealed cell
-MINE = 9  # beneath, where 0..8 counts the mines around a safe cell
+HIDDEN, FLAGGED = -1, -2  # codes in the player's view; revealed cells have 0..8
+MINE = 9  # code in the solution; safe cells have their number of adjacent mines
 
 Side = Annotated[int, Bounds(ge=1, le=1000)]  # cells along an edge
 FirstClick = Literal["agent", "uniform"]
@@ -16,15 +16,15 @@ FirstClick = Literal["agent", "uniform"]
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """The rules one game is played by; refuses what no game can be played by."""
+    """The rules of a game; impossible ones raise `UserError`."""
 
     rows: Side
     cols: Side
     mines: int
     safe_neighborhood: bool = True  # the first reveal keeps its neighbours free of mines too
-    first_click: FirstClick = "agent"  # "uniform": a game begins with one reveal on a cell drawn by the game
-    mine_density: Sequence[float] | None = None  # [low, high]: mines are drawn from this share of the cells
-    max_steps: Interval | None = None  # without, a game lasts as long as its player does not end it
+    first_click: FirstClick = "agent"  # "uniform": the game plays the first reveal on a random cell
+    mine_density: Sequence[float] | None = None  # [low, high]: the mine count is drawn from this fraction of the cells
+    max_steps: Interval | None = None  # None: no limit
     flag_actions: bool = True
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class Variant:
 
     @property
     def mine_range(self) -> tuple[int, int]:
-        """The fewest and the most mines a game may have."""
+        """Return the smallest and largest mine count of a game."""
         if self.mine_density is None:
             return self.mines, self.mines
         match list(self.mine_density) if isinstance(self.mine_density, Sequence) else self.mine_density:

@@ -1,4 +1,4 @@
-"""Minesweeper for learners at scale: N games stepped together."""
+"""Vector environment of Minesweeper: N games stepped together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,11 +16,11 @@ from src.envs.splitmix import seed_word
 
 
 class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
-    """Env i of the batch plays exactly what a `MinesweeperEnv` seeded with `seed + i` plays.
+    """Env i plays exactly like a `MinesweeperEnv` seeded with `seed + i`.
 
-    `info["final_info"]` holds the steps of a game, its invalid steps, share of safe cells revealed and whether it was
-    won. Observations, masks and final observations live in buffers that the next step overwrites; with `copy=True` each
-    step returns arrays of its own instead, at a multiple of the cost.
+    `info["final_info"]` has the steps of a game, its invalid steps, the fraction of safe cells revealed and whether it
+    was won. Observations, masks and final observations are buffers that the next step overwrites; with `copy=True` each
+    step returns new arrays, which is several times slower.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -34,7 +34,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         shape = self.observation_space.shape
         self._observations = (boards.visible if config.compact else buffers.planes).reshape(shape)
         final = (buffers.final_visible if config.compact else buffers.final_planes).reshape(shape)
-        self._final_rows = np.empty(num_envs, object)  # Gymnasium hands out final observations one by one
+        self._final_rows = np.empty(num_envs, object)  # Gymnasium expects an object array of final observations
         self._final_rows[:] = list(final)
 
     def _start(self, seeds: Sequence[int]) -> None:
@@ -43,14 +43,14 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         self._batch.restart(np.arange(self.num_envs))
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one action (N,) an env. `info["rewards"]` splits the rewards of this step into their components."""
-        self._batch.step(self._checked(actions, None))  # what is masked is a step that changes nothing
+        """Play one action per env (N,). `info["rewards"]` has the components of the rewards of this step."""
+        self._batch.step(self._checked(actions, None))  # masked actions are steps that change nothing
         return self._step_result()
 
     def step_many(self, cells: np.ndarray) -> Step[np.ndarray]:
-        """Step every env by revealing all of its `cells` (N, H, W) bool, at least one of them hidden, at once.
+        """Reveal all `cells` (N, H, W) bool of every env in one step; at least one per env must be hidden.
 
-        With a mine among them the game is lost and nothing is opened.
+        If one is a mine, the game is lost and nothing is opened.
         """
         self._require_started()
         self.config.require_multi_action()
@@ -79,30 +79,30 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         return self._hand_out(self._batch.buffers.mask)
 
     def restrict_actions(self, on: bool) -> None:
-        """Narrow the masks to the frontier, or widen them to what is configured."""
+        """Restrict the masks to the frontier, or return to the configured masks."""
         self.set_frontier_mask(on or self.config.frontier_mask)
 
     def set_frontier_mask(self, on: bool) -> None:
-        """Narrow the masks to the frontier or widen them again, also during episodes."""
+        """Restrict the masks to the frontier, or undo that; also during episodes."""
         self._batch.set_frontier_mask(on)
 
     def state(self) -> dict[str, np.ndarray | bool]:
-        """All that follows depends on, for `load_state`."""
+        """Return everything that later steps depend on, for `load_state`."""
         if not self._seeded:
             raise UserError("there are no episodes to save: call reset() first")
         return self._batch.state()
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Go on exactly as the environment that was saved."""
+        """Restore a saved state, so that the environment continues exactly as the saved one."""
         self._batch.load_state(saved)
         self._seeded = True
 
     def mine_mask(self) -> np.ndarray:
-        """(N, H, W) bool: where the mines are; none before the first reveal lays them."""
+        """Return the mines, (N, H, W) bool; none before the first reveal."""
         return (self._batch.boards.number == rules.MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
 
     def aux_targets(self) -> np.ndarray:
-        """(N, H, W) int8: 1 a mine, 0 none, -1 not to be predicted, because revealed or not laid yet."""
+        """Return 1 for mines, 0 for safe cells, -1 for cells that are revealed or not laid yet, (N, H, W) int8."""
         boards = self._batch.boards
         unknown = (boards.visible < 0) & boards.games["laid"][:, None]
         labels = np.where(unknown, boards.number == rules.MINE, np.int8(-1)).astype(np.int8)

@@ -1,4 +1,4 @@
-"""Boards for people: as text, and as a picture of where the mines may be."""
+"""Boards as text, and heatmaps of mine probabilities."""
 
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ def text_board(
     mine_probability: np.ndarray | None = None,
     solution: np.ndarray | None = None,
 ) -> str:
-    """A board (H, W) as text: `.` hidden, `F` flag, blank for zero.
+    """Return a board (H, W) as text: `.` hidden, `F` flag, blank for zero.
 
-    `action_probability` (A,) puts the `top_k` likeliest actions in brackets and lists them, `mine_probability` (H, W)
-    adds a board of percentages, `solution` (H, W) bool shows the mines as `*` once a game is over.
+    `action_probability` (A,) puts the `top_k` most probable actions in brackets and lists them, `mine_probability` (H,
+    W) adds a board of percentages, `solution` (H, W) bool shows the mines as `*` after the game.
     """
     rows, cols = visible.shape
     signs = [[f" {_SIGNS[int(value)]} " for value in row] for row in visible]
@@ -51,7 +51,7 @@ def text_board(
 
 
 def top_actions(probability: np.ndarray, count: int) -> list[int]:
-    """The likeliest actions, best first, without those that have no chance at all; the lower index wins a tie."""
+    """Return the most probable actions, best first, without those of probability 0; the lower index wins ties."""
     order = np.argsort(-probability, kind="stable")[:count]
     return [int(action) for action in order if probability[action] > 0]
 
@@ -63,8 +63,8 @@ def _grid(cells: list[list[str]]) -> list[str]:
 
 
 def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, title: str = "") -> None:
-    """Save a picture (PNG) of a board (H, W) whose unrevealed cells are coloured by their mine probability (H, W)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # heavy, and only pictures need it
+    """Save a PNG of a board (H, W) whose unrevealed cells are colored by their mine probability (H, W)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow import, needed for heatmaps only
     from matplotlib.figure import Figure
 
     require(path.parent.is_dir(), f"there is no folder {path.parent} to draw {path.name} in")

@@ -1,1 +1,1 @@
-"""Quoridor: two pawns race across the board, walls make the way longer."""
+"""Quoridor: two pawns race across the board; walls lengthen the way."""

@@ -1,4 +1,4 @@
-"""Players that know Quoridor and nothing else."""
+"""Agents that play Quoridor only."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from src.envs.quoridor.rules import Quoridor
 
 
 class RunnerAgent(Agent):
-    """Walks the shortest path to its goal; a share `explore` of its moves is drawn from all legal ones instead.
+    """Follows a shortest path to its goal; a fraction `explore` of its moves is drawn from all legal ones instead.
 
-    With `explore_most` the share is drawn between both: for each game of a compiled batch (`VecQuoridor`), and
-    elsewhere for each move, as an agent does not know which moves belong to one game.
+    With `explore_most` the fraction is drawn between both: for each game in the compiled batch (`VecQuoridor`), and
+    otherwise for each move, because an agent does not know which moves belong to one game.
     """
 
     @checked
@@ -27,7 +27,7 @@ class RunnerAgent(Agent):
 
     def check(self, game: Game) -> None:
         super().check(game)
-        require(isinstance(game, Quoridor), "it runs in Quoridor and in nothing else")
+        require(isinstance(game, Quoridor), "it plays Quoridor only")
 
     def decide(self, game: Game, view: Position, rng: np.random.Generator) -> Decision:
         assert isinstance(game, Quoridor)

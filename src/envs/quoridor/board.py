@@ -1,9 +1,9 @@
-"""The board as bit sets in one record, changed in place by `make` and put back by `unmake`.
+"""The board as bit sets in one record, changed in place by `make` and restored by `unmake`.
 
-Cells are numbered row by row from a1. A wall has the number of the 2x2 block it divides, counted row by row too, so
-that on 9x9 each direction of walls fills exactly one 64-bit word:
+Cells are numbered row by row from a1. A wall has the number of the 2x2 block it divides, also row by row, so on 9x9
+each orientation of walls fills exactly one 64-bit word:
 
-    rank 3 | 18 19 20 ..     wall 0 lies between a1, b1, a2 and b2: a1h runs above a1 and b1,
+    rank 3 | 18 19 20 ..     wall 0 is between a1, b1, a2 and b2: a1h runs above a1 and b1,
     rank 2 |  9 10 11 ..     a1v to the right of a1 and a2; wall 1 between b1, c1, b2 and c2, ...
     rank 1 |  0  1  2 ..
               a  b  c
@@ -19,11 +19,11 @@ import numpy as np
 from src.core.kernels import jit
 from src.envs.quoridor.notation import Position
 
-# Kernels allocate nothing, so they do without numba's reference counts. What is small is inlined into its callers.
+# Kernels allocate nothing, so Numba's reference counting is disabled. Small ones are inlined into their callers.
 kernel = jit(constants=True, nogil=True, _nrt=False)
 inlined = jit(constants=True, nogil=True, forceinline=True, _nrt=False)
 
-MAX_SIZE = 9  # (9 - 1)^2 walls of a direction are the most that fit one word
+MAX_SIZE = 9  # (9 - 1)^2 walls of one orientation fill a 64-bit word
 
 # A set of cells takes two words: cells 0..63 in `low`, the others in `high`.
 BOARD = np.dtype(
@@ -32,11 +32,11 @@ BOARD = np.dtype(
         ("north_high", np.uint64),
         ("east_low", np.uint64),  # cells from which the step east is open
         ("east_high", np.uint64),
-        ("horizontal", np.uint64),  # walls that stand
+        ("horizontal", np.uint64),  # placed walls
         ("vertical", np.uint64),
-        ("goal_low", np.uint64, (2,)),  # the cells on which each player wins
+        ("goal_low", np.uint64, (2,)),  # goal cells of each player
         ("goal_high", np.uint64, (2,)),
-        ("all_walls", np.uint64),  # every number of a wall, those in the first column, those in the last
+        ("all_walls", np.uint64),  # sets of wall numbers: all, first column, last column
         ("west_walls", np.uint64),
         ("east_walls", np.uint64),
         ("size", np.int64),
@@ -44,8 +44,8 @@ BOARD = np.dtype(
         ("ply", np.int64),  # player 0 moves on even plies
         ("pawn", np.int64, (2,)),
         ("left", np.int64, (2,)),  # walls in hand
-        ("reached", np.uint64, (82, 2)),  # scratch of floods: the cells within k steps of a pawn, in row k
-        ("chased", np.uint64, (84, 2)),  # the same for the other pawn
+        ("reached", np.uint64, (82, 2)),  # scratch of flood fills: row k has the cells within k steps of a pawn
+        ("chased", np.uint64, (84, 2)),  # likewise for the other pawn
     ],
     align=True,
 )
@@ -53,7 +53,7 @@ ONE, ZERO, LOW_CELLS = np.uint64(1), np.uint64(0), np.uint64(64)
 
 
 def new_board(size: int, ply_limit: int) -> Any:
-    """A board without walls; `set_up` puts a position on it."""
+    """Return a board without walls; `set_up` sets a position."""
     board, walls = np.zeros(1, BOARD), range((size - 1) ** 2)
     for player, row in enumerate((size - 1, 0)):
         cells = range(row * size, (row + 1) * size)
@@ -67,13 +67,13 @@ def new_board(size: int, ply_limit: int) -> Any:
 
 
 def place(board: Any, state: Position) -> None:
-    """Put a position on the board."""
+    """Set a position on the board."""
     walls = np.uint64(state.horizontal), np.uint64(state.vertical)
     set_up(board, *walls, state.pawns, state.left, state.ply)
 
 
 def turned(size: int, ply: int, action: int) -> int:
-    """Convert an action of the player to move to a move on the board, and the other way round."""
+    """Convert an action of the player to move to a move on the board, or back."""
     cells, walls = size * size, (size - 1) ** 2
     if ply % 2 == 0:
         return action
@@ -115,22 +115,22 @@ def shift_down(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
 
 @inlined
 def popcount(word: Any) -> Any:
-    """How many bits are set (Hacker's Delight, 5-1)."""
+    """Return the number of set bits (Hacker's Delight, 5-1)."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))  # int() would leave it unsigned
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))  # int() would keep it unsigned
 
 
 @inlined
 def lowest(word: Any) -> int:
-    """The number of the lowest set bit."""
+    """Return the index of the lowest set bit."""
     return popcount((word & (~word + ONE)) - ONE)
 
 
 @inlined
 def highest(word: Any) -> int:
-    """The number of the highest set bit."""
+    """Return the index of the highest set bit."""
     for half in (1, 2, 4, 8, 16, 32):
         word |= word >> np.uint64(half)
     return popcount(word) - 1
@@ -138,7 +138,7 @@ def highest(word: Any) -> int:
 
 @kernel
 def set_up(board: Any, horizontal: Any, vertical: Any, pawns: Any, left: Any, ply: int) -> None:
-    """Put a position on the board; wall sets are words, `pawns` and `left` pairs by player."""
+    """Set a position; wall sets are words, `pawns` and `left` pairs by player."""
     size = board.size
     board.north_low = board.north_high = board.east_low = board.east_high = ZERO
     for cell in range(size * size):
@@ -172,7 +172,7 @@ def _flip_cell(board: Any, north: bool, cell: int) -> None:
 
 @inlined
 def flip_wall(board: Any, horizontal: bool, wall: int) -> None:
-    """Put a wall on the board or take it away again."""
+    """Add a wall to the board, or remove it."""
     cell = wall + wall // (board.size - 1)
     _flip_cell(board, horizontal, cell)
     if horizontal:
@@ -185,7 +185,7 @@ def flip_wall(board: Any, horizontal: bool, wall: int) -> None:
 
 @inlined
 def make(board: Any, move: int) -> int:
-    """Play a legal move; returns the cell the pawn of the player came from, which `unmake` wants to know."""
+    """Play a legal move; return the previous cell of the player's pawn, for `unmake`."""
     player, cells = board.ply & 1, board.size * board.size
     origin = board.pawn[player]
     if move < cells:

@@ -1,4 +1,4 @@
-"""Quoridor as one player meets it, with a compiled batch for the opponents that learners meet most."""
+"""Quoridor as a Gymnasium environment, with a compiled batch for the most common opponents."""
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -10,12 +10,12 @@ from src.envs.versus import OutcomeReward, TwoPlayerEnv
 
 
 class QuoridorEnv(TwoPlayerEnv):
-    """Rewarded by the outcome, or by the lead in steps as well."""
+    """Rewarded by the outcome, and optionally by the lead in steps."""
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> VectorEnv[np.ndarray, np.ndarray, np.ndarray]:
-        """A batch of games: one compiled call a step against runners and random players, else `SyncVersus`."""
+        """Return a batch of games: compiled against runners and random players, otherwise `SyncVersus`."""
         explore = compiled_explore(self.opponent)
-        compiled = type(self.reward) in (OutcomeReward, PathReward)  # which the kernels compute; others are asked
+        compiled = type(self.reward) in (OutcomeReward, PathReward)  # rewards that the kernels compute
         if explore is None or not compiled or not isinstance(self.game, Quoridor):
             return super().vectorize(num_envs, device)
         return VecQuoridor(num_envs, self.game, explore, self.reward, self.seats)

@@ -1,4 +1,4 @@
-"""What a search looks at: the moves worth a look, and the five factors a position is judged by."""
+"""Candidate moves for a search, and the five factors of the static evaluation."""
 
 from typing import Any
 
@@ -10,16 +10,17 @@ from src.envs.quoridor.paths import NO_PATH, distance, is_open, walls_across_pat
 from src.envs.splitmix import hash_word
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
-GAIN = 2  # steps that a wall is worth in a selective search
-LAG = 1  # ... unless the player to move has more steps to go than the other by more than this
-LAST = 1  # ... and unless the other has so few steps to go: then every wall that stops it counts
-CLOSE = 3  # the endgame begins so many steps from the goal
+GAIN = 2  # steps that a wall must gain in a selective search
+LAG = 1  # ... unless the player to move is behind by more than this
+LAST = 1  # ... and unless the opponent is this close to its goal: then every blocking wall counts
+CLOSE = 3  # steps from the goal at which the endgame begins
 
 
 @kernel
 def measure(board: Any, out: np.ndarray) -> int:
-    """Write the factors, as the player to move sees them, into (5,); returns 1 or -1 where the other or the player to
-    move has no path left (and then no factors), else 0.
+    """Write the factors for the player to move into (5,); return 0.
+
+    If a player has no path left, write nothing and return -1 (the player to move) or 1 (the other).
     """
     me = board.ply & 1
     mine, theirs = distance(board, me), distance(board, 1 - me)
@@ -35,7 +36,7 @@ def measure(board: Any, out: np.ndarray) -> int:
 
 @inlined
 def _closeness(steps: int) -> int:
-    """0, then 1, 4 and 9 over the last three steps: each is worth more than the one before."""
+    """Return 0, or 1, 4 and 9 for the last three steps: each is worth more than the one before."""
     return (CLOSE + 1 - steps) ** 2 if steps <= CLOSE else 0
 
 
@@ -49,17 +50,17 @@ def _mobility(board: Any, player: int) -> int:
 
 @inlined
 def _rows_to_go(board: Any, player: int) -> int:
-    """The length of the path if there were no walls."""
+    """Return the length of the path without walls."""
     row = board.pawn[player] // board.size
     return board.size - 1 - row if player == 0 else row
 
 
 @kernel
 def list_plausible(board: Any, out: np.ndarray) -> int:
-    """Write the moves worth a search into `out` and return their number; walls may still turn out to cut a path.
+    """Write the plausible moves into `out` and return their number; walls may still turn out to cut off a path.
 
-    Pawn moves come first, the furthest forward leading, then walls across the other's shortest path and around its
-    pawn. The order is the same for both players, as each sees the board.
+    Pawn moves are first, the most advanced leading, then walls across the opponent's shortest path and around its pawn.
+    The order is the same for both players, from their points of view.
     """
     me = board.ply & 1
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
@@ -96,7 +97,7 @@ def _list_down(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
 
 @inlined
 def _box(board: Any, cell: int) -> Any:
-    """The numbers of the walls that end at or pass a corner of the cell with their middle: four, fewer at the edge."""
+    """Return the numbers of the walls around a cell whose middle is at one of its corners: four, fewer at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size
     found = ZERO
@@ -108,7 +109,7 @@ def _box(board: Any, cell: int) -> Any:
 
 @inlined
 def is_sound(board: Any, move: int) -> bool:
-    """Is a plausible move legal?"""
+    """Whether a plausible move is legal."""
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
     if move < cells:
         return True
@@ -121,12 +122,12 @@ def is_sound(board: Any, move: int) -> bool:
 
 @kernel
 def list_candidates(board: Any, selective: bool, out: np.ndarray) -> int:
-    """The plausible moves that are legal; `selective`: only those that gain.
+    """Write the plausible moves that are legal; if `selective`, only those that gain.
 
-    A wall that costs the other one step is no better than a step, and spent. So it has to cost two, unless the player
-    to move lags behind: whoever saves its walls then is left with them; or unless the other is about to win. And a pawn
-    does not retreat, or a player in front of a corridor that the other can close would walk to and fro for ever, its
-    loss always just beyond the depth.
+    A wall that costs the opponent one step is no better than a step, and is used up. So it must cost two, unless the
+    player to move is behind or the opponent is about to win. Selective pawn moves do not retreat; otherwise a player in
+    front of a corridor that the opponent can close would move back and forth, with its loss always just beyond the
+    search depth.
     """
     me, cells, count = board.ply & 1, board.size * board.size, 0
     mine, theirs = distance(board, me), distance(board, 1 - me)
@@ -147,7 +148,7 @@ def list_candidates(board: Any, selective: bool, out: np.ndarray) -> int:
 
 @inlined
 def steps_left(board: Any, target: int) -> int:
-    """The way of the player to move once its pawn stands on the target."""
+    """Return the path length of the player to move with its pawn on `target`."""
     me = board.ply & 1
     origin = board.pawn[me]
     board.pawn[me] = target
@@ -158,7 +159,7 @@ def steps_left(board: Any, target: int) -> int:
 
 @kernel
 def closest(board: Any, moves: np.ndarray, count: int) -> int:
-    """The pawn move among the first `count` moves that leads closest to the goal; the first of equal ones."""
+    """Return the pawn move among the first `count` moves that leads closest to the goal; the first one wins ties."""
     best, fewest = moves[0], 1 << 30
     for i in range(count):
         if moves[i] < board.size * board.size:
@@ -170,7 +171,7 @@ def closest(board: Any, moves: np.ndarray, count: int) -> int:
 
 @kernel
 def list_threats(board: Any, out: np.ndarray) -> int:
-    """The walls that gain `GAIN` steps, or stop an other who is about to win."""
+    """Write the walls that gain `GAIN` steps, or that stop an opponent who is about to win."""
     me, count = board.ply & 1, 0
     mine, theirs = distance(board, me), distance(board, 1 - me)
     for i in range(list_plausible(board, out)):
@@ -182,8 +183,9 @@ def list_threats(board: Any, out: np.ndarray) -> int:
 
 @inlined
 def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
-    """Does a free wall cost the other `enough` steps more than the player to move, whose paths are that long, and cut
-    neither path? Before the other's last step it need only be longer, whatever that costs.
+    """Whether a free wall costs the opponent `enough` steps more than the player to move, and cuts off neither path.
+
+    If the opponent is about to win, any longer path is enough.
     """
     me, cells, walls = board.ply & 1, board.size * board.size, (board.size - 1) * (board.size - 1)
     horizontal = move < cells + walls
@@ -199,7 +201,7 @@ def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
 
 @kernel
 def position_key(board: Any) -> Any:
-    """64 bits for pawns, walls, walls in hand and whose turn it is; not for the number of plies played."""
+    """Return a 64-bit key of pawns, walls, walls in hand and the player to move, without the ply."""
     rest = ((board.pawn[0] * 128 + board.pawn[1]) * 128 + board.left[0]) * 128 + board.left[1]
     rest = rest * 2 + (board.ply & 1)
     return hash_word(board.horizontal ^ hash_word(board.vertical ^ hash_word(np.uint64(rest))))

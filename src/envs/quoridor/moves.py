@@ -1,4 +1,4 @@
-"""Legal moves, exactly and without a search for every wall."""
+"""Exact generation of legal moves, without a path search for every wall."""
 
 from typing import Any
 
@@ -35,8 +35,8 @@ def _with_cell(low: Any, high: Any, cell: int) -> tuple[Any, Any]:
 
 @kernel
 def pawn_targets(board: Any, player: int) -> tuple[Any, Any]:
-    """The cells a pawn may move to, never none: where only the other pawn's cell is open, that one has a way on, or
-    both pawns would be cut off from their goals.
+    """Return the legal targets of a pawn; there is always one: if only the other pawn's cell is open, that pawn has a
+    way on, or both would be cut off from their goals.
     """
     cell, other = board.pawn[player], board.pawn[1 - player]
     low, high = ZERO, ZERO
@@ -49,7 +49,7 @@ def pawn_targets(board: Any, player: int) -> tuple[Any, Any]:
         elif is_open(board, other, direction):
             low, high = _with_cell(low, high, neighbor(board, other, direction))
         else:
-            for turn in (1, 3):  # left and right of the way, where a wall or the edge is behind the other pawn
+            for turn in (1, 3):  # diagonal jumps, if a wall or the edge is behind the other pawn
                 aside = (direction + turn) % 4
                 if is_open(board, other, aside):
                     low, high = _with_cell(low, high, neighbor(board, other, aside))
@@ -58,7 +58,7 @@ def pawn_targets(board: Any, player: int) -> tuple[Any, Any]:
 
 @inlined
 def free_walls(board: Any) -> tuple[Any, Any]:
-    """Walls that overlap and cross no other."""
+    """Return the walls that do not overlap or cross others."""
     row = np.uint64(board.size - 1)
     horizontal, vertical = board.horizontal, board.vertical
     beside = ((horizontal << ONE) & ~board.west_walls) | ((horizontal >> ONE) & ~board.east_walls)
@@ -69,15 +69,17 @@ def free_walls(board: Any) -> tuple[Any, Any]:
 
 @inlined
 def doubtful_walls(board: Any) -> tuple[Any, Any]:
-    """Walls that might cut off a part of the board. A free wall not among these cannot: to close a ring of walls and
-    edges it has to touch others with two of its three points, which are its ends and its middle.
+    """Return the walls that might cut off a part of the board.
+
+    Other free walls cannot: to close a ring of walls and edges, a wall must touch others with two of its three points
+    (both ends and the middle).
     """
     row, west, east = np.uint64(board.size - 1), board.west_walls, board.east_walls
     horizontal, vertical = board.horizontal, board.vertical
     south = board.all_walls & ((ONE << row) - ONE)
     north = board.all_walls & ~(board.all_walls >> row)
     points = horizontal | ((horizontal << ONE) & ~west) | ((horizontal >> ONE) & ~east)
-    points |= vertical | (vertical << row) | (vertical >> row)  # where some wall passes or ends
+    points |= vertical | (vertical << row) | (vertical >> row)  # grid points touched by walls
     left, right = ((points << ONE) & ~west) | west, ((points >> ONE) & ~east) | east
     below, above = (points << row) | south, (points >> row) | north
     return (
@@ -88,7 +90,7 @@ def doubtful_walls(board: Any) -> tuple[Any, Any]:
 
 @kernel
 def keeps_paths(board: Any, horizontal: bool, wall: int) -> bool:
-    """Does a free wall leave both pawns a way to their goals?"""
+    """Whether a free wall leaves both pawns a path to their goals."""
     flip_wall(board, horizontal, wall)
     kept = distance(board, 0) != NO_PATH and distance(board, 1) != NO_PATH
     flip_wall(board, horizontal, wall)
@@ -97,9 +99,9 @@ def keeps_paths(board: Any, horizontal: bool, wall: int) -> bool:
 
 @kernel
 def legal_walls(board: Any) -> tuple[Any, Any]:
-    """The walls, horizontal and vertical, that the player to move may place.
+    """Return the horizontal and vertical walls that the player to move may place.
 
-    Only a doubtful wall that crosses the path we know of some pawn is put to the test.
+    A path search is needed only for doubtful walls that cross the known path of a pawn.
     """
     if board.left[board.ply & 1] == 0:
         return ZERO, ZERO
@@ -114,7 +116,7 @@ def legal_walls(board: Any) -> tuple[Any, Any]:
 
 @inlined
 def _cutting(board: Any, horizontal: bool, walls: Any) -> Any:
-    """Those of the walls that leave some pawn without a path."""
+    """Return those of the walls that leave a pawn without a path."""
     found = ZERO
     while walls:
         if not keeps_paths(board, horizontal, lowest(walls)):
@@ -125,7 +127,7 @@ def _cutting(board: Any, horizontal: bool, walls: Any) -> Any:
 
 @kernel
 def list_legal(board: Any, out: np.ndarray) -> int:
-    """Write every legal move, ascending, into `out`; returns how many there are: none once the game is over."""
+    """Write all legal moves in ascending order into `out`; return their number, 0 once the game is over."""
     if is_over(board):
         return 0
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
@@ -139,7 +141,7 @@ def list_legal(board: Any, out: np.ndarray) -> int:
 
 @inlined
 def list_up(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
-    """Append the numbers of a set, ascending and each with the offset, to the `count` in `out`."""
+    """Append the numbers of a set in ascending order, plus the offset, to the `count` entries of `out`."""
     while numbers:
         out[count] = offset + lowest(numbers)
         numbers &= numbers - ONE
@@ -165,7 +167,7 @@ def is_legal(board: Any, move: int) -> bool:
 
 @kernel
 def perft(board: Any, depth: int, buffers: np.ndarray) -> int:
-    """Positions after `depth` >= 1 plies; those of the last ply are counted without being made."""
+    """Count the positions after `depth` >= 1 plies; moves of the last ply are counted without being made."""
     if is_over(board):
         return 0
     if depth == 1:

@@ -31,7 +31,7 @@ def cell_name(size: int, cell: int) -> str:
 
 
 def move_name(size: int, move: int) -> str:
-    """The name of a move as it lies on the board (not as its player sees it)."""
+    """Return the name of a move on the board (not from its player's point of view)."""
     cells, side = size * size, size - 1
     if move < cells:
         return cell_name(size, move)
@@ -40,7 +40,7 @@ def move_name(size: int, move: int) -> str:
 
 
 def parse_move(size: int, text: str) -> int:
-    """The move of that name, whether legal or not."""
+    """Return the move with this name, whether legal or not."""
     found = re.fullmatch(r"([a-i])([1-9])([hv]?)", text)
     require(found is not None, f"{text} is not a move: expected a cell such as e2, or a wall such as e3h or e3v")
     assert found is not None
@@ -61,7 +61,7 @@ def write_position(size: int, position: Position) -> str:
 
 
 def standing(size: int, position: Position) -> Iterator[int]:
-    """The walls on the board, as moves."""
+    """Yield the walls on the board, as moves."""
     walls = (size - 1) ** 2
     for kind, numbers in enumerate((position.horizontal, position.vertical)):
         for wall in range(walls):
@@ -70,7 +70,7 @@ def standing(size: int, position: Position) -> Iterator[int]:
 
 
 def read_position(size: int, text: str) -> tuple[Position, list[int]]:
-    """A position without its walls, and those as moves; whether it can be is for the rules to say."""
+    """Return a position without walls, and its walls as moves; whether it is valid is checked by the rules."""
     words = text.split()
     require(len(words) == 6, f"{len(words)} words where {_FORM}")
     cells, walls = size * size, [] if words[5] == "-" else [parse_move(size, name) for name in words[5].split(",")]
@@ -87,11 +87,11 @@ def _count(word: str) -> int:
 
 
 def draw_board(size: int, position: Position) -> str:
-    """The board as text, rank 1 at the bottom:
+    """Return the board as text, rank 1 at the bottom:
 
         a   b   c
       +   +   +   +
-    3   .   2 | .  3      1 and 2 are the pawns; under the board stands what they hold in hand
+    3   .   2 | .  3      1 and 2 are the pawns; the last line has the walls in hand
       +   +   +   +
     """
     grid = [list("+   " * size + "+") if line % 2 == 0 else list("  . " * size + " ") for line in range(2 * size + 1)]

@@ -1,4 +1,4 @@
-"""What a network is shown of a position, always from the side of the player to move."""
+"""Observations, from the point of view of the player to move."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from src.envs.quoridor.paths import NO_PATH, distance_map
 
 
 def observe(size: int, walls: int, state: Position) -> np.ndarray:
-    """(6, N, N) in 0..1: own pawn, other pawn, horizontal walls, vertical walls, own and other walls in hand.
+    """Return planes (6, N, N) in 0..1: own and other pawn, horizontal and vertical walls, own and other walls in hand.
 
-    Row 0 is the own side's first rank. A wall is marked at the lower-left cell of its block.
+    Row 0 is the first rank of the player to move. A wall is marked at the lower-left cell of its block.
     """
     me = state.ply % 2
     planes = np.zeros((6, size, size), np.float32)
@@ -27,13 +27,13 @@ def observe(size: int, walls: int, state: Position) -> np.ndarray:
 
 
 def _unpacked(numbers: int, side: int) -> np.ndarray:
-    """A set of walls as (N-1, N-1) zeros and ones."""
+    """Return a set of walls as zeros and ones, (N-1, N-1)."""
     raw = np.frombuffer(numbers.to_bytes(8, "little"), np.uint8)
     return np.unpackbits(raw, bitorder="little")[: side * side].reshape(side, side)
 
 
 def distance_planes(board: Any, me: int) -> np.ndarray:
-    """(2, N, N) in 0..1: the way from every cell to the own and to the other's goal, as a share of 2N steps at most."""
+    """Return the distance from every cell to the own and to the other goal, (2, N, N) in 0..1, relative to 2N steps."""
     size = int(board["size"])
     steps = np.zeros((2, size * size), np.int64)
     for plane, player in enumerate((me, 1 - me)):

@@ -1,4 +1,4 @@
-"""How far a pawn has to go, by flooding the board: one step of a flood moves all reached cells at once."""
+"""Shortest paths by bitboard flood fill: each step expands all reached cells at once."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ NORTH, EAST, SOUTH, WEST = 0, 1, 2, 3
 
 @inlined
 def is_open(board: Any, cell: int, direction: int) -> bool:
-    """May a pawn step from the cell that way, as far as walls and edges go?"""
+    """Whether walls and edges allow a pawn to step from the cell in this direction."""
     if direction == NORTH:
         return has_cell(board.north_low, board.north_high, cell)
     if direction == EAST:
@@ -46,7 +46,7 @@ def neighbor(board: Any, cell: int, direction: int) -> int:
 
 @inlined
 def spread(board: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """The cells reached by one more step from the set."""
+    """Return the set extended by the cells one step away."""
     row = np.uint64(board.size)
     north_low, north_high = shift_up(low & board.north_low, high & board.north_high, row)
     east_low, east_high = shift_up(low & board.east_low, high & board.east_high, ONE)
@@ -59,7 +59,7 @@ def spread(board: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @kernel
 def distance(board: Any, player: int) -> int:
-    """Fewest steps of a player's pawn to its goal, the other pawn left aside; NO_PATH without any."""
+    """Return the length of a player's shortest path, ignoring the other pawn; NO_PATH if there is none."""
     low, high = cell_set(board.pawn[player])
     goal_low, goal_high = board.goal_low[player], board.goal_high[player]
     steps = 0
@@ -74,9 +74,9 @@ def distance(board: Any, player: int) -> int:
 
 @inlined
 def flood(board: Any, player: int) -> tuple[int, int]:
-    """The length of a player's shortest path and the goal cell at its end; fills `reached`.
+    """Return the length of a player's shortest path and the goal cell at its end; fill `reached`.
 
-    In every legal position there is a path. In one that is not, the answer is wrong, but nothing else is.
+    Every legal position has a path. Otherwise the result is wrong, but without side effects.
     """
     low, high = cell_set(board.pawn[player])
     goal_low, goal_high = board.goal_low[player], board.goal_high[player]
@@ -86,17 +86,17 @@ def flood(board: Any, player: int) -> tuple[int, int]:
         low, high = spread(board, low, high)
         steps += 1
     low, high = low & goal_low, high & goal_high
-    if player == 1:  # each player takes the first cell it sees from its side
+    if player == 1:  # the first goal cell from the player's point of view
         return steps, 64 + highest(high) if high else highest(low)
     return steps, lowest(low) if low else 64 + lowest(high)
 
 
 @inlined
 def way_back(board: Any, player: int, cell: int, step: int) -> int:
-    """The direction in which the path that `flood` found comes to its cell number step + 1."""
+    """Return the direction from which the path found by `flood` reaches its cell number step + 1."""
     low, high = board.reached[step, 0], board.reached[step, 1]
     for turn in range(3):
-        direction = (turn + 2 * player) % 4  # the same for both, as each sees it
+        direction = (turn + 2 * player) % 4  # symmetric for both players
         if is_open(board, cell, direction) and has_cell(low, high, neighbor(board, cell, direction)):
             return direction
     return (3 + 2 * player) % 4
@@ -104,7 +104,7 @@ def way_back(board: Any, player: int, cell: int, step: int) -> int:
 
 @kernel
 def walls_across_path(board: Any, player: int) -> tuple[Any, Any]:
-    """The walls, horizontal and vertical, of which each would cut one shortest path of the player."""
+    """Return the horizontal and vertical walls that would cut one shortest path of the player."""
     steps, cell = flood(board, player)
     horizontal, vertical = ZERO, ZERO
     while steps > 0:
@@ -121,7 +121,7 @@ def walls_across_path(board: Any, player: int) -> tuple[Any, Any]:
 
 @inlined
 def _pair(board: Any, cell: int, horizontal: bool) -> Any:
-    """The walls that would close the step north (by a horizontal wall) or east of a cell: two, or one at the edge."""
+    """Return the walls that would close the step north (horizontal) or east of a cell: two, or one at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size
     found = ZERO
@@ -140,7 +140,7 @@ def _pair(board: Any, cell: int, horizontal: bool) -> Any:
 
 @kernel
 def distance_map(board: Any, player: int, out: np.ndarray) -> None:
-    """Fill (cells,) with the steps from each cell to the player's goal, NO_PATH where there is no way."""
+    """Fill (cells,) with the steps from each cell to the player's goal, or NO_PATH."""
     out[:] = NO_PATH
     low, high = board.goal_low[player], board.goal_high[player]
     steps, grown = 0, True

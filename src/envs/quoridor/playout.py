@@ -1,4 +1,4 @@
-"""Quick games by players that mostly run and now and then place a wall in the other's way."""
+"""Fast playouts by players that mostly follow their shortest path and sometimes place a wall."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ WALL_PERCENT = 20  # of the moves, while there are walls in hand
 
 @kernel
 def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
-    """The outcome, for player 0, of a quick game from the position; the board is left at its end."""
+    """Return the outcome for player 0 of a playout from the position; the board is left at its end."""
     step = np.uint64(0)
     while not is_over(board):
         step += np.uint64(1)
@@ -35,7 +35,9 @@ def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
 
 @inlined
 def run(board: Any, moves: np.ndarray, count: int, random: int) -> int:
-    """The one of the first `count` moves, all of the pawn, that leaves it closest to its goal; ties go by `random`."""
+    """Return the one of the first `count` moves, all of the pawn, that leads closest to the goal; ties are broken by
+    `random`.
+    """
     best, fewest = moves[0], 1 << 30
     for i in range(count):
         move = moves[(i + random) % count]
@@ -47,5 +49,5 @@ def run(board: Any, moves: np.ndarray, count: int, random: int) -> int:
 
 @kernel
 def shortest_step(board: Any, moves: np.ndarray) -> int:
-    """The pawn move that leaves the player to move closest to its goal; of equal ones the furthest forward."""
+    """Return the pawn move that leads closest to the goal; the most advanced one wins ties."""
     return closest(board, moves, list_plausible(board, moves))

@@ -1,4 +1,4 @@
-"""Races that nobody can stop any more: the loser is out of walls and the pawns do not come near each other."""
+"""Detection of decided races: the loser has no walls left and the pawns do not meet."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from src.envs.quoridor.paths import distance, flood, neighbor, spread, way_back
 
 @kernel
 def plies_to_win(board: Any) -> int:
-    """Plies until the winner of a decided race arrives, negative where that is not the player to move; 0: undecided."""
+    """Return the plies until the winner of a decided race arrives, negative if the opponent wins; 0 if undecided."""
     me = board.ply & 1
     other = 1 - me
     if board.left[me] > 0 and board.left[other] > 0:
@@ -26,10 +26,10 @@ def plies_to_win(board: Any) -> int:
 
 @inlined
 def _runs_free(board: Any, runner: int, behind: int) -> bool:
-    """Can the runner walk its shortest path without ever being next to the other pawn when that is to move?
+    """Whether the runner can follow its shortest path without being adjacent to the other pawn when that is to move.
 
-    `behind`: the moves that the other makes before the runner's first. Where it is never next to the runner it can
-    neither stand in the way nor jump, and so needs its own distance to arrive.
+    `behind` is the number of moves of the other pawn before the runner's first. If they are never adjacent, the other
+    pawn can neither block nor jump, and needs its own distance to arrive.
     """
     steps, cell = flood(board, runner)
     low, high = cell_set(board.pawn[1 - runner])

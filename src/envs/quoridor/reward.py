@@ -1,4 +1,4 @@
-"""Reward that makes steps and walls comparable long before a game is decided."""
+"""Reward shaping by the lead in steps."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from src.envs.versus import GameReward
 
 @dataclass(frozen=True)
 class PathReward(GameReward):
-    """The outcome, and the change of the lead: how many steps shorter the own shortest path is than the opponent's.
+    """The outcome, plus changes of the lead: by how many steps the own shortest path is shorter than the opponent's.
 
-    A step forward and a wall in the opponent's way are rewarded at once. What was collected is taken back when the game
-    ends, so that over a whole game, undiscounted, only the outcome counts.
+    Steps forward and walls in the opponent's way are rewarded at once. The potential is 0 at the end of a game, so over
+    a whole game, undiscounted, only the outcome counts.
     """
 
-    path: float  # for each step of the lead
+    path: float  # reward per step of lead
 
     def potential(self, game: Quoridor, state: Position, seat: int) -> float:
         board = game.board_of(state)

@@ -1,4 +1,4 @@
-"""Quoridor as a game: states are values, actions are seen from the side of the player to move."""
+"""Quoridor as a game with immutable states; actions are from the point of view of the player to move."""
 
 import threading
 from typing import Annotated, Any
@@ -19,13 +19,13 @@ from src.envs.quoridor.playout import play_out, shortest_step
 from src.envs.quoridor.race import plies_to_win
 from src.envs.quoridor.search import MAX_MOVES, CompiledSearch
 
-COMPILED_PLIES = 3  # of perft, some milliseconds
+COMPILED_PLIES = 3  # of perft: takes some milliseconds
 
 
 class Quoridor(TwoPlayerGame[Position]):
     """Actions are the target cells of the pawn, then horizontal and vertical walls, numbered as in `board`.
 
-    Player 2 sees the board turned by 180 degrees, so that both walk upwards and a learner has one side to learn only.
+    Player 2 sees the board rotated by 180 degrees, so both move upwards and a learner has to learn only one side.
     """
 
     traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
@@ -38,11 +38,11 @@ class Quoridor(TwoPlayerGame[Position]):
         ply_limit: Annotated[int, Bounds(ge=1, le=99_999)],
         distance_maps: bool,
     ) -> None:
-        """`distance_maps`: observe the way to the goals from every cell as well."""
+        """`distance_maps` adds the distances of all cells to the goals to the observation."""
         self.size, self.walls, self.ply_limit, self.distance_maps = size, walls, ply_limit, distance_maps
         self.cells, self.blocks = size * size, (size - 1) ** 2
         self.num_actions = self.cells + 2 * self.blocks
-        self._own = threading.local()  # a board is changed in place, so every thread has one of its own
+        self._own = threading.local()  # one mutable board per thread
 
     def initial(self, rng: np.random.Generator) -> Position:
         start = self.size // 2
@@ -59,7 +59,7 @@ class Quoridor(TwoPlayerGame[Position]):
         return 0 if state.ply >= self.ply_limit else None
 
     def turned(self, state: Position, action: int) -> int:
-        """Convert an action of the player to move to a move on the board, and the other way round."""
+        """Convert an action of the player to move to a move on the board, or back."""
         return turned(self.size, state.ply, action)
 
     def legal_actions(self, view: Position) -> list[int]:
@@ -83,7 +83,7 @@ class Quoridor(TwoPlayerGame[Position]):
         return state._replace(vertical=state.vertical | 1 << wall)
 
     def perft(self, state: Position, depth: int) -> int:
-        """Compiled for the last plies only: compiled code does not hear Ctrl-C."""
+        """Count positions; only the last plies are compiled, because compiled code cannot be interrupted by Ctrl-C."""
         if depth > COMPILED_PLIES:
             return super().perft(state, depth)
         buffers = np.zeros((depth + 1, MAX_MOVES), np.int64)
@@ -126,7 +126,7 @@ class Quoridor(TwoPlayerGame[Position]):
     # Search and learning
 
     def observe(self, view: Position) -> np.ndarray:
-        """(6, N, N), or (8, N, N) with distance maps; see `observation`."""
+        """Return planes (6, N, N), or (8, N, N) with distance maps; see `observation`."""
         planes = observe(self.size, self.walls, view)
         if not self.distance_maps:
             return planes
@@ -157,12 +157,12 @@ class Quoridor(TwoPlayerGame[Position]):
         return int(play_out(board, self._own.moves, rng.integers(1 << 64, dtype=np.uint64)))
 
     def shortest_step(self, state: Position) -> int:
-        """The pawn move that leads closest to the goal of the player to move."""
+        """Return the pawn move that leads closest to the goal of the player to move."""
         board = self.board_of(state)
         return self.turned(state, int(shortest_step(board, self._own.moves)))
 
     def shortest_path(self, state: Position, player: int) -> list[int]:
-        """The cells from a player's pawn to its goal on one of the shortest ways, the other pawn left aside."""
+        """Return the cells from a player's pawn to its goal on a shortest path, ignoring the other pawn."""
         board, steps = self.board_of(state), np.zeros(self.cells, np.int64)
         distance_map(board, player, steps)
         path = [state.pawns[player]]
@@ -173,14 +173,14 @@ class Quoridor(TwoPlayerGame[Position]):
         return path
 
     def board_of(self, state: Position) -> Any:
-        """This thread's board, with the position on it."""
+        """Return the board of this thread, set to the position."""
         if not hasattr(self._own, "board"):
             self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MAX_MOVES, np.int64)
         place(self._own.board, state)
         return self._own.board
 
     def _listed(self, kernel: Any, state: Position, *arguments: Any) -> list[int]:
-        """The moves a kernel writes down, as actions."""
+        """Return the moves that a kernel lists, as actions."""
         board = self.board_of(state)
         count = kernel(board, *arguments, self._own.moves)
         return [self.turned(state, move) for move in self._own.moves[:count].tolist()]

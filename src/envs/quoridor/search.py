@@ -1,7 +1,7 @@
-"""Alpha-beta on the board itself, compiled: principal variation search with a transposition table.
+"""Compiled alpha-beta: principal variation search with a transposition table.
 
-The value of a position at a depth is a pure function of both, so neither the order in which moves are tried nor what
-the table has kept can change the result, only how soon it is found.
+The value of a position at a depth is a pure function of both, so neither move order nor table contents can change the
+result, only the time to find it.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ LOWER, EXACT, UPPER = 1, 2, 3
 INFINITY = 2 * WIN
 NOWHERE = -1
 UNDECIDED = 4 * WIN
-INTERRUPTED = -1  # in place of a limit of nodes
+INTERRUPTED = -1  # as node limit: stop the search
 
 ENTRY = np.dtype(
     [("key", np.uint64), ("score", np.int32), ("move", np.int16), ("depth", np.int8), ("bound", np.int8)], align=True
@@ -32,20 +32,20 @@ ENTRY = np.dtype(
 
 
 class SearchBuffers(NamedTuple):
-    """The buffers of one search; rows are for the plies below the root."""
+    """The buffers of one search; rows are plies from the root."""
 
     moves: np.ndarray  # (ROWS, MAX_MOVES) int64
-    urgency: np.ndarray  # (ROWS, MAX_MOVES) int64: higher is tried first
-    line: np.ndarray  # (ROWS, ROWS) int64: the best play found from each ply on
-    length: np.ndarray  # (ROWS,) int64: of that
-    history: np.ndarray  # (2, MAX_MOVES) int64: how often a move has refuted something
+    urgency: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
+    line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
+    length: np.ndarray  # (ROWS,) int64: its length
+    history: np.ndarray  # (2, MAX_MOVES) int64: history heuristic, weighted beta cutoffs of a move
     table: np.ndarray  # (2^TABLE_BITS,) ENTRY
     factors: np.ndarray  # (5,) int64
     weights: np.ndarray  # (5,) int64
     settings: np.ndarray  # (7,) int64, see below
 
 
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED = range(7)  # places in SearchBuffers.settings
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED = range(7)  # indices of SearchBuffers.settings
 
 
 def new_buffers(evaluation: Evaluation) -> SearchBuffers:
@@ -66,7 +66,7 @@ def new_buffers(evaluation: Evaluation) -> SearchBuffers:
 
 @inlined
 def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
-    """The weighted factors for the player to move, and the error that belongs to the position."""
+    """Return the weighted factors for the player to move, plus the noise of the position."""
     blocked = measure(board, buffers.factors)
     if blocked != 0:
         return blocked * (WIN - 1)
@@ -82,7 +82,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 @inlined
 def _parent_score(score: int) -> int:
-    """`src.core.play.search.parent_score`, compiled."""
+    """Compiled version of `src.core.play.search.parent_score`."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score
@@ -98,7 +98,7 @@ def _child_bound(bound: int) -> int:
 
 @inlined
 def _verdict(board: Any, selective: bool) -> int:
-    """The value of a position that needs no search, else UNDECIDED."""
+    """Return the value of a position that needs no search, else UNDECIDED."""
     if on_goal(board, 1 - (board.ply & 1)):
         return -WIN
     if board.ply >= board.ply_limit:
@@ -111,7 +111,7 @@ def _verdict(board: Any, selective: bool) -> int:
 
 @inlined
 def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
-    """What the table knows of a position to this very depth, if that is enough here, else UNDECIDED."""
+    """Return the table's value of a position at exactly this depth if it suffices for the window, else UNDECIDED."""
     if entry.key != key or entry.bound == 0 or entry.depth != depth or beta - alpha > 1:
         return UNDECIDED
     score = int(entry.score)
@@ -121,12 +121,12 @@ def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
 
 @inlined
 def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, first: int) -> int:
-    """Write down the moves of a position with how urgent each is: `first`, then by what refuted other positions."""
+    """List the moves of a position with their priorities: `first`, then by history of cutoffs."""
     moves, urgency, me = buffers.moves[height], buffers.urgency[height], board.ply & 1
     selective = buffers.settings[SELECTIVE] != 0
     count = list_candidates(board, selective, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):
-        urgency[i] = -i  # the order at the root, where of equal moves the first is played
+        urgency[i] = -i  # keeps the order at the root, where the first of equal moves is played
         if height > 0:
             urgency[i] += buffers.history[me, moves[i]] * MAX_MOVES
         if moves[i] == first:
@@ -136,7 +136,7 @@ def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, fir
 
 @kernel
 def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: int, beta: int, height: int) -> int:
-    """The value of the position for the player to move if it lies between alpha and beta, else a bound beyond them."""
+    """Return the value for the player to move if it is between alpha and beta, else a bound outside of them."""
     settings = buffers.settings
     settings[NODES] += 1
     buffers.length[height] = 0
@@ -146,7 +146,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     best, best_move = -INFINITY, NOWHERE
     if depth <= 0:
         settings[JUDGED] = 1
-        best = static_score(board, buffers, seed)  # nobody has to carry out a threat
+        best = static_score(board, buffers, seed)  # stand pat: a threat is optional
         if best >= beta or depth == -QUIET_PLIES * settings[SELECTIVE]:
             return best
     if settings[NODES] > settings[NODE_LIMIT]:
@@ -164,7 +164,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
         _bring_forward(moves, buffers.urgency[height], i, count)
         move, low = moves[i], _child_bound(max(alpha, best))
         origin = make(board, move)
-        high = _child_bound(beta) if i == 0 else low - 1  # after the first it is enough to show that none is better
+        high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
         score = _parent_score(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
         if i > 0 and max(alpha, best) < score < beta:
             score = _parent_score(negamax(board, buffers, seed, depth - 1, _child_bound(beta), low, height + 1))
@@ -185,7 +185,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
 
 @inlined
 def _bring_forward(moves: np.ndarray, urgency: np.ndarray, i: int, count: int) -> None:
-    """Put the most urgent of the moves from i on at place i."""
+    """Swap the move with the highest priority from i on to index i."""
     top = i
     for k in range(i + 1, count):
         if urgency[k] > urgency[top]:
@@ -196,7 +196,7 @@ def _bring_forward(moves: np.ndarray, urgency: np.ndarray, i: int, count: int) -
 
 @inlined
 def _keep_line(buffers: SearchBuffers, height: int, move: int) -> None:
-    """The best play from here: the move, and then what was found best below."""
+    """Store the principal variation: the move, followed by that of the next ply."""
     buffers.line[height, 0] = move
     below = buffers.length[height + 1]
     for i in range(below):
@@ -205,7 +205,7 @@ def _keep_line(buffers: SearchBuffers, height: int, move: int) -> None:
 
 
 class CompiledSearch:
-    """A `Searcher` over positions of Quoridor."""
+    """A `Searcher` for Quoridor positions."""
 
     def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
         self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
@@ -226,10 +226,10 @@ class CompiledSearch:
         return SearchResult(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
 
     def _interrupt(self) -> None:
-        """Leave no nodes to the search that is running: it returns at the next one."""
+        """Stop the running search at its next node."""
         self.buffers.settings[NODE_LIMIT] = INTERRUPTED
 
     def _line(self, state: Position) -> tuple[int, ...]:
-        """The best play as actions, each seen by the player who makes it."""
+        """Return the principal variation as actions, each from the point of view of the player who makes it."""
         moves = self.buffers.line[0, : self.buffers.length[0]].tolist()
         return tuple(turned(self.size, state.ply + i, move) for i, move in enumerate(moves))

@@ -1,4 +1,4 @@
-"""A step of many games at once, compiled: the learner's move, the opponent's answer, the reward, what is observed."""
+"""One compiled step of many games: the learner's move, the opponent's reply, reward and observation."""
 
 from typing import Any, NamedTuple
 
@@ -15,18 +15,18 @@ _11, _53_BITS = np.uint64(11), 1.0 / (1 << 53)
 
 GAME = np.dtype(
     [
-        ("random", np.uint64),  # seats and exploring opponents descend from it
+        ("random", np.uint64),  # generator state of seats and exploring opponents
         ("seat", np.int64),  # the learner's
         (
             "explore",
             np.float64,
-        ),  # share of the opponent's moves drawn from all legal ones, not its shortest path
+        ),  # fraction of random moves of the opponent
         ("potential", np.float64),  # when the learner was last to move
-        ("reward", np.float64),  # of the last step, and so the four that follow
+        ("reward", np.float64),  # this and the next four are of the last step
         ("ended", np.bool_),
         ("outcome", np.int64),  # for the learner, 0 unless a game ended
-        ("answer", np.int64),  # action of the opponent in the game that was stepped, NO_ACTION if it was over before
-        ("opening", np.int64),  # action of the opponent before the learner's first of a new game, or NO_ACTION
+        ("answer", np.int64),  # the opponent's reply, or NO_ACTION if the game was over
+        ("opening", np.int64),  # the opponent's first move of a new game, or NO_ACTION
     ],
     align=True,
 )
@@ -43,15 +43,15 @@ class Buffers(NamedTuple):
 
 
 class Setup(NamedTuple):
-    walls: int  # in the hand of each player at the start
+    walls: int  # per player at the start
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game
-    explore: float  # least share of the opponent's moves drawn from all legal ones
-    explore_most: float  # ... and the largest: it is drawn between both for each game
+    explore: float  # smallest fraction of random moves of the opponent
+    explore_most: float  # ... and largest; drawn between both for each game
     win: float
     draw: float
     loss: float
-    path: float  # reward for each step of lead, see `PathReward`
+    path: float  # reward per step of lead, see `PathReward`
 
 
 @kernel
@@ -85,7 +85,7 @@ def show_some(buffers: Buffers, setup: Setup, first: int, end: int) -> None:
 
 @inlined
 def _turned(board: Any, action: int) -> int:
-    """`Quoridor.turned`, compiled."""
+    """Compiled version of `Quoridor.turned`."""
     if board.ply & 1 == 0:
         return action
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
@@ -97,13 +97,13 @@ def _turned(board: Any, action: int) -> int:
 
 @inlined
 def _uniform(source: Any) -> float:
-    """A number in [0, 1)."""
+    """Return a number in [0, 1)."""
     return (next_word(source) >> _11) * _53_BITS
 
 
 @inlined
 def _opponent_moves(board: Any, game: Any, moves: np.ndarray) -> int:
-    """Make a move of the opponent and return it as an action of the player who made it."""
+    """Make a move of the opponent and return it as an action of the opponent."""
     explores = game.explore > 0 and _uniform(game) < game.explore
     move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
     action = _turned(board, move)
@@ -113,7 +113,7 @@ def _opponent_moves(board: Any, game: Any, moves: np.ndarray) -> int:
 
 @inlined
 def _settle(board: Any, game: Any, setup: Setup) -> None:
-    """`Match.settle`, compiled."""
+    """Compiled version of `Match.collect_reward`."""
     before = game.potential
     game.ended = is_over(board)
     game.outcome = 0
@@ -139,7 +139,7 @@ def _potential(board: Any, seat: int, setup: Setup) -> float:
 
 @inlined
 def _begin(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> None:
-    """Set up a new game; where the learner sits second the opponent has moved."""
+    """Start a new game; if the learner is second, the opponent moves."""
     start = board.size // 2
     pawns, left = (start, board.size * board.size - 1 - start), (setup.walls, setup.walls)
     set_up(board, ZERO, ZERO, pawns, left, 0)
@@ -153,7 +153,7 @@ def _begin(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> None:
 
 @inlined
 def _show(buffers: Buffers, setup: Setup, i: int) -> None:
-    """Write what the player to move observes, and its legal actions."""
+    """Write the observation and the legal actions of the player to move."""
     board, moves, mask = buffers.boards[i], buffers.moves[i], buffers.masks[i]
     _observe(board, setup, buffers.steps[i], buffers.observations[i])
     mask[:] = False
@@ -163,7 +163,7 @@ def _show(buffers: Buffers, setup: Setup, i: int) -> None:
 
 @kernel
 def _observe(board: Any, setup: Setup, steps: np.ndarray, out: np.ndarray) -> None:
-    """`Quoridor.observe` into (C, H, W); the distance maps are left out where there are six planes only."""
+    """Write the observation like `Quoridor.observe`, (C, H, W); six planes are without distance maps."""
     size, me = board.size, board.ply & 1
     side, last = size - 1, size - 1
     out[:4] = 0.0

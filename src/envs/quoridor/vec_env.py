@@ -1,4 +1,4 @@
-"""Quoridor for learners at scale: N games against a compiled opponent, stepped together."""
+"""Vector environment of Quoridor: N games against a compiled opponent, stepped together."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,27 +20,27 @@ from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_
 from src.envs.splitmix import seed_word
 from src.envs.versus import GameReward
 
-GAMES_PER_THREAD = 64  # fewer cost more to hand over than they take to play
+GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
 
 
 def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
-    """The least and largest share of random moves of an opponent that is compiled into the step; None for others."""
+    """Return the range of the fraction of random moves of an opponent that is compiled; None for other opponents."""
     if type(opponent) is RunnerAgent:
         return opponent.explore, opponent.explore_most
     return (1.0, 1.0) if type(opponent) is RandomAgent else None
 
 
 class VecQuoridor(MaskedVectorEnv[np.ndarray]):
-    """What `SyncVersus` does against a runner or a random player, with random numbers of its own.
+    """Plays like `SyncVersus` against a runner or a random player, with its own random numbers.
 
-    `info["final_info"]` holds whether a game was won and its outcome. Observations and masks are buffers that the next
+    `info["final_info"]` has `won` and `outcome` of games that ended. Observations and masks are buffers that the next
     step overwrites.
     """
 
     def __init__(
         self, num_envs: int, game: Quoridor, explore: tuple[float, float], reward: GameReward, seats: Sequence[int]
     ) -> None:
-        """`explore`: between which shares of random moves that of the opponent, a runner, is drawn for each game."""
+        """`explore` is the range from which the fraction of random moves of the opponent is drawn for each game."""
         shape = (8 if game.distance_maps else 6, game.size, game.size)
         super().__init__(num_envs, spaces.Box(0.0, 1.0, shape, np.float32), game.num_actions)
         self.game = game
@@ -64,7 +64,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         self._in_threads(restart_some, self._buffers, self._setup)
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action (N,) an env; where one is illegal, none is played."""
+        """Play one legal action per env (N,); raise before any is played if one is illegal."""
         self._in_threads(step_some, self._buffers, self._setup, self._checked(actions, self._buffers.masks))
         games = self._buffers.games
         ended, info = games["ended"].copy(), {"action_mask": self._buffers.masks}
@@ -77,13 +77,15 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         return self._buffers.masks.copy()
 
     def positions(self) -> list[Position]:
-        """The state of every game, as the rules have it."""
+        """Return the state of every game as a `Position`."""
         boards = self._buffers.boards
         fields = (boards[name].tolist() for name in ("pawn", "left", "horizontal", "vertical", "ply"))
         return [Position(tuple(pawns), tuple(left), *rest) for pawns, left, *rest in zip(*fields, strict=True)]
 
     def opponent_actions(self) -> tuple[np.ndarray, np.ndarray]:
-        """(N,) each: the opponent's answer to the last step, and its first move of a game that began then; -1: none."""
+        """Return the opponent's reply to the last step, and its first move of a game that began in it; (N,) each, -1:
+        none.
+        """
         return self._buffers.games["answer"].copy(), self._buffers.games["opening"].copy()
 
     def state(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Tic-tac-toe, the game small enough to check everything by walking it."""
+"""Tic-tac-toe: small enough to test everything exhaustively."""

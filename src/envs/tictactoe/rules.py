@@ -21,20 +21,20 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class BoardEncoding:
-    """Boards as sequences of nine strings, "X", "O" and "" (or ".") for an empty cell: the form others hand us."""
+    """Boards as sequences of nine strings: "X", "O", and "" or "." for an empty cell."""
 
     @staticmethod
     def to_state_key(board: Sequence[str]) -> str:
         cells = [cell or EMPTY for cell in board]
         if len(cells) != 9 or not set(cells) <= {*STONES, EMPTY}:
-            raise UserError(f'a board is nine cells of "X", "O" or "", not {list(board)}')
+            raise UserError(f'a board has nine cells "X", "O" or "", not {list(board)}')
         if cells.count("X") - cells.count("O") not in (0, 1):
-            raise UserError(f"X moves first and turns alternate, which {''.join(cells)} contradicts")
+            raise UserError(f"{''.join(cells)} is not reachable: X moves first and turns alternate")
         return "".join(cells)
 
     @staticmethod
     def get_legal_moves(board: Sequence[str]) -> list[int]:
-        """The empty cells, lowest first; none once somebody has won."""
+        """Return the empty cells in ascending order; an empty list once the game is won."""
         state = BoardEncoding.to_state_key(board)
         return [] if _outcome(state) is not None else [cell for cell in range(9) if state[cell] == EMPTY]
 
@@ -44,7 +44,7 @@ class TicTacToe(TabularGame[str]):
     num_actions = 9
 
     def __init__(self, symmetric: bool) -> None:
-        """`symmetric`: file a position under the same key as its mirror images."""
+        """If `symmetric`, symmetric positions share one table key."""
         self.symmetric = symmetric
         self.table_format = "tictactoe, mirror images together" if symmetric else "tictactoe, every position by itself"
 
@@ -69,7 +69,7 @@ class TicTacToe(TabularGame[str]):
         return symmetry.canonical(state) if self.symmetric else symmetry.as_is(state)
 
     def observe(self, view: str) -> np.ndarray:
-        """(2, 3, 3): the stones of the player to move, then the other's."""
+        """Return planes (2, 3, 3): the stones of the player to move, then the opponent's."""
         return _planes(view).copy()
 
     def render(self, state: str) -> str:
@@ -90,7 +90,7 @@ class TicTacToe(TabularGame[str]):
         return BoardEncoding.to_state_key(text)
 
 
-# The 5,478 positions are few enough to decide each of these once.
+# Cached: there are only 5,478 positions.
 @cache
 def _outcome(state: str) -> int | None:
     for a, b, c in LINES:

@@ -1,4 +1,4 @@
-"""The eight symmetries of the board, and the position that stands for all its mirror images."""
+"""The eight symmetries of the board, and the canonical form of a position."""
 
 from functools import cache
 
@@ -8,12 +8,12 @@ from src.core.play.game import Canonical
 
 _CELLS = np.arange(9).reshape(3, 3)
 
-# Under a transform T the stone of cell m comes to lie on cell T[m].
+# A transform T moves the stone on cell m to cell T[m].
 #
 #   0 1 2   Rot90   6 3 0
 #   3 4 5  ------>  7 4 1   so Rot90[0] = 2, Rot90[6] = 0
 #   6 7 8           8 5 2
-_ARRANGEMENTS = {  # ARRANGEMENT[cell] is the old cell whose stone now lies there
+_ARRANGEMENTS = {  # ARRANGEMENT[cell] is the old cell of the stone that is now on `cell`
     "Identity": _CELLS,
     "Rot90": np.rot90(_CELLS, -1),
     "Rot180": np.rot90(_CELLS, 2),
@@ -29,7 +29,7 @@ TRANSFORMS: dict[str, tuple[int, ...]] = {
 
 
 def inverse(moves: tuple[int, ...]) -> tuple[int, ...]:
-    """The map back: inverse(T)[T[m]] == m."""
+    """Return the inverse permutation: inverse(T)[T[m]] == m."""
     return tuple(int(cell) for cell in np.argsort(moves))
 
 
@@ -39,7 +39,7 @@ def apply(moves: tuple[int, ...], state: str) -> str:
 
 @cache
 def canonical(state: str) -> Canonical:
-    """The lexicographically smallest key among all images; the first transform that gives it is the one used."""
+    """Return the lexicographically smallest image, and the first transform that leads to it."""
     images = (Canonical(apply(moves, state), name, moves) for name, moves in TRANSFORMS.items())
     return min(images, key=lambda image: image.key)
 

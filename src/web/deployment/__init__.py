@@ -1,4 +1,4 @@
-"""The deployment wargame, for persons and agents."""
+"""The deployment wargame, for humans and agents."""
 
 from collections.abc import Iterable
 from math import cos, pi, sin

@@ -6,10 +6,10 @@ from html import escape
 from math import sqrt
 from typing import NamedTuple
 
-from src.envs.deployment.account import Account, Dice
 from src.envs.deployment.hexgrid import neighbors
 from src.envs.deployment.scenario import Board, Hex, Scenario
 from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.step_report import Dice, StepReport
 from src.web.deployment.glyphs import BODIES, sign
 
 SIZE = 20.0  # circumradius of a hex
@@ -26,13 +26,13 @@ HEX_PATH = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-
 STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
 
 
-class Look(NamedTuple):
+class Marks(NamedTuple):
     """Marks on a position."""
 
     candidates: Collection[Hex] = ()  # legal hexes of the unit
     unit: str | None = None  # the unit that acts
     cursor: Hex | None = None
-    last: Account | None = None  # the latest step
+    last: StepReport | None = None  # the latest step
     is_new: bool = False  # animate the latest step
 
 
@@ -111,18 +111,18 @@ def _numbers(board: Board) -> list[str]:
     return columns + rows
 
 
-def pieces(state: GameState, look: Look) -> str:
+def pieces(state: GameState, marks: Marks) -> str:
     """Draw the changing parts: objective holders, legal hexes, the latest step, units."""
     board = state.scenario.board
-    parts = [f'<path class="candidate" d="{"".join(map(_path, look.candidates))}"/>']
+    parts = [f'<path class="candidate" d="{"".join(map(_path, marks.candidates))}"/>']
     parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
-    if look.cursor is not None:
-        parts.append(f'<path class="cursor" d="{_path(look.cursor)}"/>')
+    if marks.cursor is not None:
+        parts.append(f'<path class="cursor" d="{_path(marks.cursor)}"/>')
     units = [unit for unit in state.units.values() if unit.col >= 0]
-    parts += _trace(look)
-    parts += [_token(unit, look) for unit in units]
-    parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in look.candidates]
-    parts += _loss(state, look)
+    parts += _trace(marks)
+    parts += [_token(unit, marks) for unit in units]
+    parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in marks.candidates]
+    parts += _loss(state, marks)
     return _svg(board, "dp-pieces", "the units", "".join(parts))
 
 
@@ -134,23 +134,23 @@ def _objective(board: Board, at: Hex, holder: int | None) -> str:
     return border + star
 
 
-def _token(unit: Unit, look: Look) -> str:
+def _token(unit: Unit, marks: Marks) -> str:
     x, y = centre((unit.col, unit.row))
-    classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == look.unit)
-    marks = "⚑" * unit.fled + "➤" * unit.charged
+    classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == marks.unit)
+    flags = "⚑" * unit.fled + "➤" * unit.charged
     return (
         f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}">'
-        f'<g{_motion(unit, look)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
+        f'<g{_motion(unit, marks)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
         f'<g class="sign" transform="translate(0 -5.5) scale(.54)">{sign(unit.profile)}</g>'
         f'<text class="name" y="10.5">{escape(unit.id)}</text>'
-        f'<text class="mark" x="12" y="-9">{marks}</text>{_health(unit)}</g></g>'
+        f'<text class="mark" x="12" y="-9">{flags}</text>{_health(unit)}</g></g>'
     )
 
 
-def _motion(unit: Unit, look: Look) -> str:
+def _motion(unit: Unit, marks: Marks) -> str:
     """Return the attributes that animate a unit from its previous hex."""
-    last = look.last
-    if not look.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
+    last = marks.last
+    if not marks.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
         return ""
     (x, y), (here_x, here_y) = centre(last.start), centre((unit.col, unit.row))
     return f' class="moving" style="--dx:{x - here_x:.1f}px;--dy:{y - here_y:.1f}px"'
@@ -175,27 +175,27 @@ def _reticle(unit: Unit) -> str:
     )
 
 
-def _trace(look: Look) -> list[str]:
+def _trace(marks: Marks) -> list[str]:
     """Draw a line from start to end of the latest step."""
-    if look.last is None or look.last.start is None or look.last.end is None:
+    if marks.last is None or marks.last.start is None or marks.last.end is None:
         return []
-    (from_x, from_y), (x, y) = centre(look.last.start), centre(look.last.end)
-    kind = "aimed" if look.last.dice else "walked"
-    return [f'<path class="trace {kind} p{look.last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>']
+    (from_x, from_y), (x, y) = centre(marks.last.start), centre(marks.last.end)
+    kind = "aimed" if marks.last.dice else "walked"
+    return [f'<path class="trace {kind} p{marks.last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>']
 
 
-def _loss(state: GameState, look: Look) -> list[str]:
+def _loss(state: GameState, marks: Marks) -> list[str]:
     """Draw the damage of the latest attack, and a cross if its target fell."""
-    if look.last is None or look.last.end is None or look.last.dice is None:
+    if marks.last is None or marks.last.end is None or marks.last.dice is None:
         return []
-    (x, y), words = centre(look.last.end), _result(look.last, look.last.dice)
-    parts = [f'<text class="loss{" new" * look.is_new}" x="{x:.1f}" y="{y - 20:.1f}">{words}</text>']
-    if all((unit.col, unit.row) != look.last.end for unit in state.units.values()):
+    (x, y), words = centre(marks.last.end), _result(marks.last, marks.last.dice)
+    parts = [f'<text class="loss{" new" * marks.is_new}" x="{x:.1f}" y="{y - 20:.1f}">{words}</text>']
+    if all((unit.col, unit.row) != marks.last.end for unit in state.units.values()):
         parts.append(f'<path class="fallen" transform="translate({x:.1f} {y:.1f})" d="M-9 -9L9 9M-9 9L9 -9"/>')
     return parts
 
 
-def _result(account: Account, dice: Dice) -> str:
-    if account.phase == "charge":
+def _result(report: StepReport, dice: Dice) -> str:
+    if report.phase == "charge":
         return "too far" if dice.falls_short else ""
-    return f"-{account.damage}" if account.damage else "miss"
+    return f"-{report.damage}" if report.damage else "miss"

@@ -102,7 +102,7 @@ class Layout:
 
     def _log(self, do: Handlers) -> None:
         with ui.element("div").classes("dp-card"):
-            ui.label("What happened").classes("font-bold")
+            ui.label("Log").classes("font-bold")
             self.log_pieces: list[ui.html] = []
             self.log = ui.element("div").classes("dp-log").props('data-part="log"')
             script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"

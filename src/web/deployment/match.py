@@ -7,12 +7,12 @@ import numpy as np
 from src.core.errors import UserError, require
 from src.core.play.agent import Agent
 from src.core.seeding import generator
-from src.envs.deployment.account import Account, Step, apply_and_describe, perform
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import FrontLine
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import GameState
+from src.envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
 from src.web.match import Match
 
 
@@ -24,29 +24,29 @@ class Seat(NamedTuple):
     rng: np.random.Generator
 
 
-class DeploymentMatch(Match[GameState, Step, Account]):
+class DeploymentMatch(Match[GameState, Command, StepReport]):
     """Moves are steps, because undeploying and confirming are not actions of the game."""
 
     game: DeploymentGame
 
     def __init__(self, game: DeploymentGame, seats: tuple[Seat, Seat], seed: int) -> None:
-        persons = {number for number, seat in enumerate(seats) if seat.agent is None}
-        super().__init__(game, lambda: game.initial(generator(seed, "dice")), persons)
+        human_seats = {number for number, seat in enumerate(seats) if seat.agent is None}
+        super().__init__(game, lambda: game.initial(generator(seed, "dice")), human_seats)
         self.seats, self.seed = seats, seed
 
-    def apply(self, state: GameState, move: Step) -> GameState:
-        return perform(self.game, state, move)
+    def apply(self, state: GameState, move: Command) -> GameState:
+        return apply_command(self.game, state, move)
 
-    def play(self, move: Step, note: Account | None = None) -> None:
+    def play(self, move: Command, note: StepReport | None = None) -> None:
         """Perform a step; an illegal one raises and changes nothing."""
-        account = apply_and_describe(self.game, self.state, move)
+        report = apply_and_describe(self.game, self.state, move)
         self.moves.append(move)
-        self.notes.append(account)
+        self.notes.append(report)
 
     @property
-    def accounts(self) -> list[Account]:
+    def reports(self) -> list[StepReport]:
         """The description of each step."""
-        return cast(list[Account], self.notes)
+        return cast(list[StepReport], self.notes)
 
     @property
     def to_move(self) -> int:
@@ -66,34 +66,34 @@ class DeploymentMatch(Match[GameState, Step, Account]):
             return None
         other = 3 - self.to_move
         done = not deployment.deployable_units_by_player[other] and other not in deployment.confirmed_players
-        return other if done and other - 1 in self.persons else None
+        return other if done and other - 1 in self.human_seats else None
 
-    def decide(self) -> Step:
+    def decide(self) -> Command:
         """Return the step of the agent to move."""
         player = self.seats[self.seat]
         assert player.agent is not None
         action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
         if action is None:
-            raise UserError(f"player {self.to_move}, {player.name}, offers no move in this position")
-        return Step("play", (action,))
+            raise UserError(f"player {self.to_move}, {player.name}, chose no move in this position")
+        return Command("play", (action,))
 
-    def require_person(self) -> None:
+    def require_human_turn(self) -> None:
         player = self.seats[self.seat]
         over = "the game is over: start a new one"
         require(not self.is_over, over)
         require(player.agent is None, f"it is the turn of player {self.to_move}, {player.name}: let it play first")
 
-    def step_at(self, at: Hex, unit: str | None) -> Step:
+    def step_at(self, at: Hex, unit: str | None) -> Command:
         """Return the step for a clicked hex: place a unit, attack the enemy there, or move there."""
         if self.state.phase == "deployment":
             if unit is None:
                 raise UserError("choose a unit in the roster first, then its hex")
-            return Step("deploy_unit", (unit, *at))
+            return Command("deploy_unit", (unit, *at))
         cell = self.state.cell_of(at)
         seat, there = self.to_move - 1, int(self.state.games.cells["occupant"][self.state.i, cell])
         if there >= 0 and there // self.state.slots != seat:
-            return Step("play", (self.game.actions.aim(there),))
-        return Step("play", (self.game.actions.go(seat, cell),))
+            return Command("play", (self.game.actions.attack(there),))
+        return Command("play", (self.game.actions.move_to(seat, cell),))
 
     def candidates(self, unit: str | None) -> list[Hex]:
         """Return the hexes (column, row) of the legal placements, moves or targets of a unit."""
@@ -102,7 +102,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
             number = None if unit is None else self.state.number(unit)
             slot = -1 if number is None or number // self.state.slots != self.to_move - 1 else number % self.state.slots
             legal = [action for action in legal if actions.slots_of(action)[0] == slot]
-        hexes = (actions.points_at(self.state, action) for action in legal)
+        hexes = (actions.target_hex(self.state, action) for action in legal)
         return sorted({one for one in hexes if one is not None})
 
     def latest_placement(self) -> str | None:
@@ -116,7 +116,7 @@ class DeploymentMatch(Match[GameState, Step, Account]):
         helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
         while self.state.phase == "deployment" and self.seat == seat and not self.is_over:
             action = helper.decide(self.game, self.state, self.seats[seat].rng).action
-            self.play(Step("play", (action,)))
+            self.play(Command("play", (action,)))
 
 
 def warm_up(game: DeploymentGame) -> None:

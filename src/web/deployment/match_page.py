@@ -7,12 +7,12 @@ from typing import TypeVar
 from nicegui import ui
 
 from src.core.errors import UserError, require
-from src.envs.deployment.account import Step
 from src.envs.deployment.deployment import why_not_confirm, why_not_pass
 from src.envs.deployment.scenario import Hex
+from src.envs.deployment.step_report import Command
 from src.web import shell
-from src.web.deployment import board, words
-from src.web.deployment.board import Look
+from src.web.deployment import board, labels
+from src.web.deployment.board import Marks
 from src.web.deployment.layout import SPEEDS, Layout
 from src.web.deployment.match import DeploymentMatch
 from src.web.deployment.panels import NewGame
@@ -33,7 +33,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
-        self.playing = bool(match.persons)
+        self.playing = bool(match.human_seats)
         self._deciding, self._was_deploying = False, match.state.phase == "deployment"
         self.shortcuts = {
             "u": self.undo,
@@ -57,7 +57,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     @property
     def candidates(self) -> list[Hex]:
-        return self.match.candidates(self.acting) if self.person_moves else []
+        return self.match.candidates(self.acting) if self.human_to_move else []
 
     @property
     def units_to_place(self) -> list[str]:
@@ -84,29 +84,29 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def draw(self, is_new: bool = False) -> None:
         state, page, match, now = self.state, self.layout, self.match, self.now
-        last = match.accounts[now - 1] if now else None
-        look = Look(self.candidates, self.acting, self.cursor, last, is_new)
-        page.pieces.set_content(board.pieces(state, look))
-        page.status.set_content(words.status(match, state))
-        page.headline.set_text(words.headline(match, state, self.acting))
+        last = match.reports[now - 1] if now else None
+        marks = Marks(self.candidates, self.acting, self.cursor, last, is_new)
+        page.pieces.set_content(board.pieces(state, marks))
+        page.status.set_content(labels.status(match, state))
+        page.headline.set_text(labels.headline(match, state, self.acting))
         page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
-        page.last.set_content(words.entry(now, last) if last else "")
+        page.last.set_content(labels.entry(now, last) if last else "")
         for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):
             roster.show(state, self.unit, self.ply is None and match.agent is None)
-            table.set_content(words.unit_table(state, player))
+            table.set_content(labels.unit_table(state, player))
         self._show_log()
         self._show_replay(now)
         self._show_buttons()
 
     def _show_log(self) -> None:
         """Add new lines on top, grouped in elements, so that full ones are not sent again."""
-        pieces, accounts = self.layout.log_pieces, self.match.accounts
+        pieces, reports = self.layout.log_pieces, self.match.reports
         first = max(len(pieces) - 1, 0)
-        for number in range(first, -(-len(accounts) // LOG_CHUNK)):
+        for number in range(first, -(-len(reports) // LOG_CHUNK)):
             if number == len(pieces):
                 pieces.append(self.layout.add_log_piece())
-            lines = enumerate(accounts[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
-            pieces[number].set_content("".join(reversed([words.entry(k, account) for k, account in lines])))
+            lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
+            pieces[number].set_content("".join(reversed([labels.entry(k, report) for k, report in lines])))
 
     def _show_replay(self, now: int) -> None:
         slider, most = self.layout.slider, len(self.match.moves)
@@ -119,11 +119,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         deploying, by_hand = state.phase == "deployment" and not match.is_over, match.agent is None
         for button in (page.confirm, page.undo, page.rest, page.passing):
             button.set_visibility(deploying)
-            button.set_enabled(bool(match.persons))
+            button.set_enabled(bool(match.human_seats))
         page.wait.set_visibility(not deploying)
         page.wait.set_enabled(by_hand and not match.is_over)
         page.rest.set_enabled(by_hand)
-        confirmable = deploying and any(why_not_confirm(state, seat + 1) is None for seat in match.persons)
+        confirmable = deploying and any(why_not_confirm(state, seat + 1) is None for seat in match.human_seats)
         page.confirm.props(remove="outline") if confirmable else page.confirm.props("outline")
         passable = deploying and why_not_pass(state) is None
         page.passing.props(remove="outline") if passable else page.passing.props("outline")
@@ -133,11 +133,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     # User actions
 
-    def act(self, step: Callable[[], Step]) -> None:
+    def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
         with shell.show_errors():
             self._require_present()
-            self.match.require_person()
+            self.match.require_human_turn()
             self.match.play(step())
             self.refresh(is_new=True)
 
@@ -165,7 +165,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.draw()
 
     def take_back_unit(self, unit: str) -> None:
-        self.act(lambda: Step("undeploy_unit", (unit,)))
+        self.act(lambda: Command("undeploy_unit", (unit,)))
         if unit in self.units_to_place:
             self.choose_unit(unit)
 
@@ -178,25 +178,25 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.take_back_unit(placed)
 
     def wait(self) -> None:
-        self.act(lambda: Step("play", (self.match.game.actions.waiting,)))
+        self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
 
     def pass_(self) -> None:
-        self.act(lambda: Step("pass_deployment", ()))
+        self.act(lambda: Command("pass_deployment", ()))
 
     def confirm(self) -> None:
         """Confirm for a person who has placed all units, even if the other player is still placing."""
         with shell.show_errors():
             self._require_present()
-            people = sorted(seat + 1 for seat in self.match.persons)
+            people = sorted(seat + 1 for seat in self.match.human_seats)
             require(bool(people), "agents do not confirm: press Play")
             done = [player for player in people if why_not_confirm(self.match.state, player) is None]
-            self.match.play(Step("confirm_deployment", (done[0] if done else people[0],)))
+            self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
             self.refresh(is_new=True)
 
     def place_rest(self) -> None:
         with shell.show_errors():
             self._require_present()
-            self.match.require_person()
+            self.match.require_human_turn()
             self.match.place_rest()
         self.refresh(is_new=True)
 
@@ -229,7 +229,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             await self.look_by(1)
         elif self.match.agent is None:
             shell.notify(
-                "the game is over: start a new one" if self.match.is_over else "it is a person's turn, not an agent's"
+                "the game is over: start a new one" if self.match.is_over else "it is your turn, not an agent's"
             )
         else:
             await self._advance(1)

@@ -9,8 +9,8 @@ from src.envs.deployment.deployment import why_not_undeploy
 from src.envs.deployment.state import GameState, Unit
 from src.web.deployment import setup
 from src.web.deployment.glyphs import badge
+from src.web.deployment.labels import weapons
 from src.web.deployment.setup import Setup
-from src.web.deployment.words import weapons
 from src.web.lab import Lab
 from src.web.shell import Busy
 

@@ -17,7 +17,7 @@ from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.game_page import GamePage
 from src.web.lab import Lab, finished_runs
 from src.web.match import Match, move_name, seeded_start
-from src.web.players import PERSON, YOU, AgentCache, Player, general_players, trained_players
+from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
 
 GameMatch = Match[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
@@ -47,7 +47,7 @@ async def build(lab: Lab, request: Request) -> None:
 def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
     game, agents = _game_and_agents(lab, env)
     runs = [run for run in finished_runs(lab.folders) if run.env == env]
-    return game, {YOU: PERSON, **agents, **trained_players(runs)}
+    return game, {YOU: HUMAN_PLAYER, **agents, **trained_players(runs)}
 
 
 @cache
@@ -89,7 +89,7 @@ class GenericPage(GamePage[GameMatch]):
 
     def new_match(self) -> GameMatch:
         self.rng = self.lab.rng()
-        return Match(self.game, seeded_start(self.game, self.rng), self.persons)
+        return Match(self.game, seeded_start(self.game, self.rng), self.human_seats)
 
     def _layout(self) -> None:
         ui.add_css(STYLE)
@@ -115,20 +115,20 @@ class GenericPage(GamePage[GameMatch]):
 
     @property
     def delay(self) -> float:
-        return REPLY if self.persons else WATCHING
+        return REPLY if self.human_seats else WATCHING
 
     async def pick_move(self, pick: Pick) -> None:
         if pick.button != LEFT:
             return
         action = numbered(pick.part, "move", self.game.num_actions)
-        self.require_person()
+        self.require_human_turn()
         await self.play(action)
 
     def headline(self) -> str:
         if self.ply is not None:
             return f"Position after move {self.ply} of {len(self.match.moves)}"
-        if self.match.outcome is not None and len(self.persons) == 1:
-            (seat,) = self.persons
+        if self.match.outcome is not None and len(self.human_seats) == 1:
+            (seat,) = self.human_seats
             return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
         return super().headline()
 
@@ -136,7 +136,7 @@ class GenericPage(GamePage[GameMatch]):
         self.title.text = self.headline()
         self.moves.draw(move_list(self.match, self.now))
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
-        self.legal.draw(legal_moves(self.game, self.match.state) if self.person_moves else "")
+        self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")
 
 
 def legal_moves(game: Game, state: Any) -> str:

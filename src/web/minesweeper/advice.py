@@ -8,7 +8,7 @@ import numpy as np
 from src.core.errors import UserError
 from src.core.play.agent import Decision
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import Proof, analyse, prove
+from src.envs.minesweeper.solver import Proof, analyse, find_proof
 from src.web.lab import FinishedRun, Lab
 from src.web.minesweeper.picture import percent
 from src.web.players import AgentCache, Player, trained_players
@@ -18,7 +18,8 @@ NONE, EXACT = "none", "exact"
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     hybrids = {
-        f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"judge.run": str(run.path)}) for run in runs
+        f"hybrid:{run.name}": Player(f"Hybrid with {run.name}", "hybrid", {"value_net.run": str(run.path)})
+        for run in runs
     }
     return {
         EXACT: Player("Exact solver", "exact"),
@@ -39,7 +40,7 @@ def odds_sources(players: Mapping[str, Player]) -> dict[str, str]:
 @dataclass(frozen=True)
 class Advice:
     action: int | None
-    words: str
+    text: str
     risky: bool = False
     also: tuple[int, ...] = ()  # further safe reveals
     proof: tuple[int, ...] = ()  # the numbers that prove it
@@ -83,23 +84,23 @@ class Advisor:
         """Return the action of an agent, with its exact mine probability and the info of the agent."""
         decision = self._agents.decide(key, view, rng)
         if decision.action is None:
-            return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it offers no move')}.")
+            return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it chose no move')}.")
         cell = decision.action % view.visible.size
         place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
         if (view.visible < 0).all():
             return Advice(decision.action, f"{place}: the first reveal is always safe.")
         chances = analyse(view.visible, view.mines).mine_probability.ravel()
-        said = _agent_info(decision, cell)
+        reason = _agent_info(decision, cell)
         if chances[cell] > 0:
-            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {said}", risky=True)
+            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {reason}", risky=True)
         also = tuple(other for other in decision.plan if chances[other] == 0)
-        proof = prove(view.visible, cell, mine=False)
+        proof = find_proof(view.visible, cell, mine=False)
         more = f" So are {len(also)} more, dotted." if also else ""
-        words = f"{place} is safe: {because(proof)}.{more} {said}"
-        return Advice(decision.action, words, also=also, proof=proof.numbers if proof else ())
+        text = f"{place} is safe: {proof_text(proof)}.{more} {reason}"
+        return Advice(decision.action, text, also=also, proof=proof.numbers if proof else ())
 
 
-def because(proof: Proof | None) -> str:
+def proof_text(proof: Proof | None) -> str:
     if proof is None:
         return "this is certain, but the proof is too long to show"
     return "it follows from the number of mines left" if proof.counted else "it follows from the ringed numbers"

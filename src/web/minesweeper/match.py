@@ -44,7 +44,7 @@ class MinesweeperMatch(Match[Position, int, None]):
 
     def __init__(self, rows: int, cols: int, mines: int, rng: np.random.Generator, no_guess: bool) -> None:
         game = Minesweeper(rows, cols, mines)
-        super().__init__(game, seeded_start(game, rng), persons={0})
+        super().__init__(game, seeded_start(game, rng), human_seats={0})
         self.no_guess, self._rng = no_guess, rng
         self.exploded: int | None = None
         self._began: float | None = None  # when the first cell was revealed

@@ -16,9 +16,9 @@ from src.web.game_page import GamePage
 from src.web.lab import Lab, runs_of
 from src.web.minesweeper import picture
 from src.web.minesweeper.advice import EXACT, NONE, Advice, Advisor, odds_sources, players_of
+from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
 from src.web.minesweeper.match import MinesweeperMatch, read_size
 from src.web.minesweeper.panel import GUESSING, Panel
-from src.web.minesweeper.sketch import Sketch, verdict
 from src.web.minesweeper.tools import Tools
 from src.web.players import Player, chosen
 
@@ -40,7 +40,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         super().__init__(lab, players, DEFAULTS, query)
         self.rng = lab.rng()
         self.has_match = False  # the match exists
-        self.sketch: Sketch | None = None
+        self.custom: CustomPosition | None = None
         self.advice: Advice | None = None
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
@@ -62,7 +62,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
                 self.drawing = Drawing(picture.empty(rows, cols), self._picked)
                 self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
-                self.tools = Tools(self.sketch_as, self.sketch_off)
+                self.tools = Tools(self.load_position, self.leave_editor)
             self.panel = Panel(self)
         self.busy = self.panel.busy
         shell.prevent_scrolling()
@@ -92,7 +92,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
         self.has_match = True
-        self.sketch, self.advice, self.queued = None, None, []
+        self.custom, self.advice, self.queued = None, None, []
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
@@ -115,20 +115,20 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def _touch(self, pick: Pick) -> None:
         cell, button = numbered(pick.part, "cell", self._view().visible.size), pick.button
-        if self.sketch is not None:
-            self.sketch = self.sketch.painted(cell, HIDDEN if button == RIGHT else self.tools.brush)
-            self.tools.edit(self.sketch)
+        if self.custom is not None:
+            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.tools.brush)
+            self.tools.edit(self.custom)
             return
         match = self._game()
         self.advice, self.queued = None, []
         await self.busy.do(match.flag if button == RIGHT else match.click, cell)
 
     def _game(self) -> MinesweeperMatch:
-        require(self.sketch is None, "this position was set up by hand: return to the game to play")
+        require(self.custom is None, "this position was set up by hand: return to the game to play")
         return self.match
 
     def _view(self) -> View:
-        return self.match.view if self.sketch is None else self.sketch.view
+        return self.match.view if self.custom is None else self.custom.view
 
     # Agents
 
@@ -154,7 +154,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             await self._ask()
         assert self.advice is not None
         if self.advice.action is None:
-            raise UserError(self.advice.words)
+            raise UserError(self.advice.text)
         await self.busy.do(match.play, self.advice.action)
 
     def _is_open(self, action: int) -> bool:
@@ -177,61 +177,61 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     # Positions set up by hand
 
-    async def sketch_on(self) -> None:
+    async def edit_position(self) -> None:
         """Edit the position on the board."""
         await self.do(self._set_up)
 
     async def _set_up(self) -> None:
         view = self._view()
-        self._use(Sketch(view.visible, view.mines))
+        self._use(CustomPosition(view.visible, view.mines))
 
-    async def sketch_off(self) -> None:
+    async def leave_editor(self) -> None:
         async def back() -> None:
-            self.sketch, self.advice, self.queued = None, None, []
+            self.custom, self.advice, self.queued = None, None, []
             self.tools.edit(None)
 
         await self.do(back)
 
-    async def sketch_as(self, text: str, mines: int) -> None:
+    async def load_position(self, text: str, mines: int) -> None:
         async def take_over() -> None:
-            self._use(Sketch.read(text, mines))
+            self._use(CustomPosition.read(text, mines))
 
         await self.do(take_over)
 
-    def _use(self, sketch: Sketch) -> None:
-        self.sketch, self.advice, self.queued, self.cursor, self.playing = sketch, None, [], None, False
-        self.tools.edit(sketch)
+    def _use(self, position: CustomPosition) -> None:
+        self.custom, self.advice, self.queued, self.cursor, self.playing = position, None, [], None, False
+        self.tools.edit(position)
 
-    # What is shown
+    # Display
 
     async def show(self, moved: bool = False) -> None:
         view = self._view()
         odds = None
-        words = self.advice.words if self.advice else ""
+        text = self.advice.text if self.advice else ""
         with shell.show_errors():
-            odds, verdict_words = await self._judge(view)
-            words = words or verdict_words
-        over = self.sketch is None and self.match.is_over
+            odds, note = await self._evaluate(view)
+            text = text or note
+        over = self.custom is None and self.match.is_over
         if over:
             self.playing = False
-        self.drawing.draw(picture.board(view.visible, self._look(odds, over)))
+        self.drawing.draw(picture.board(view.visible, self._marks(odds, over)))
         self.legend.classes(remove="on", add=None if odds is None else "on")
         self._show_title(over)
-        self.panel.show(words, self.playing)
+        self.panel.show(text, self.playing)
 
-    async def _judge(self, view: View) -> tuple[np.ndarray | None, str]:
-        """Return the odds, if they are shown, and a text; of a sketch, whether it is possible."""
-        source = self.setup["odds"] if self.sketch is None or self.setup["odds"] != NONE else EXACT
-        words = "" if self.sketch is None else await self.busy.do(verdict, view)
+    async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
+        """Return the odds if they are shown, and a text: whether a custom position is consistent."""
+        source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
+        text = "" if self.custom is None else await self.busy.do(describe_consistency, view)
         if source == NONE or view.over:
-            return None, words
-        if self.sketch is None and (view.visible < 0).all():
+            return None, text
+        if self.custom is None and (view.visible < 0).all():
             return None, "The first reveal is always safe, so there are no odds yet."
-        return await self.busy.do(self._advisor_for(view).odds, source, view), words
+        return await self.busy.do(self._advisor_for(view).odds, source, view), text
 
-    def _look(self, odds: np.ndarray | None, over: bool) -> picture.Look:
+    def _marks(self, odds: np.ndarray | None, over: bool) -> picture.Marks:
         advice = self.advice or Advice(None, "")
-        return picture.Look(
+        return picture.Marks(
             odds=odds,
             hint=None if advice.action is None else advice.action % self._view().visible.size,
             risky=advice.risky,
@@ -245,8 +245,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     def _show_title(self, over: bool) -> None:
         outcome = (self.match.outcome or 0) if over else 0
         self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
-        self.left.text = str(self.sketch.mines if self.sketch else self.match.mines_left)
-        if self.sketch is not None:
+        self.left.text = str(self.custom.mines if self.custom else self.match.mines_left)
+        if self.custom is not None:
             self.title.text = "A position set up by hand"
         elif over:
             self.title.text = ENDINGS[outcome]
@@ -255,7 +255,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     def _tick(self) -> None:
         seconds = self.match.seconds if self.has_match else 0.0
-        self.clock.text = f"{seconds:.0f}" if self.sketch is None else "-"
+        self.clock.text = f"{seconds:.0f}" if self.custom is None else "-"
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in ARROWS:

@@ -31,7 +31,7 @@ class Handlers(Protocol):
     async def hint(self) -> None: ...
     async def step(self) -> None: ...
     async def play_on(self) -> None: ...
-    async def sketch_on(self) -> None: ...
+    async def edit_position(self) -> None: ...
 
 
 class Panel:
@@ -42,9 +42,9 @@ class Panel:
             self._boards()
             self._agents()
             with ui.row().classes("items-start no-wrap w-full"):
-                self.words = ui.label().classes("advice grow")
+                self.advice = ui.label().classes("advice grow")
                 self.busy = shell.Busy()
-            ui.button("Set up a position", icon="edit", on_click=self.do.sketch_on).props("flat dense").classes(
+            ui.button("Set up a position", icon="edit", on_click=self.do.edit_position).props("flat dense").classes(
                 "set-up"
             )
             ui.label(KEYS).classes("faint")
@@ -53,14 +53,14 @@ class Panel:
         with shell.show_errors():
             self.speed = shell.between(event.value, *SPEEDS)
 
-    def show(self, words: str, playing: bool) -> None:
-        self.words.text = words
+    def show(self, text: str, playing: bool) -> None:
+        self.advice.text = text
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
     def _boards(self) -> None:
         self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)
         self._board.classes("choose-board")
-        self.do.dropdown("guess", GUESSING, "Mines lie")
+        self.do.dropdown("guess", GUESSING, "Mines are placed")
         ui.button("New game", icon="replay", on_click=self.do.new_game).classes("new-game w-full")
 
     def _agents(self) -> None:

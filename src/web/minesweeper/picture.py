@@ -42,7 +42,7 @@ body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --
 
 
 @dataclass(frozen=True)
-class Look:
+class Marks:
     """Marks and colors on top of the cells."""
 
     odds: np.ndarray | None = None  # (rows, cols) mine probabilities, for hidden cells
@@ -55,15 +55,15 @@ class Look:
     exploded: int | None = None
 
 
-def board(visible: np.ndarray, look: Look | None = None) -> str:
-    look = look or Look()
+def board(visible: np.ndarray, marks: Marks | None = None) -> str:
+    marks = marks or Marks()
     rows, cols = visible.shape
-    cells = "".join(_cell(visible, cell, look) for cell in range(visible.size))
-    marks = "".join(_marks(cols, look))
+    cells = "".join(_cell(visible, cell, marks) for cell in range(visible.size))
+    rings = "".join(_rings(cols, marks))
     width, height = cols * SIZE + 2, rows * SIZE + 2
     return (
         f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * scale(rows, cols):.0f}" '
-        f'style="min-width: {cols * 25}px" role="grid" aria-label="the board">{cells}{marks}</svg>'
+        f'style="min-width: {cols * 25}px" role="grid" aria-label="the board">{cells}{rings}</svg>'
     )
 
 
@@ -90,15 +90,15 @@ def percent(chance: float) -> str:
 # Absolute coordinates: a transform per cell is many times slower to lay out.
 
 
-def _cell(visible: np.ndarray, cell: int, look: Look) -> str:
+def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
     row, col = divmod(cell, visible.shape[1])
     value, x, y = int(visible[row, col]), col * SIZE, row * SIZE
     if value >= 0:
         inside, name = _open(value, x, y), str(value)
     else:
-        odds = None if look.odds is None or value == FLAGGED else float(look.odds[row, col])
-        name = _name(value, None if look.mines is None else bool(look.mines[row, col]))
-        inside = _shut(name, odds, cell == look.exploded, x, y)
+        odds = None if marks.odds is None or value == FLAGGED else float(marks.odds[row, col])
+        name = _name(value, None if marks.mines is None else bool(marks.mines[row, col]))
+        inside = _shut(name, odds, cell == marks.exploded, x, y)
     return f'<g data-id="cell-{cell}" aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
 
 
@@ -139,16 +139,16 @@ def _tint(chance: float) -> str:
     return f"color-mix(in srgb, var(--odds-high) {100 * chance:.0f}%, var(--odds-low))"
 
 
-def _marks(cols: int, look: Look) -> Iterator[str]:
+def _rings(cols: int, marks: Marks) -> Iterator[str]:
     """Yield the marks, drawn after the cells so that none is covered."""
-    rings = [(cell, "proof") for cell in look.proof]
-    if look.hint is not None:
-        rings.append((look.hint, "hint risky" if look.risky else "hint"))
-    if look.cursor is not None:
-        rings.append((look.cursor, "cursor"))
+    rings = [(cell, "proof") for cell in marks.proof]
+    if marks.hint is not None:
+        rings.append((marks.hint, "hint risky" if marks.risky else "hint"))
+    if marks.cursor is not None:
+        rings.append((marks.cursor, "cursor"))
     for cell, kind in rings:
         x, y = cell % cols * SIZE + 2, cell // cols * SIZE + 2
         yield f'<rect class="{kind}" x="{x}" y="{y}" width="26" height="26" rx="5" pointer-events="none"/>'
-    for cell in look.also:
+    for cell in marks.also:
         x, y = cell % cols * SIZE + 24, cell // cols * SIZE + 6
         yield f'<circle class="also" cx="{x}" cy="{y}" r="3" pointer-events="none"/>'

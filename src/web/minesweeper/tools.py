@@ -7,7 +7,7 @@ from nicegui import ui
 
 from src.core.errors import UserError
 from src.web import shell
-from src.web.minesweeper.sketch import BRUSHES, Sketch
+from src.web.minesweeper.custom_position import BRUSHES, CustomPosition
 
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 
@@ -27,7 +27,7 @@ class Tools:
                 self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10).props(
                     "outlined dense"
                 )
-                self._mines.classes("grow sketch-mines")
+                self._mines.classes("grow custom-mines")
                 ui.button("Analyse", icon="functions", on_click=self._submit).classes("analyse")
                 ui.button("Back to the game", on_click=back).props("outline").classes("back")
         self.edit(None)
@@ -37,11 +37,11 @@ class Tools:
         """The cell value that a click sets."""
         return BRUSHES[shell.checked(self._brush.value, BRUSHES)]
 
-    def edit(self, sketch: Sketch | None) -> None:
+    def edit(self, position: CustomPosition | None) -> None:
         """Show the tools for a position, or hide them for None."""
-        self._box.set_visibility(sketch is not None)
-        if sketch is not None:
-            self._text.value, self._mines.value = sketch.text, sketch.mines
+        self._box.set_visibility(position is not None)
+        if position is not None:
+            self._text.value, self._mines.value = position.text, position.mines
 
     async def _submit(self) -> None:
         with shell.show_errors():

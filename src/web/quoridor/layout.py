@@ -58,7 +58,7 @@ class Layout:
                 self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
                 self.board = Drawing("", do.pick)
             with ui.element("div").classes("qr-side"):
-                for build in (self._play_panel, self._verdict_panel, self._moves_panel):
+                for build in (self._play_panel, self._evaluation_panel, self._moves_panel):
                     with ui.element("div").classes("panel"):
                         build()
 
@@ -106,9 +106,9 @@ class Layout:
 
         select.on_value_change(change_player)
 
-    def _verdict_panel(self) -> None:
+    def _evaluation_panel(self) -> None:
         with ui.row(wrap=False).classes("w-full items-center"):
-            self.verdict = ui.label().classes("headline grow qr-verdict")
+            self.evaluation = ui.label().classes("headline grow qr-evaluation")
             self.with_paths = ui.switch("paths", value=True, on_change=lambda: self.do.redraw())
         self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
         self.hints = Drawing("", self.do.pick_hint).classes("w-full qr-hints")

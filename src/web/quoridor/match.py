@@ -10,7 +10,7 @@ from src.envs.quoridor.notation import Position
 from src.envs.quoridor.rules import Quoridor
 from src.web.lab import FinishedRun, Lab
 from src.web.match import Match
-from src.web.players import PERSON, YOU, Player, general_players, trained_players
+from src.web.players import HUMAN_PLAYER, YOU, Player, general_players, trained_players
 
 MAX_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
 SEATS = ("first", "second")
@@ -20,7 +20,7 @@ DEFAULTS = {"first": YOU, "second": "normal"}
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     general = general_players()
     others = {"runner": Player("Runner, never a wall", "runner"), "random": general.pop("random")}
-    return {YOU: PERSON, **general, **others, **trained_players(runs)}
+    return {YOU: HUMAN_PLAYER, **general, **others, **trained_players(runs)}
 
 
 def run_game(lab: Lab, game: Quoridor, player: Player) -> Game:
@@ -39,8 +39,8 @@ def _board(game: Quoridor) -> tuple[int, int, int]:
 class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
     game: Quoridor
 
-    def __init__(self, game: Quoridor, start: Position, persons: Collection[int] = ()) -> None:
-        super().__init__(game, lambda: start, persons)
+    def __init__(self, game: Quoridor, start: Position, human_seats: Collection[int] = ()) -> None:
+        super().__init__(game, lambda: start, human_seats)
 
     def write(self) -> str:
         return write_game(self.game, self.at(0), self.moves)

@@ -50,7 +50,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.mode, self.flipped, self.paused = Mode.BOTH, False, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
-        self.verdict = panels.Evaluation(0.5, "", {})
+        self.evaluation = panels.Evaluation(0.5, "", {})
         self.shortcuts = {
             "u": self.take_back,
             "?": self.hint,
@@ -67,7 +67,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         ui.timer(0, shell.handler(self.load_engine), once=True)
 
     def new_match(self) -> QuoridorMatch:
-        return QuoridorMatch(self.game, self.game.initial(self.rng), self.persons)
+        return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)
 
     async def load_engine(self) -> None:
         """Load the engine off the event loop: compilation on first use takes a minute."""
@@ -86,23 +86,23 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     @property
     def turned(self) -> bool:
         """Whether player 2 is shown at the bottom, as for a person who plays it."""
-        return (self.persons == {1}) != self.flipped
+        return (self.human_seats == {1}) != self.flipped
 
     @property
     def watching(self) -> bool:
-        return not self.persons
+        return not self.human_seats
 
     def marks(self, moved: bool) -> Marks:
         if not self.ready.is_set():
             return Marks(turned=self.turned)
         position = self.state
         before = self.match.at(self.now - 1) if self.now else None
-        legal = self.game.legal_actions(position) if self.person_moves else []
+        legal = self.game.legal_actions(position) if self.human_to_move else []
         paths = self.game.shortest_path(position, 0), self.game.shortest_path(position, 1)
         return Marks(
             turned=self.turned,
             mode=self.mode,
-            open=self.person_moves,
+            open=self.human_to_move,
             legal=frozenset(self.game.move_name(position, action) for action in legal),
             armed=self.armed,
             hints=self.hints,
@@ -118,9 +118,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def _show_panels(self) -> None:
         layout, match = self.layout, self.match
         layout.headline.text, layout.note.text = self.headline(), self._note()
-        layout.verdict.text = self.verdict.words or "…"
-        layout.bar.content = panels.share_bar(self.verdict.share, self.turned)
-        layout.factors.content = panels.factor_bars(self.verdict.parts)
+        layout.evaluation.text = self.evaluation.text or "…"
+        layout.bar.content = panels.share_bar(self.evaluation.share, self.turned)
+        layout.factors.content = panels.factor_bars(self.evaluation.parts)
         layout.moves.draw(panels.move_list(match.names(), match.at(0).ply, self.now))
         if not self.hints:
             layout.hints.draw(panels.NO_HINTS)
@@ -139,17 +139,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def show(self, moved: bool = False) -> None:
         self.redraw(moved)
-        await self._judge()
+        await self._evaluate()
 
-    async def _judge(self) -> None:
+    async def _evaluate(self) -> None:
         position, outcome = self.state, self.game.outcome(self.state)
         if outcome is not None:
-            verdict = panels.from_outcome(outcome)
+            evaluation = panels.from_outcome(outcome)
         else:
             info = (await self.busy.do(self.agents.decide, ANALYST, position, self.rng)).info
-            verdict = panels.from_search(info, self.game.to_move(position))
+            evaluation = panels.from_search(info, self.game.to_move(position))
         if position == self.state:
-            self.verdict = verdict
+            self.evaluation = evaluation
             self._show_panels()
 
     # Moves
@@ -168,7 +168,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def read_move(self, name: str) -> int:
         """Parse a move of a person; raise `UserError` if it is illegal or not their turn."""
-        self.require_person()
+        self.require_human_turn()
         return self.game.parse_move(self.match.state, name)
 
     async def play_named(self, name: str) -> None:
@@ -270,7 +270,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def _walk(self, right: int, up: int) -> None:
         await self.ready.wait()
-        require(self.person_moves, "it is not your turn")
+        require(self.human_to_move, "it is not your turn")
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)
         if action is None:

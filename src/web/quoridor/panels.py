@@ -26,7 +26,7 @@ class Evaluation(NamedTuple):
     """The evaluation of a position for player 1."""
 
     share: float  # 0: player 2 wins, 1: player 1 wins
-    words: str
+    text: str
     parts: Mapping[str, int]  # weighted factors
 
 
@@ -46,8 +46,8 @@ def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
 
 
 def from_outcome(outcome: int) -> Evaluation:
-    words = {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}
-    return Evaluation((1 + outcome) / 2, words[outcome], dict.fromkeys(FACTORS, 0))
+    text = {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}
+    return Evaluation((1 + outcome) / 2, text[outcome], dict.fromkeys(FACTORS, 0))
 
 
 def share_bar(share: float, turned: bool) -> str:

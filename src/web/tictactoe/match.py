@@ -12,18 +12,18 @@ from src.core.play.game import Canonical
 from src.envs.tictactoe.rules import STONES, TicTacToe
 from src.web.match import Match
 from src.web.tictactoe.picture import CellValue
-from src.web.tictactoe.words import remark_of
+from src.web.tictactoe.remarks import remark_of
 
 
 class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
     no_move_message = "there is no move of yours to take back"
 
-    def __init__(self, game: TicTacToe, rng: np.random.Generator, persons: Collection[int]) -> None:
-        super().__init__(game, lambda: game.initial(rng), persons)
+    def __init__(self, game: TicTacToe, rng: np.random.Generator, human_seats: Collection[int]) -> None:
+        super().__init__(game, lambda: game.initial(rng), human_seats)
 
-    def play_person(self, move: int) -> None:
+    def play_human(self, move: int) -> None:
         """Play the move of a person; raise `UserError` if it is an agent's turn."""
-        require(self.is_over or self.waits_for_person, f"it is {STONES[self.seat]}'s turn, which an agent plays")
+        require(self.is_over or self.waits_for_human, f"it is {STONES[self.seat]}'s turn, which an agent plays")
         self.play(move)
 
 
@@ -31,7 +31,7 @@ class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
 class Analysis:
     """The evaluation of a position by an agent."""
 
-    worth: dict[int, CellValue]  # by free cell
+    values: dict[int, CellValue]  # by free cell
     move: int | None
     remark: str
     canonical: Canonical | None  # the table entry it used, if any
@@ -39,7 +39,7 @@ class Analysis:
 
 def analyse(game: TicTacToe, agent: Agent, state: str) -> Analysis:
     lines = agent.analyse(game, state, game.num_actions)
-    worth = {line.actions[0]: CellValue(line.score, line.score == lines[0].score) for line in lines}
+    values = {line.actions[0]: CellValue(line.score, line.score == lines[0].score) for line in lines}
     decision = agent.decide(game, state, np.random.default_rng(0))
     canonical = game.canonical(state) if "transform" in decision.info else None
-    return Analysis(worth, decision.action, remark_of(decision.info), canonical)
+    return Analysis(values, decision.action, remark_of(decision.info), canonical)

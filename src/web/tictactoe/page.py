@@ -12,10 +12,10 @@ from src.web import shell
 from src.web.drawing import LEFT, Drawing, Pick, numbered
 from src.web.game_page import GamePage
 from src.web.lab import FinishedRun, Lab, runs_of
-from src.web.players import LEVELS, PERSON, YOU, AgentCache, Player, chosen, trained_players
+from src.web.players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import Analysis, TicTacToeMatch, analyse
-from src.web.tictactoe.words import remark_of
+from src.web.tictactoe.remarks import remark_of
 
 WATCHING = 0.7  # seconds between moves if only agents play
 NONE, RANDOM = "none", "random"
@@ -31,12 +31,12 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
         for run in runs
         if (run.path / "qtable.json").is_file()
     }
-    fixed = {YOU: PERSON, "minimax": Player("Minimax, plays perfectly", "minimax"), **searches}
+    fixed = {YOU: HUMAN_PLAYER, "minimax": Player("Minimax, plays perfectly", "minimax"), **searches}
     others = trained_players([run for run in runs if f"qtable:{run.name}" not in tables])
     return {**fixed, **tables, **others, RANDOM: Player("Random", "random")}
 
 
-def judges(players: dict[str, Player]) -> dict[str, Player]:
+def evaluators(players: dict[str, Player]) -> dict[str, Player]:
     """Return the players that can evaluate cells."""
     return {NONE: Player("none", None)} | {key: players[key] for key in players if key not in (YOU, RANDOM)}
 
@@ -51,7 +51,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
     seats = ("x", "o")
 
     def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
-        self.judges = judges(players)
+        self.evaluators = evaluators(players)
         usual = USUAL if USUAL in players else "minimax"
         super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query)
         self.game = TicTacToe(symmetric=True)
@@ -62,7 +62,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
 
     def new_match(self) -> TicTacToeMatch:
         self.rng = self.lab.rng()
-        return TicTacToeMatch(self.game, self.rng, self.persons)
+        return TicTacToeMatch(self.game, self.rng, self.human_seats)
 
     def _layout(self) -> None:
         ui.add_css(picture.STYLE)
@@ -75,72 +75,72 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                     self.busy = shell.Busy()
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
-                judges = {key: judge.title for key, judge in self.judges.items()}
-                self.dropdown("values", judges, "Show the values of")
+                evaluators = {key: evaluator.title for key, evaluator in self.evaluators.items()}
+                self.dropdown("values", evaluators, "Show the values of")
                 with ui.row():
                     ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
                     undo = ui.button("Undo", icon="undo", on_click=shell.handler(self.take_back))
                     undo.props("outline").classes("undo")
-                self.account = ui.html(sanitize=False).classes("account w-full")
+                self.history = ui.html(sanitize=False).classes("history w-full")
                 ui.label("Keys: 0 to 8 play a cell, U takes back, N starts a new game.").classes("faint")
         ui.keyboard(self.key)
 
     @property
     def delay(self) -> float:
-        return 0 if self.persons else WATCHING
+        return 0 if self.human_seats else WATCHING
 
     def headline(self) -> str:
         outcome, stone = self.match.outcome, STONES[self.match.seat]
         if outcome is None:
-            return f"Your turn: {stone}" if self.match.waits_for_person else f"{stone} to move"
+            return f"Your turn: {stone}" if self.match.waits_for_human else f"{stone} to move"
         return "A draw" if outcome == 0 else f"{STONES[0] if outcome == 1 else STONES[1]} wins"
 
     def check_choice(self, name: str, value: str) -> None:
-        chosen(self.judges if name == "values" else self.players, value)
+        chosen(self.evaluators if name == "values" else self.players, value)
 
     async def apply_choice(self, name: str) -> None:
         await (self.show() if name == "values" else self.new_game())
 
     async def _picked(self, pick: Pick) -> None:
         if pick.button == LEFT:
-            await self._play_person(numbered(pick.part, "cell", 9))
+            await self._play_human(numbered(pick.part, "cell", 9))
 
     async def key(self, event: events.KeyEventArguments) -> None:
         if event.key.number is None:
             await super().key(event)
         elif shell.pressed(event) is not None and not event.action.repeat:
             with shell.show_errors():
-                await self._play_person(event.key.number)
+                await self._play_human(event.key.number)
 
-    async def _play_person(self, cell: int) -> None:
-        self.match.play_person(cell)
+    async def _play_human(self, cell: int) -> None:
+        self.match.play_human(cell)
         await self.changed(moved=True)
 
     async def show(self, moved: bool = False) -> None:
         match, state, key = self.match, self.match.state, self.setup["values"]
-        judged = None
+        analysis = None
         with shell.show_errors():
             if key != NONE and not match.is_over:
-                judge = await self.busy.do(self.agents.agent, key)
-                judged = await self.busy.do(analyse, self.game, judge, state)
+                evaluator = await self.busy.do(self.agents.agent, key)
+                analysis = await self.busy.do(analyse, self.game, evaluator, state)
         if (match, state, key) == (self.match, self.match.state, self.setup["values"]):
             self.title.text = self.headline()
             last = match.moves[-1] if match.moves else None
-            self.drawing.draw(picture.board(state, last, judged.worth if judged else None))
-            self.account.set_content(account(match, judged))
+            self.drawing.draw(picture.board(state, last, analysis.values if analysis else None))
+            self.history.set_content(history(match, analysis))
 
 
-def account(match: TicTacToeMatch, judged: Analysis | None) -> str:
+def history(match: TicTacToeMatch, analysis: Analysis | None) -> str:
     """Return the moves with their remarks, and the analysis of the position, as HTML."""
     parts = []
-    if judged is not None and judged.move is not None:
-        words = f'<b>It would play {judged.move}</b><div class="faint">{escape(judged.remark)}</div>'
-        if judged.canonical is not None:
+    if analysis is not None and analysis.move is not None:
+        words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.remark)}</div>'
+        if analysis.canonical is not None:
             words += '<div class="faint">Left: the position in the table.</div>'
-            parts.append(picture.small(judged.canonical.key))
-        parts = [f'<div class="opinion">{"".join(parts)}<div>{words}</div></div>']
+            parts.append(picture.small(analysis.canonical.key))
+        parts = [f'<div class="analysis">{"".join(parts)}<div>{words}</div></div>']
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
         remark = remark_of(note or {})
-        said = f' <span class="faint">{escape(remark)}</span>' if remark else ""
-        parts.append(f"<li><b>{STONES[ply % 2]} {move}</b>{said}</li>")
+        shown = f' <span class="faint">{escape(remark)}</span>' if remark else ""
+        parts.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
     return f'<ol class="moves">{"".join(parts)}</ol>'

@@ -14,10 +14,10 @@ STYLE = """
 .ttt .x, .ttt .o { fill: none; stroke-width: 11; stroke-linecap: round; }
 .ttt .grid { stroke: var(--closed-edge); stroke-width: 5; stroke-linecap: round; }
 .ttt .last { fill: var(--board); } .ttt .row { stroke: var(--green); stroke-width: 7; stroke-linecap: round; }
-.ttt .key { fill: var(--faint); font-size: 13px; } .ttt .worth { font-weight: 600; }
+.ttt .key { fill: var(--faint); font-size: 13px; } .ttt .value { font-weight: 600; }
 .ttt .good { fill: var(--green); } .ttt .even { fill: var(--faint); } .ttt .bad { fill: var(--vermillion); }
 .ttt .best { fill: none; stroke: var(--green); stroke-width: 3; stroke-dasharray: 7 5; }
-.opinion { display: flex; gap: .8rem; align-items: center; margin-bottom: .6rem; }
+.analysis { display: flex; gap: .8rem; align-items: center; margin-bottom: .6rem; }
 .moves { margin: 0; padding: 0; list-style: none; min-height: 14rem; } .moves li { padding: .15rem 0; }
 """
 
@@ -37,9 +37,9 @@ class CellValue(NamedTuple):
         return "even" if number == 0 else "good" if number > 0 else "bad"
 
 
-def board(state: str, last: int | None = None, worth: Mapping[int, CellValue] | None = None) -> str:
+def board(state: str, last: int | None = None, values: Mapping[int, CellValue] | None = None) -> str:
     """Draw the position with the latest move highlighted and the values of free cells."""
-    parts = [_cell(state, cell, cell == last, (worth or {}).get(cell)) for cell in range(9)]
+    parts = [_cell(state, cell, cell == last, (values or {}).get(cell)) for cell in range(9)]
     for at in (SIZE, 2 * SIZE):
         parts.append(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>')
     parts.extend(_rows(state))
@@ -60,10 +60,10 @@ def _center(cell: int) -> tuple[int, int]:
     return cell % 3 * SIZE + SIZE // 2, cell // 3 * SIZE + SIZE // 2
 
 
-def _cell(state: str, cell: int, last: bool, worth: CellValue | None) -> str:
+def _cell(state: str, cell: int, last: bool, value: CellValue | None) -> str:
     x, y = _center(cell)
     field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
-    inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, worth)
+    inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, value)
     label = {"X": "X", "O": "O"}.get(state[cell], "free")
     return f'<g data-id="cell-{cell}" role="gridcell" aria-label="cell {cell}, {label}">{field}{inside}</g>'
 
@@ -74,14 +74,16 @@ def _stone(stone: str, x: int, y: int) -> str:
     return f'<circle class="o" cx="{x}" cy="{y}" r="27"/>'
 
 
-def _free(cell: int, x: int, y: int, worth: CellValue | None) -> str:
+def _free(cell: int, x: int, y: int, value: CellValue | None) -> str:
     text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>'
-    if worth is None:
+    if value is None:
         return text
-    ring = f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>' if worth.best else ""
-    size = 15 if len(worth.score) > 6 else 20
-    said = f'<text class="worth {worth.tone}" font-size="{size}" text-anchor="middle" x="{x}" y="{y + 8}">{worth.score}'
-    return f"{text}{ring}{said}</text>"
+    ring = f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>' if value.best else ""
+    size = 15 if len(value.score) > 6 else 20
+    label = (
+        f'<text class="value {value.tone}" font-size="{size}" text-anchor="middle" x="{x}" y="{y + 8}">{value.score}'
+    )
+    return f"{text}{ring}{label}</text>"
 
 
 def _rows(state: str) -> Iterator[str]:

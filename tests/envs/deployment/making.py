@@ -28,7 +28,7 @@ def _parsed(name: str) -> Any:
 
 
 def conf(name: str) -> Any:
-    """A file of conf/env/deployment, to be changed at will."""
+    """Return a file of conf/env/deployment as a mutable copy."""
     return copy.deepcopy(_parsed(name))
 
 
@@ -56,7 +56,7 @@ SMALL_SCENARIO = {
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    """What a small game is made of."""
+    """Return the settings of a small game."""
     small = {
         "board": {"map": SMALL_MAP},
         "zones": SMALL_ZONES,
@@ -103,12 +103,12 @@ def make_env(game: DeploymentGame | None = None, opponent: Agent | None = None, 
 
 
 def contents(state: GameState) -> dict[str, bytes]:
-    """Every field of a state, to see whether any of them changed."""
+    """Return every field of a state, to detect changes."""
     return {name: array.tobytes() for name, array in state.games._asdict().items()}
 
 
 def copied(game: DeploymentGame, state: GameState) -> GameState:
-    """The engine never copies a state; a test that tries every action has to."""
+    """Return a copy of a state, for tests that try every action."""
     return game.state(Games(*(array.copy() for array in state.games)), state.i)
 
 
@@ -118,7 +118,7 @@ def random_action(game: DeploymentGame, state: GameState, rng: np.random.Generat
 
 
 def battle(game: DeploymentGame, seed: int = 0, **units: Hex) -> GameState:
-    """A fixed game whose units stand where they are put; those not named are dead. Player 1 is about to move."""
+    """Return a fixed game with units on given positions; the others are dead. Player 1 is to move."""
     state = begin(game, seed)
     state.games.cells["occupant"][0] = -1
     for u in state.numbers:
@@ -133,7 +133,7 @@ def battle(game: DeploymentGame, seed: int = 0, **units: Hex) -> GameState:
 
 
 def refresh(game: DeploymentGame, state: GameState) -> None:
-    """Let the engine find out who is to act after a test has changed the state."""
+    """Let the engine find the next unit to act after a test has changed the state."""
     advance(game.world, state.games, state.i)
     rules.write_mask(game.world, state.games, state.i)
 
@@ -145,17 +145,17 @@ def number(state: GameState, unit_id: str) -> int:
 
 
 def go(game: DeploymentGame, state: GameState, at: Hex) -> int:
-    return game.actions.go(game.to_move(state), state.cell_of(at))
+    return game.actions.move_to(game.to_move(state), state.cell_of(at))
 
 
 def aim(game: DeploymentGame, state: GameState, unit_id: str) -> int:
-    return game.actions.aim(number(state, unit_id))
+    return game.actions.attack(number(state, unit_id))
 
 
 def wait_until(game: DeploymentGame, state: GameState, phase: str, unit: str | None = None) -> None:
-    """Let everybody wait until a phase, and in it a unit, is reached."""
+    """Wait with all units until a phase, and in it a unit, is reached."""
     for _ in range(200):
         if state.phase == phase and unit in (None, state.active_unit_id):
             return
-        game.play(state, game.actions.waiting)
+        game.play(state, game.actions.wait_action)
     raise AssertionError(f"{phase} with {unit} never came")

@@ -1,4 +1,4 @@
-"""What is legal, worked out a second time from the printed rules: plain Python over the named state, no tables."""
+"""A reference implementation of the legal actions: plain Python over the named state, without tables."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _SHIFT = (1e-6, 2e-6, -3e-6)
 
 
 def hexes_between(a: Hex, b: Hex, side: int) -> Iterator[Hex]:
-    """The inner hexes of the straight line from a to b, which passes on one side of hex edges."""
+    """Return the inner hexes of the straight line from a to b, which passes on one side of hex edges."""
     start, end, steps = hexgrid.cube(*a), hexgrid.cube(*b), hexgrid.distance(a, b)
     for step in range(1, steps):
         point = [p + (q - p) * step / steps + side * s for p, q, s in zip(start, end, _SHIFT, strict=True)]
@@ -40,7 +40,7 @@ def adjacent(a: Unit, b: Unit) -> bool:
 
 
 def steps_to(state: GameState, unit: Unit, limit: int) -> dict[Hex, int]:
-    """Breadth first around walls, units and the hexes beside enemies."""
+    """Return the steps by breadth-first search around walls, units and the hexes beside enemies."""
     enemies = on_board(state, 3 - unit.player)
     taken = {at(other) for player in (1, 2) for other in on_board(state, player)}
     barred = taken | {one for enemy in enemies for one in hexgrid.neighbors(*at(enemy))}
@@ -100,7 +100,7 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
             far = all(hexgrid.distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
             if unit.id in deployment.deployable_units_by_player[player] and one not in taken and far:
                 legal.add(unit_slot * game.actions.hex_slots + hex_slot)
-    return legal or {game.actions.passing}
+    return legal or {game.actions.pass_action}
 
 
 def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
@@ -111,7 +111,7 @@ def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
     assert state.active_unit_id is not None
     unit, actions = state.units[state.active_unit_id], game.actions
     cols, rows = state.scenario.board.cols, state.scenario.board.rows
-    legal = {actions.waiting}
+    legal = {actions.wait_action}
     if state.phase == "move":
         for col, row in set(steps_to(state, unit, unit.profile.move)) - {at(unit)}:
             seen = (col, row) if unit.player == 1 else hexgrid.turned(col, row, cols, rows)

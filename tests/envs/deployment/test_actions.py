@@ -1,4 +1,4 @@
-"""The action space: numbers, what they mean, and which are legal."""
+"""The action space: indices, their meaning, and legality."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ from tests.envs.deployment.making import SMALL_SCENARIO, begin, full_game, rando
 
 
 def test_the_dimensions_are_those_of_the_contract():
-    """5.2: fixed by the two keys, whatever the scenario holds."""
+    """5.2: fixed by the two keys, independent of the scenario."""
     game = full_game(deployment_max_unit_slots=10, deployment_max_hex_slots=180)
     actions = game.actions
     assert actions.deployment_action_dim == 10 * 180 + 1
-    assert actions.passing == 10 * 180
+    assert actions.pass_action == 10 * 180
     assert game.num_actions == (10 * 180 + 1) + 525 + 10 + 1
-    assert actions.waiting == game.num_actions - 1
+    assert actions.wait_action == game.num_actions - 1
     rng = np.random.default_rng(0)
     state = game.initial(rng)
     while game.outcome(state) is None:
@@ -25,7 +25,7 @@ def test_the_dimensions_are_those_of_the_contract():
 
 
 def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
-    """5.1: lexicographic ids, whatever order the scenario lists them in, and hexes by (col, row)."""
+    """5.1: lexicographic ids, independent of their order in the scenario, and hexes by (col, row)."""
     shuffled = {
         "player_1": roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5))),
         "player_2": SMALL_SCENARIO["player_2"],
@@ -35,11 +35,11 @@ def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
     assert [unit.id for unit in game.scenario.rosters[0]] == ["U3", "u10", "u2"]
     pool = state.deployment_state.deployment_pools_by_player[1]
     assert list(pool) == sorted(pool)
-    for action in range(actions.passing):
+    for action in range(actions.pass_action):
         unit_slot, hex_slot = actions.slots_of(action)
         col, row = pool[hex_slot]
         unit = ("U3", "u10", "u2")[unit_slot]
-        assert actions.name(state, action) == f"deploy_unit {unit} ({col}, {row})"
+        assert actions.describe(state, action) == f"deploy_unit {unit} ({col}, {row})"
 
 
 def test_the_mapping_is_stable():
@@ -51,13 +51,13 @@ def test_the_mapping_is_stable():
         while state.phase == "deployment":
             player = state.deployment_state.current_deployer
             for action in game.legal_actions(state):
-                name = game.actions.name(state, action)
+                name = game.actions.describe(state, action)
                 assert meanings.setdefault((player, action), name) == name
             game.play(state, random_action(game, state, rng))
     assert len(meanings) == 14 * 2 + 14 * 3
 
 
-def test_an_action_places_the_unit_and_hex_that_its_number_says():
+def test_an_action_places_its_unit_on_its_hex():
     game, rng = small_game(), np.random.default_rng(1)
     for _ in range(20):
         state = game.initial(rng)
@@ -72,13 +72,13 @@ def test_an_action_places_the_unit_and_hex_that_its_number_says():
 
 
 def test_the_mask_allows_legal_placements_only():
-    """10.2.2: one by one against the engine's own validation, which tells why."""
+    """10.2.2: every action agrees with the engine's own validation."""
     game, rng = small_game(min_enemy_distance=5, on_deadlock="truncate"), np.random.default_rng(2)
     for _ in range(5):
         state = game.initial(rng)
         while state.phase == "deployment" and game.outcome(state) is None:
             player = state.deployment_state.current_deployer
-            for action in range(game.actions.passing):
+            for action in range(game.actions.pass_action):
                 unit_slot, hex_slot = game.actions.slots_of(action)
                 units = state.scenario.rosters[player - 1]
                 if unit_slot >= len(units):
@@ -90,7 +90,7 @@ def test_the_mask_allows_legal_placements_only():
 
 
 def test_every_unit_may_go_on_every_free_hex():
-    """The whole unit x hex choice is there, not a handful of intents."""
+    """The action space covers all pairs of unit and hex."""
     game = full_game()
     state = begin(game)
     assert len(game.legal_actions(state)) == 5 * 160
@@ -105,8 +105,8 @@ def test_passing_is_legal_only_where_nothing_else_is():
         state = game.initial(rng)
         while state.phase == "deployment" and game.outcome(state) is None:
             mask = state.games.mask[0]
-            placements = bool(mask[: game.actions.passing].any())
-            assert mask[game.actions.passing] == (not placements)
+            placements = bool(mask[: game.actions.pass_action].any())
+            assert mask[game.actions.pass_action] == (not placements)
             assert mask.any()
             seen.add(placements)
             game.play(state, random_action(game, state, rng))
@@ -114,7 +114,7 @@ def test_passing_is_legal_only_where_nothing_else_is():
 
 
 def test_destinations_are_numbered_as_the_player_sees_the_board():
-    """Player 2 sits on the other side: the hex in front of its unit has the number it would have for player 1."""
+    """The board is rotated for player 2: the hex in front of its unit has the same index as for player 1."""
     game, rng = small_game(), np.random.default_rng(4)
     for player in (1, 2):
         state = game.initial(rng)
@@ -125,7 +125,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
         for action in game.legal_actions(state)[:-1]:
             row, col = divmod(action - game.actions.first_cell, 9)
             place = (col, row) if player == 1 else hexgrid.turned(col, row, 9, 7)
-            assert game.actions.name(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
+            assert game.actions.describe(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
             assert place in oracle.steps_to(state, unit, unit.profile.move)
 
 
@@ -140,7 +140,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
         (109, "the phase is deployment"),
     ],
 )
-def test_a_refused_number_says_why(action: int, message: str):
+def test_an_illegal_action_is_rejected_with_a_reason(action: int, message: str):
     game = small_game()
     with pytest.raises(DeploymentError, match=message):
         game.play(begin(game), action)

@@ -36,7 +36,7 @@ def legal(state: GameState, action: int) -> bool:
 
 
 def set_dice(state: GameState, wanted: list[int]) -> None:
-    """A generator state whose next rolls are these."""
+    """Set a generator state whose next rolls are these."""
     source = state.games.games.copy()
     for word in range(200_000):
         source["random"] = word
@@ -131,7 +131,7 @@ def test_shooting_needs_range():
 def test_units_without_a_weapon_for_it_do_not_shoot():
     state = battle(GAME, a1=(4, 6), b2=(4, 1))
     wait_until(GAME, state, "move", "b2")
-    GAME.play(state, GAME.actions.waiting)
+    GAME.play(state, GAME.actions.wait_action)
     assert state.phase == "charge", "the skitterer has nothing to shoot with"
 
 
@@ -188,7 +188,7 @@ def test_a_charge_must_cover_the_path_to_a_hex_beside_its_target():
 
 
 def test_both_sides_charge_alike():
-    """Among equally near hexes the same one is taken when the board is turned by 180 degrees."""
+    """Among equally near hexes the same one is taken when the board is rotated by 180 degrees."""
     both = {
         side: [{"id": f"{name}{k}", "profile": "rifleman", "position": [2 * k, row]} for k in range(3)]
         for side, name, row in (("player_1", "a", 5), ("player_2", "b", 1))
@@ -240,7 +240,7 @@ def test_chargers_fight_first_then_sides_alternate_from_the_other_player():
         order.append(state.active_unit_id)
         assert state.active_unit_id is not None
         assert GAME.to_move(state) + 1 == state.units[state.active_unit_id].player
-        GAME.play(state, GAME.actions.waiting)
+        GAME.play(state, GAME.actions.wait_action)
     assert order == ["a2", "b2"]
 
 
@@ -251,7 +251,7 @@ def test_fights_alternate():
     order = []
     while state.phase == "fight" and state.current_player == 1:
         order.append(state.active_unit_id)
-        GAME.play(state, GAME.actions.waiting)
+        GAME.play(state, GAME.actions.wait_action)
     assert order == ["b1", "a1", "b2", "a2", "b3"]
 
 
@@ -278,7 +278,7 @@ def test_objectives_score_from_round_two_and_stick_until_taken():
         if (state.round, state.current_player, state.phase) == (3, 1, "move") and state.active_unit_id == "a1":
             GAME.play(state, go(GAME, state, (0, 6)))
         else:
-            GAME.play(state, GAME.actions.waiting)
+            GAME.play(state, GAME.actions.wait_action)
     assert points[1, 1] == points[1, 2] == (0, 0)
     assert points[2, 1] == points[2, 2] == (10, 0)
     assert points[3, 2] == (20, 0)
@@ -305,7 +305,7 @@ def test_the_second_player_scores_round_five_at_its_end():
     state.games.units["hp"][0] = np.where(state.games.units["cell"][0] >= 0, 99, 0)
     while GAME.outcome(state) is None:
         late = (state.round, state.current_player, state.phase) == (5, 2, "move")
-        GAME.play(state, go(GAME, state, (4, 2)) if late else GAME.actions.waiting)
+        GAME.play(state, go(GAME, state, (4, 2)) if late else GAME.actions.wait_action)
     assert state.victory_points == {1: 0, 2: 10}
     assert GAME.outcome(state) == -1
 
@@ -319,7 +319,7 @@ def test_who_has_no_units_left_loses_at_once():
     assert GAME.legal_actions(state) == []
     assert state.round == 1
     with pytest.raises(UserError, match="the game is over"):
-        GAME.play(state, GAME.actions.waiting)
+        GAME.play(state, GAME.actions.wait_action)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_without_points_survivors_decide(alive: str, outcome: int):
     places = {"a1": (0, 6), "a2": (2, 6), "b1": (8, 0), "b2": (6, 0), "b3": (4, 0)}
     state = battle(PEACEFUL, 0, **{unit: places[unit] for unit in alive.split()})
     while PEACEFUL.outcome(state) is None:
-        PEACEFUL.play(state, PEACEFUL.actions.waiting)
+        PEACEFUL.play(state, PEACEFUL.actions.wait_action)
     assert state.victory_points == {1: 0, 2: 0}
     assert PEACEFUL.outcome(state) == outcome
 
@@ -340,12 +340,12 @@ def test_equal_points_and_survivors_are_a_draw():
     game = small_game(deployment_type="fixed", profiles=profiles)
     state = battle(game, a1=(0, 6), b1=(8, 0))
     while game.outcome(state) is None:
-        game.play(state, game.actions.waiting)
+        game.play(state, game.actions.wait_action)
     assert game.outcome(state) == 0
 
 
 def test_units_that_are_not_placed_enter_no_distance():
-    """With an enemy still at (-1, -1), whose cell read as an index would be a real hex, nothing sees or fears it."""
+    """An enemy at (-1, -1), whose cell as an index would be a real hex, does not affect anything."""
     game = small_game(deployment_order_mode="alternated_p1_start", min_enemy_distance=9)
     state = begin(game)
     unplaced = len(game.legal_actions(state))
@@ -354,6 +354,6 @@ def test_units_that_are_not_placed_enter_no_distance():
     assert dead.units["b2"].col == -1, "cell -1 taken as an index is (8, 6), right beside a1"
     assert dead.cell_of((8, 6)) == 62 == GAME.world.cells.size - 1
     wait_until(GAME, dead, "shoot", "a1")
-    assert GAME.legal_actions(dead) == [aim(GAME, dead, "b1"), GAME.actions.waiting]
+    assert GAME.legal_actions(dead) == [aim(GAME, dead, "b1"), GAME.actions.wait_action]
     wait_until(GAME, dead, "charge", "a1")
     assert not any(unit.fled for unit in dead.units.values())

@@ -1,4 +1,4 @@
-"""Opponents: what each prefers, that placements place as they say, and that all of them play by the rules."""
+"""Bots: their preferences, their placements, and the legality of their actions."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.deployment import hexgrid
+from src.envs.deployment.bot_policy import charge_chance
 from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
-from src.envs.deployment.style import charge_chance
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import aim, battle, begin, bot, copied, full_game, go, small_game, wait_until
 
@@ -71,7 +71,7 @@ def test_a_script_that_does_not_fit_is_refused_at_once():
 
 def test_bots_play_this_game_only():
     for agent in (bot(), Redeployed(Deterministic(), RandomAgent())):
-        with pytest.raises(UserError, match="plays the deployment wargame and nothing else"):
+        with pytest.raises(UserError, match="plays the deployment wargame only"):
             agent.check(TicTacToe(symmetric=True))
     with pytest.raises(UserError, match="explore=2"):
         bot(2.0)
@@ -79,7 +79,7 @@ def test_bots_play_this_game_only():
 
 @pytest.mark.parametrize("agent", [bot(), bot(1.0), bot(threat=1.0), Redeployed(BackLine(), RandomAgent())])
 def test_every_choice_is_legal(agent: Agent):
-    """`play` refuses anything else, so two games to their end say it all."""
+    """`play` rejects illegal actions, so two complete games suffice."""
     score = evaluate(FULL, agent, bot(0.5), 4, seed=1)
     assert score.total.games == 4
     assert score.metrics["deployment_valid_action_rate"] == 1
@@ -131,14 +131,14 @@ def test_a_cautious_bot_leaves_the_line_of_fire():
 
 
 def test_charges_are_weighed():
-    """A rifleman charges a spitter gladly, a brute only if it does not mind the answer."""
+    """A rifleman charges a spitter, but a brute only if the weight of threats is 0."""
     state = battle(FIXED, a1=(4, 5), b3=(4, 3), b1=(8, 0))
     wait_until(FIXED, state, "charge", "a1")
     assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, state) == aim(FIXED, state, "b3")
     brute = battle(FIXED, a1=(4, 5), b1=(4, 3))
     wait_until(FIXED, brute, "charge", "a1")
     assert choice(bot(**NOTHING | {"damage": 1.0}), FIXED, brute) == aim(FIXED, brute, "b1")
-    assert choice(bot(**NOTHING | {"damage": 1.0, "threat": 2.0}), FIXED, brute) == FIXED.actions.waiting
+    assert choice(bot(**NOTHING | {"damage": 1.0, "threat": 2.0}), FIXED, brute) == FIXED.actions.wait_action
 
 
 def test_the_odds_of_a_charge():
@@ -159,21 +159,21 @@ def test_a_redeployed_agent_places_by_its_placement_and_fights_by_its_agent():
     class Waits(RandomAgent):
         def decide(self, game, view, rng):
             assert view.phase != "deployment"
-            return super().decide(game, view, rng)._replace(action=game.actions.waiting)
+            return super().decide(game, view, rng)._replace(action=game.actions.wait_action)
 
     agent, state = Redeployed(Deterministic(), Waits()), begin(FULL)
     while state.phase == "deployment":
         FULL.play(state, choice(agent, FULL, state))
     expected = placed(PLACEMENTS["deterministic"])
     np.testing.assert_array_equal(state.games.units["cell"], expected.games.units["cell"])
-    assert choice(agent, FULL, state) == FULL.actions.waiting
+    assert choice(agent, FULL, state) == FULL.actions.wait_action
     together = agent.decide_batch(FULL, [begin(FULL), state, begin(FULL)], [RNG] * 3)
     first = choice(agent, FULL, begin(FULL))
-    assert [decision.action for decision in together] == [first, FULL.actions.waiting, first]
+    assert [decision.action for decision in together] == [first, FULL.actions.wait_action, first]
 
 
 def test_both_sides_choose_alike_among_equal_hexes():
-    """Nothing matters to this bot but the enemy: many hexes are equally near it."""
+    """This bot values only the distance to the enemy, for which many hexes are equal."""
     agent, board = bot(**NOTHING | {"to_enemy": 1.0}), FIXED.scenario.board
     for one, other in (((0, 6), (8, 0)), ((4, 6), (4, 0)), ((3, 5), (6, 0))):
         first = battle(FIXED, a1=one, b1=other)
@@ -201,7 +201,7 @@ def test_a_redeployed_agent_is_counted_like_the_one_that_fights():
 
 
 def test_habits_beat_chance():
-    """The order random < greedy is plain after a few games; the full table is in the game's README."""
+    """random < greedy is clear after a few games; the README of the game has the full table."""
     greedy = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
     score = evaluate(FULL, greedy, RandomAgent(), 20, seed=0)
     assert score.total.wins >= 15
@@ -209,7 +209,7 @@ def test_habits_beat_chance():
 
 def test_going_is_named_by_hex():
     state = battle(FIXED, a1=(4, 6), b2=(8, 0))
-    assert FIXED.actions.name(state, go(FIXED, state, (4, 5))) == "a1 goes to (4, 5)"
-    assert FIXED.actions.name(state, FIXED.actions.waiting) == "a1 waits"
+    assert FIXED.actions.describe(state, go(FIXED, state, (4, 5))) == "a1 goes to (4, 5)"
+    assert FIXED.actions.describe(state, FIXED.actions.wait_action) == "a1 waits"
     wait_until(FIXED, state, "shoot", "a1")
-    assert FIXED.actions.name(state, aim(FIXED, state, "b2")) == "a1 shoots b2"
+    assert FIXED.actions.describe(state, aim(FIXED, state, "b2")) == "a1 shoots b2"

@@ -1,4 +1,4 @@
-"""The wargame as it is composed on the command line."""
+"""The wargame composed on the command line."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ GROUPS = ("board", "zones", "profiles", "scenario")
 
 @pytest.mark.parametrize("key", [*KEYS, *GROUPS])
 def test_a_required_key_that_is_missing_is_named(key: str):
-    """No implicit value anywhere: neither left out nor left open."""
+    """There are no implicit defaults: no key may be missing or unset."""
     group = f"env/deployment/{key}@env.game.{key}" if key in GROUPS else f"env.game.{key}"
     cfg = composed("env=deployment", f"~{group}")
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
@@ -68,7 +68,7 @@ def test_bots_are_scored_from_the_command_line(lab: Lab):
     result = read_json(out)
     assert result["episodes"] == 6
     assert result["wins"] >= 5
-    assert result["figures"]["deployment_steps_mean"] == 14
+    assert result["metrics"]["deployment_steps_mean"] == 14
 
 
 def test_the_table_of_the_readme_names_tests_that_exist():

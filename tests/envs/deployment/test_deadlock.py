@@ -1,4 +1,4 @@
-"""Deployments that cannot be finished: told loudly, never mended."""
+"""Deployments that cannot be finished are reported and never repaired silently."""
 
 import logging
 
@@ -18,10 +18,10 @@ BESIDE = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": 
 
 
 def stuck(**changes):
-    """A game in which player 2 has units left and nothing is legal but to pass."""
+    """Return a game in which player 2 has units left and only the pass is legal."""
     game = small_game(zones=SHARED, **changes)
     state = begin(game)
-    while not state.games.mask[0, game.actions.passing]:
+    while not state.games.mask[0, game.actions.pass_action]:
         game.play(state, game.legal_actions(state)[0])
     return game, state
 
@@ -44,7 +44,7 @@ def test_a_zone_eaten_up_by_walls_is_refused_on_loading():
 def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
     """10.4.1 and 7.3: active player, units left, pool sizes and occupation are in the message."""
     game, state = stuck()
-    assert game.legal_actions(state) == [game.actions.passing]
+    assert game.legal_actions(state) == [game.actions.pass_action]
     with pytest.raises(DeploymentDeadlockError) as error:
         game.pass_deployment(state)
     message = str(error.value)
@@ -56,7 +56,7 @@ def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
 
 
 def test_occupation_can_block_every_hex():
-    """10.4.2: hexes are free, but all of them too near to enemies that stand already."""
+    """10.4.2: hexes are free, but all of them are too near to placed enemies."""
     game = small_game(zones=BESIDE, min_enemy_distance=3, deployment_max_hex_slots=14)
     state = begin(game)
     game.deploy_unit(state, "a1", 3, 0)
@@ -93,14 +93,14 @@ def test_passing_is_refused_while_a_placement_is_legal():
         game.pass_deployment(state)
 
 
-def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
-    """A deadlock is when nobody can go on; until then a pass hands over, and is counted."""
+def test_with_alternation_a_pass_lets_the_other_player_continue():
+    """It is a deadlock only if no player can place; until then a pass switches players, and is counted."""
     zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
     state = begin(game)
     game.deploy_unit(state, "a1", 0, 5)
     game.deploy_unit(state, "b1", 1, 5)
-    assert game.legal_actions(state) == [game.actions.passing]
+    assert game.legal_actions(state) == [game.actions.pass_action]
     game.pass_deployment(state)
     assert state.deployment_state.current_deployer == 2
     assert state.phase == "deployment"
@@ -112,7 +112,7 @@ def test_where_players_alternate_a_pass_lets_the_other_one_go_on():
     assert game.episode_metrics(state)["deployment_pass_count"] == 3
 
 
-def test_truncation_ends_the_episode_counts_it_and_says_so(caplog: pytest.LogCaptureFixture):
+def test_truncation_ends_the_episode_counts_it_and_logs_it(caplog: pytest.LogCaptureFixture):
     env = make_env(small_game(zones=SHARED, on_deadlock="truncate"), seat="second")
     _, info = env.reset(seed=0)
     over, step = False, None

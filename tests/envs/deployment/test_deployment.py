@@ -89,7 +89,7 @@ def test_an_invalid_placement_is_refused_by_its_own_error_and_changes_nothing(ca
 
 
 def test_conditions_are_checked_in_the_order_of_the_contract():
-    """4.2: of several faults the first is named; mended one by one, the next comes to light."""
+    """4.2: of several errors the first is reported; after fixing it the next one is."""
     game = small_game(min_enemy_distance=4)
     state = begin(game)
     game.deploy_unit(state, "a1", 4, 5)
@@ -169,7 +169,7 @@ def test_players_hand_over_when_their_list_is_empty():
 
 
 def test_players_alternate_and_who_has_more_units_ends_alone():
-    """Spec 001: player 1 begins, they alternate while both have units, then the other goes on alone."""
+    """Spec 001: player 1 begins, players alternate while both have units, then the other continues alone."""
     game, rng = small_game(deployment_order_mode="alternated_p1_start"), np.random.default_rng(0)
     state, deployers = begin(game), []
     while state.phase == "deployment":
@@ -204,7 +204,7 @@ def test_the_phase_ends_with_the_last_unit_and_leads_to_the_configured_phase(ord
     assert state.phases_entered[0] == start
     assert state.phase == "move"
     assert state.round == 1
-    assert not any(unit.acted for unit in state.units.values()), "no unit acts before it is told to"
+    assert not any(unit.acted for unit in state.units.values()), "no unit acts before its action"
 
 
 def test_every_placed_unit_has_a_valid_position():
@@ -297,7 +297,7 @@ def test_choices_that_do_not_exist_are_refused(key: str, value: str):
 
 
 def test_no_placement_is_random():
-    """The same actions give the same placement whatever the seed: dice have no part in deployment."""
+    """The same actions give the same placement for any seed: deployment uses no dice."""
     game = small_game()
     places = set()
     for seed in range(5):

@@ -1,4 +1,4 @@
-"""Dice tables, and dice."""
+"""Dice tables and dice rolls."""
 
 import numpy as np
 import pytest

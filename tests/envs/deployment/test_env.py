@@ -1,4 +1,4 @@
-"""The Gymnasium environment: an episode from deployment to result, masks, rewards, figures."""
+"""The Gymnasium environment: an episode from deployment to result, masks, rewards, metrics."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_no_empty_mask_is_ever_handed_out(opponent):
 
 
 def test_an_empty_mask_is_refused():
-    """sb3-contrib draws uniformly among illegal actions from one, without a word."""
+    """sb3-contrib would silently sample uniformly among illegal actions."""
     masks = np.ones((3, 5), bool)
     np.testing.assert_array_equal(legal_masks(masks), masks)
     masks[1] = False

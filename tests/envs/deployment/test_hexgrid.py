@@ -1,4 +1,4 @@
-"""Coordinates, distances, sight; and maps that look the same from both sides."""
+"""Coordinates, distances, lines of sight, and symmetric maps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The figures of the contract, by their names, and the raw data behind the diagnostics."""
+"""The metrics of the contract, by their names, and the raw data behind the diagnostics."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def played(batch, steps: int, seed: int = 0) -> list[dict]:
     return infos
 
 
-def test_the_figures_have_the_names_of_the_contract_and_are_documented():
+def test_the_metrics_have_the_names_of_the_contract_and_are_documented():
     batch = make_env().vectorize(4)
     assert batch.episode_stats.episode_metrics() == {}, "nothing has ended yet, and nothing is made up"
     infos = played(batch, 120)
@@ -35,9 +35,9 @@ def test_the_figures_have_the_names_of_the_contract_and_are_documented():
     assert all(is_documented(name) for name in NAMES)
     final = next(info["final_info"] for info in infos if "final_info" in info)
     assert set(final) >= NAMES
-    game_figures = small_game().episode_metrics(batch._batch.states[0])
-    assert set(game_figures) == NAMES - {"winrate_with_active_deployment"}
-    assert all(is_documented(f"final/random/{name}") for name in game_figures)
+    game_metrics = small_game().episode_metrics(batch._batch.states[0])
+    assert set(game_metrics) == NAMES - {"winrate_with_active_deployment"}
+    assert all(is_documented(f"final/random/{name}") for name in game_metrics)
 
 
 def test_they_add_up_over_episodes():
@@ -47,19 +47,19 @@ def test_they_add_up_over_episodes():
         if "final_info" in info:
             for i in np.flatnonzero(info["_final_info"]):
                 episodes.append({name: values[i] for name, values in info["final_info"].items()})
-    figures = batch.episode_stats.episode_metrics()
+    metrics = batch.episode_stats.episode_metrics()
     assert batch.episode_stats.episodes == len(episodes) > 5
     for name in ("deployment_valid_action_rate", "deployment_steps_mean", "winrate_with_active_deployment"):
-        assert figures[name] == pytest.approx(np.mean([episode[name] for episode in episodes]))
-    assert figures["deployment_steps_mean"] == 5
-    assert 0 < figures["winrate_with_active_deployment"] < 1
-    assert batch.episode_stats.episode_metrics() == {}, "they are told once"
+        assert metrics[name] == pytest.approx(np.mean([episode[name] for episode in episodes]))
+    assert metrics["deployment_steps_mean"] == 5
+    assert 0 < metrics["winrate_with_active_deployment"] < 1
+    assert batch.episode_stats.episode_metrics() == {}, "metrics are reported once"
     batch.episode_stats.clear()
     assert batch.episode_stats.episode_metrics() == {}
 
 
-def test_figures_are_of_the_games_since_they_were_last_asked_for():
-    batch, rng, told = make_env().vectorize(4), np.random.default_rng(0), []
+def test_metrics_cover_the_games_since_the_last_report():
+    batch, rng, counts = make_env().vectorize(4), np.random.default_rng(0), []
     _, info = batch.reset(seed=0)
     for _ in range(4):
         wins = []
@@ -71,12 +71,12 @@ def test_figures_are_of_the_games_since_they_were_last_asked_for():
                 wins += info["final_info"]["won"][info["_final_info"]].tolist()
         saved = batch.state()
         assert batch.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
-        told.append(len(wins))
+        counts.append(len(wins))
         again = make_env().vectorize(4)
         again.load_state(saved)
         assert again.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
         assert again.episode_stats.episode_metrics() == {}
-    assert batch.episode_stats.episodes == sum(told)
+    assert batch.episode_stats.episodes == sum(counts)
 
 
 def test_a_saved_journal_is_its_own():
@@ -93,7 +93,7 @@ def test_refusals_are_measured_at_the_engine():
     _, info = batch.reset(seed=0)
     for _ in range(3):
         with pytest.raises(UserError):
-            batch.step(np.array([batch.game.actions.waiting] * 2))
+            batch.step(np.array([batch.game.actions.wait_action] * 2))
     rng = np.random.default_rng(0)
     while batch.episode_stats.episodes < 2:
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
@@ -107,12 +107,12 @@ def test_passes_and_deadlocks_are_counted():
     game = small_game(on_deadlock="truncate", zones={"player_1": shared, "player_2": shared})
     batch = make_env(game).vectorize(3)
     played(batch, 30)
-    figures = batch.episode_stats.episode_metrics()
-    assert figures["deployment_deadlock_count"] == figures["deployment_pass_count"] == batch.episode_stats.episodes > 3
-    assert figures["deployment_steps_mean"] == 4
+    metrics = batch.episode_stats.episode_metrics()
+    assert metrics["deployment_deadlock_count"] == metrics["deployment_pass_count"] == batch.episode_stats.episodes > 3
+    assert metrics["deployment_steps_mean"] == 4
 
 
-def test_there_are_no_deployment_figures_without_a_deployment():
+def test_there_are_no_deployment_metrics_without_a_deployment():
     batch = make_env(small_game(deployment_type="fixed")).vectorize(3)
     played(batch, 80)
     assert batch.episode_stats.episodes > 0
@@ -128,7 +128,7 @@ def test_distributions_are_those_of_the_placements_played():
     finished, current = 0, []
     while finished < 20:
         action = int(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax())
-        if action < game.actions.passing:
+        if action < game.actions.pass_action:
             current.append(game.actions.slots_of(action))
         *_, info = batch.step(np.array([action]))
         if "final_info" in info:

@@ -1,4 +1,4 @@
-"""The observation says what the engine knows, about the unit and hexes that the mask is for."""
+"""Observations agree with the game state and the action mask."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def seen(game: DeploymentGame, state: GameState):
 
 
 def seen_hex(game: DeploymentGame, player: int, col: int, row: int) -> tuple[int, int]:
-    """Where a player sees a hex, as (row, col) of a plane."""
+    """Return a hex from a player's point of view, as (row, col) of a plane."""
     if player == 2:
         col, row = hexgrid.turned(col, row, game.scenario.board.cols, game.scenario.board.rows)
     return row, col
@@ -57,7 +57,7 @@ def test_it_stays_within_its_space(name: str):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_candidates_are_exactly_what_the_mask_is_for(name: str):
-    """The fault of old: an observation of another unit than the mask's, and candidate hexes shown nowhere."""
+    """A former bug: the observation described another unit than the mask, without candidate hexes."""
     game = GAMES[name]
     actions, phases = game.actions, set()
     for state in positions(game, 2):
@@ -65,7 +65,7 @@ def test_candidates_are_exactly_what_the_mask_is_for(name: str):
         _, units, planes = seen(game, state)
         expected = np.zeros_like(planes["candidate"])
         if state.phase == "deployment":
-            for action in np.flatnonzero(mask[: actions.passing]):
+            for action in np.flatnonzero(mask[: actions.pass_action]):
                 pool = state.deployment_state.deployment_pools_by_player[player]
                 expected[seen_hex(game, player, *pool[actions.slots_of(int(action))[1]])] = 1
             assert planes["active"].sum() == 0
@@ -113,15 +113,15 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
                 seen_hex(game, player, u.col, u.row) for u in state.units.values() if u.player == who and u.col >= 0
             }
             assert {(int(row), int(col)) for row, col in np.argwhere(planes[plane])} == there
-        assert facts["placement_exists"] == (not state.games.mask[0, game.actions.passing])
+        assert facts["placement_exists"] == (not state.games.mask[0, game.actions.pass_action])
         assert facts["placement_exists"] == planes["candidate"].any()
 
 
-def test_a_deployment_that_is_stuck_says_so():
+def test_a_deadlock_is_visible_in_the_observation():
     shared = [{"cols": [3, 6], "rows": [5, 5]}]
     game = small_game(zones={"player_1": shared, "player_2": shared})
     state = begin(game)
-    while not state.games.mask[0, game.actions.passing]:
+    while not state.games.mask[0, game.actions.pass_action]:
         assert seen(game, state)[0]["placement_exists"] == 1
         game.play(state, game.legal_actions(state)[0])
     facts, _, planes = seen(game, state)
@@ -168,7 +168,7 @@ def test_battle_facts_are_those_of_the_state():
 
 
 def test_both_players_see_the_same_of_mirrored_positions():
-    """Turn a mirrored game round and hand it to the other player: it sees exactly what the first one saw."""
+    """In a mirrored game the other player has the same observation after a rotation by 180 degrees."""
     game = full_game("mirror", "trench", deployment_type="fixed", deployment_max_unit_slots=5)
     state = begin(game)
     first, slots = game.observe(state), game.actions.unit_slots

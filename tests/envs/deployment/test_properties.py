@@ -1,4 +1,4 @@
-"""Random legal games: the mask is exactly what the rules allow, and the state is consistent after every action."""
+"""Random legal games: the mask equals the rules, and the state is consistent after every action."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ GAMES = {
 
 
 def check_every_action(game: DeploymentGame, state: GameState) -> None:
-    """Masked-in actions are accepted, and masked-out ones refused without changing any field."""
+    """Assert that actions in the mask are accepted, and others rejected without changing any field."""
     mask, before = state.games.mask[state.i], contents(state)
     for action in np.flatnonzero(mask):
         tried = copied(game, state)
@@ -64,7 +64,7 @@ def test_masks_on_the_full_board_are_those_of_the_rules(scenario: str, zones: st
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_one_unit_is_active_and_a_phase_ends_only_when_none_is_eligible(seed):
-    """The active unit is the first eligible one of its player; whatever phase was left behind had none left."""
+    """The active unit is the first eligible one of its player, and skipped phases had no eligible unit."""
     game, rng = small_game(), np.random.default_rng(seed)
     state = game.initial(rng)
     while game.outcome(state) is None:
@@ -78,7 +78,7 @@ def test_one_unit_is_active_and_a_phase_ends_only_when_none_is_eligible(seed):
 
 
 def test_the_invariants_can_fail():
-    """The checker is no test if nothing breaks it."""
+    """The checker detects violations."""
     breaks = {
         "against deployed_units": lambda s: s.games.units["deployed"].__setitem__((0, 0), True),
         "is not deployed but has the position": lambda s: s.games.units["cell"].__setitem__((0, 0), 5),

@@ -1,4 +1,4 @@
-"""What is read from YAML is checked on loading, and every complaint names the key."""
+"""Validation of scenarios in YAML; errors name the key."""
 
 import copy
 from typing import Any
@@ -10,7 +10,7 @@ from tests.envs.deployment.making import SMALL_MAP, begin, full_game, roster, se
 
 
 def with_change(path: str, value: Any) -> dict[str, Any]:
-    """The settings of a small game with one value changed or, for `None`, one key left out."""
+    """Return the settings of a small game with one value changed or, for `None`, one key removed."""
     changed: dict[str, Any] = copy.deepcopy(settings())
     *parents, last = path.split(".")
     node: Any = changed

@@ -1,4 +1,4 @@
-"""What a training run of the wargame writes down."""
+"""Metrics logged by a training run of the wargame."""
 
 import csv
 import json

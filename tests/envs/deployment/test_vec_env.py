@@ -1,4 +1,4 @@
-"""The batch is N single games, no more and no less."""
+"""The vector environment equals N single environments."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_one_illegal_action_stops_all_and_is_counted():
     _, info = batch.reset(seed=0)
     before = {name: array.tobytes() for name, array in batch._batch.games._asdict().items()}
     actions = info["action_mask"].argmax(axis=1)
-    actions[1] = batch.game.actions.waiting
+    actions[1] = batch.game.actions.wait_action
     with pytest.raises(UserError, match="env 1, action 109: the phase is deployment"):
         batch.step(actions)
     assert {name: array.tobytes() for name, array in batch._batch.games._asdict().items()} == before
@@ -120,7 +120,7 @@ def test_what_is_no_action_is_refused():
     batch.reset(seed=0)
     with pytest.raises(UserError, match=r"shape \(3,\) for 2 envs"):
         batch.step(np.array([0, 0, 0]))
-    with pytest.raises(UserError, match="whole numbers"):
+    with pytest.raises(UserError, match="must be integers"):
         batch.step(np.array([0.5, 1.0]))
     with pytest.raises(UserError, match="3 seeds for 2 envs"):
         batch.reset(seed=[1, 2, 3])
@@ -129,7 +129,7 @@ def test_what_is_no_action_is_refused():
 
 
 @pytest.mark.parametrize("case", ["bot", "random agent"])
-def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
+def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
     game, opponent, count = CASES[case]
     batch, rng = make_env(game, opponent).vectorize(count), np.random.default_rng(0)
     _, info = batch.reset(seed=1)
@@ -146,5 +146,5 @@ def test_a_saved_batch_goes_on_where_it_was(case: str, tmp_path):
             np.testing.assert_array_equal(left, right)
     assert batch.episode_stats.episode_metrics() == other.episode_stats.episode_metrics() != {}
     np.testing.assert_array_equal(batch.episode_stats.placed, other.episode_stats.placed)
-    with pytest.raises(UserError, match="of another size"):
+    with pytest.raises(UserError, match="has another size"):
         make_env(game, opponent).vectorize(count + 1).load_state(batch.state())

@@ -30,11 +30,11 @@ def test_stronger_reasoning_wins_more():
     assert rates[3] > 0.85
 
 
-def test_figures_tell_guesses_apart():
-    figures = evaluate(GAME, ExactAgent(), None, 200, seed=2).metrics
-    assert 0.2 < figures["guess"] < 0.8
-    assert 0.5 < figures["won_without_guess"] < 0.9
-    assert figures["invalid_rate"] == 0
+def test_metrics_count_guesses():
+    metrics = evaluate(GAME, ExactAgent(), None, 200, seed=2).metrics
+    assert 0.2 < metrics["guess"] < 0.8
+    assert 0.5 < metrics["won_without_guess"] < 0.9
+    assert metrics["invalid_rate"] == 0
     rules = evaluate(GAME, RulesAgent(), None, 200, seed=2)
     assert rules.metrics["guess"] == 0
     assert rules.metrics["won_without_guess"] == rules.total.win_rate, "who never guesses wins without a guess or not"
@@ -140,7 +140,7 @@ def test_solvers_work_in_a_forked_process():
         (["agent=minimax"], "with two players"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(lab: Lab, arguments: list[str], sentence: str):
+def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):
     done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)
     assert done.returncode != 0
     assert sentence in done.stderr

@@ -14,7 +14,7 @@ def test_what_comes_true_as_often_as_claimed_has_no_error():
 
 
 def test_the_error_is_the_gap_of_each_bin_by_its_size():
-    """Half of the claims are 0.9 and never true, half are 0.1 and always: both gaps are 0.9."""
+    """Half of the predictions are 0.9 and never true, half are 0.1 and always true: both gaps are 0.9."""
     assert calibration_error(np.array([0.9, 0.9, 0.1, 0.1]), np.array([0, 0, 1, 1])) == pytest.approx(0.9)
     assert calibration_error(np.array([1.0, 0.0]), np.array([1, 0])) == 0.0
 

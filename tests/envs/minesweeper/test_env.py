@@ -1,4 +1,4 @@
-"""One game as an environment: the points of the rules and rewards that are easily got wrong."""
+"""The single environment: details of rules and rewards."""
 
 import warnings
 from typing import Any
@@ -17,7 +17,7 @@ STEP, CELL = -1e-4, 0.01
 
 
 def make(text: str, **settings: Any) -> MinesweeperEnv:
-    """An env in the middle of a game on a drawn board: `*` mine, `.` safe."""
+    """Return an env in the middle of a game on a drawn board: `*` mine, `.` safe."""
     lines = text.split()
     cells = "".join(lines)
     env = make_env(rows=len(lines), cols=len(lines[0]), mines=cells.count("*"), safe_neighborhood=False, **settings)

@@ -1,4 +1,4 @@
-"""Minesweeper as agents meet it."""
+"""Minesweeper as a `Game`."""
 
 import json
 from pathlib import Path
@@ -72,11 +72,11 @@ def test_outcome_at_the_step_limit_is_neither_won_nor_lost() -> None:
     assert game.outcome(state) == 0
 
 
-def test_figures() -> None:
+def test_episode_metrics() -> None:
     game = Minesweeper(1, 5, 1, safe_neighborhood=False)
     state = game.play(game.start(0, [1]), 5 + 1)
-    figures = game.episode_metrics(state)
-    assert (figures["safe_revealed"], figures["steps"], figures["invalid_rate"]) == (1 / 4, 1, 0)
+    metrics = game.episode_metrics(state)
+    assert (metrics["safe_revealed"], metrics["steps"], metrics["invalid_rate"]) == (1 / 4, 1, 0)
 
 
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
@@ -105,10 +105,10 @@ def test_game_and_env_play_alike(first_click: str) -> None:
                 paid[name] += amount
             assert (game.outcome(state) is not None) == (terminated or truncated)
         assert (outcome == 1) == info["won"]
-        figures = game.episode_metrics(state)
-        assert figures["safe_revealed"] == info["safe_revealed"]
-        assert figures["invalid_rate"] == info["invalid_steps"] / info["steps"]
-        assert {name: figures[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
+        metrics = game.episode_metrics(state)
+        assert metrics["safe_revealed"] == info["safe_revealed"]
+        assert metrics["invalid_rate"] == info["invalid_steps"] / info["steps"]
+        assert {name: metrics[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
 
 
 @pytest.mark.parametrize("flag_actions", [False, True])
@@ -130,7 +130,7 @@ def test_networks_choose_by_the_mask_that_they_learn_with(frontier_mask: bool, f
 
 
 class _FixedWord(np.random.Generator):
-    """Hands the game the generator word that an env takes from a seed."""
+    """A generator that returns the generator word that an env derives from a seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(np.random.PCG64(0))

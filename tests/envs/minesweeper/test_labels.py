@@ -22,7 +22,7 @@ def test_a_batch_depends_on_its_seed_and_number_alone(teacher: Teacher):
         assert not np.array_equal(first.observation, other.observation)
 
 
-def test_the_exact_teacher_says_what_the_exact_solver_says():
+def test_the_exact_teacher_agrees_with_the_exact_solver():
     batch = ExactTeacher().labeled_batch(board(), 0, 0, 300)
     guesses = 0
     for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
@@ -80,8 +80,8 @@ def test_a_guess_that_shows_a_zero_is_also_seen_before_the_cascade():
 
 
 def test_other_games_and_boards_with_extra_planes_are_refused():
-    with pytest.raises(UserError, match="knows Minesweeper"):
+    with pytest.raises(UserError, match="plays Minesweeper only"):
         ExactTeacher().check(TicTacToe(symmetric=True))
-    with pytest.raises(UserError, match="bare board"):
+    with pytest.raises(UserError, match="no extra planes"):
         ExactTeacher().check(board(encoding=Encoding(progress=True)))
     ExactTeacher().check(board())

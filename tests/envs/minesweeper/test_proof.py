@@ -1,4 +1,4 @@
-"""What explains a position to people, checked against the exact solver and by trying everything."""
+"""Proofs of certain cells, checked against the exact solver and by brute force."""
 
 from itertools import product
 
@@ -10,11 +10,11 @@ from src.envs.minesweeper.chord import chord, require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
 from src.envs.minesweeper.rules import neighbors
-from src.envs.minesweeper.solver import Proof, analyse, prove
+from src.envs.minesweeper.solver import Proof, analyse, find_proof
 
 
 def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: bool) -> bool:
-    """Whether no placement around the numbers agrees with them and with that value of the cell: by trying all."""
+    """Whether no placement around the numbers agrees with them and with that value of the cell, by brute force."""
     near, degree = neighbors(*visible.shape)
     flat = visible.ravel()
     around = [[n for n in near[number, : degree[number]].tolist() if flat[n] < 0] for number in numbers]
@@ -27,26 +27,26 @@ def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: boo
 
 
 def test_one_number_is_enough_where_one_is():
-    assert prove(read_board("0.\n.."), 3, mine=False) == Proof((0,))
-    assert prove(read_board("3.\n.."), 1, mine=True) == Proof((0,))
+    assert find_proof(read_board("0.\n.."), 3, mine=False) == Proof((0,))
+    assert find_proof(read_board("3.\n.."), 1, mine=True) == Proof((0,))
 
 
 def test_a_pattern_takes_the_numbers_it_is_made_of():
     board = read_board("121\n...")
-    assert prove(board, 3, mine=True) == Proof((1, 2))
-    assert prove(board, 5, mine=True) == Proof((0, 1))
-    assert prove(board, 4, mine=False) == Proof((0, 1, 2))
+    assert find_proof(board, 3, mine=True) == Proof((1, 2))
+    assert find_proof(board, 5, mine=True) == Proof((0, 1))
+    assert find_proof(board, 4, mine=False) == Proof((0, 1, 2))
 
 
 def test_what_only_the_mine_count_tells_is_said_so():
     board = read_board("1..\n...")
     assert analyse(board, 1).mine_probability[0, 2] == 0.0
-    assert prove(board, 2, mine=False) == Proof((), counted=True)
+    assert find_proof(board, 2, mine=False) == Proof((), counted=True)
 
 
 def test_what_is_given_up_is_not_called_proven(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("src.envs.minesweeper.solver.proof.PATIENCE", 0)
-    assert prove(read_board("121\n..."), 4, mine=False) is None
+    assert find_proof(read_board("121\n..."), 4, mine=False) is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,7 +60,7 @@ def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed
         hidden = view.visible.ravel() < 0
         for cell in np.flatnonzero(hidden & ((probability == 0.0) | (probability == 1.0))).tolist():
             mine = bool(probability[cell])
-            proof = prove(view.visible, cell, mine)
+            proof = find_proof(view.visible, cell, mine)
             assert proof is not None, "boards as small as this are never given up"
             numbers = proof.numbers
             if not proof.counted and len(numbers) <= 4:

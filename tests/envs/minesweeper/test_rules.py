@@ -1,4 +1,4 @@
-"""The compiled rules, held against slow and obvious ones."""
+"""The compiled rules, checked against a slow reference implementation."""
 
 from collections import Counter
 from itertools import combinations
@@ -22,7 +22,7 @@ def one_board(rows: int, cols: int, mines: int, seed: int = 0, safe_neighborhood
 
 
 def board_of(text: str) -> Boards:
-    """A board drawn with `*` for mines and `.` for safe cells."""
+    """Return a board drawn with `*` for mines and `.` for safe cells."""
     lines = text.split()
     cells = "".join(lines)
     boards = one_board(len(lines), len(lines[0]), cells.count("*"))
@@ -103,7 +103,7 @@ def test_a_drawn_first_reveal_is_uniform() -> None:
 
 
 def flood(boards: Boards, cell: int) -> set[int]:
-    """What a reveal has to open: the definition, by recursion over sets."""
+    """Return the cells that a reveal must open, by recursion over sets."""
     near, degree = boards.near, boards.degree
     found, waiting = set(), [cell]
     while waiting:
@@ -155,7 +155,7 @@ def test_cascade_opens_wrong_flags_too() -> None:
     assert boards.games[0]["flags"] == 0
 
 
-def test_flags_set_before_the_mines_are_judged_once_these_lie() -> None:
+def test_flags_set_before_the_mines_are_evaluated_once_mines_are_laid() -> None:
     boards = one_board(4, 4, 15)
     rules.toggle_flag(boards, 0, 3)
     assert boards.games[0]["right_flags"] == 0

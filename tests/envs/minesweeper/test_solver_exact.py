@@ -1,4 +1,4 @@
-"""The exact player: certain before all, perfect in small endings, and the same compiled or step by step."""
+"""The exact solver: certain cells first, perfect play in small endgames, compiled and step by step."""
 
 from functools import cache
 
@@ -24,7 +24,7 @@ from tests.envs.minesweeper.test_solver_positions import completions, numbers, p
 
 
 def expectimax(visible: np.ndarray, mines: int) -> float:
-    """The best chance to win, by trying every cell at every turn."""
+    """Return the best win probability, by trying every cell at every turn."""
     placements = completions(visible, mines)
     shown = np.where(placements, MINE, numbers(placements, *visible.shape)).tolist()
 
@@ -85,7 +85,7 @@ def test_certain_cells_come_first(drawn):
 
 
 def test_a_safer_cell_is_left_for_one_that_wins():
-    """Safest first is not best first: the search must find an ending where it wins less."""
+    """The safest cell is not always the best: the search must find such an endgame."""
     rng, found = np.random.default_rng(3), 0
     for _ in range(400):
         mined = random_boards((4, 4), 4, np.array([0]), rng, False)[0]
@@ -164,7 +164,7 @@ def test_no_guess_boards_need_no_guess(safe_neighborhood):
         assert boards.games[0]["status"] == WON
 
 
-def test_no_guess_search_says_when_it_gives_up():
+def test_no_guess_search_reports_when_it_gives_up():
     with pytest.raises(UserError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
         no_guess_board(8, 8, 45, 0, np.random.default_rng(0), 3)
 

@@ -1,4 +1,4 @@
-"""The two classic rules: sound, whatever the player has flagged."""
+"""The two classic rules are sound, regardless of flags."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_rules_forced_moves_soundness(drawn):
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(positions())
 def test_single_numbers_leave_nothing_undone(drawn):
-    """Nothing more follows from one number once its settled neighbours are taken for granted."""
+    """No single number implies anything more, given its decided neighbours."""
     visible, mines = drawn
     bare = np.where(visible == FLAGGED, HIDDEN, visible).astype(np.int8)
     moves = forced_moves(View(bare, mines))

@@ -1,4 +1,4 @@
-"""Small positions, and the slow and obvious way to all their completions."""
+"""Small positions, and a brute-force enumeration of their completions."""
 
 import numpy as np
 from hypothesis import strategies as st

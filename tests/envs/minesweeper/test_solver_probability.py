@@ -82,7 +82,7 @@ def test_probabilities_add_up_to_the_mines(rows, cols, mines):
         assert not np.any(found[~mined.reshape(rows, cols)] == 1.0)
 
 
-def test_a_certain_cell_is_exact_beside_astronomic_odds():
+def test_a_certain_cell_is_exact_next_to_extreme_odds():
     """A 1 in the corner of 100x100 cells: its neighbours are unlikely mines together, but none is certain."""
     visible = np.full((100, 100), HIDDEN, np.int8)
     visible[0, 0], visible[99, 99] = 1, 3

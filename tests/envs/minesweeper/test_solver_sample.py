@@ -1,4 +1,4 @@
-"""Completions are drawn from all that there are, each as often as another."""
+"""Completions are sampled uniformly."""
 
 import numpy as np
 from hypothesis import given, settings

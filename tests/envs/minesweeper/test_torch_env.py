@@ -1,4 +1,4 @@
-"""The tensors play the very games that the compiled rules play."""
+"""The torch environment plays the same games as the compiled rules."""
 
 import subprocess
 import sys
@@ -54,7 +54,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def give_boards(theirs: VecMinesweeper, ours: TorchMinesweeper, which: np.ndarray) -> None:
-    """Hand newly taken games of the one environment to the other."""
+    """Copy newly taken games from one environment to the other."""
     mines, chosen = torch.from_numpy(theirs.mine_mask()), torch.from_numpy(which)
     counts = torch.from_numpy(theirs._batch.boards.games["mines"].copy())
     if theirs.game.first_click == "uniform":
@@ -143,7 +143,7 @@ def test_it_declares_what_it_returns(variant: str) -> None:
 
 
 def played(env: TorchMinesweeper | VecMinesweeper, steps: int, seed: int) -> list[Any]:
-    """What random play returns, step by step."""
+    """Return the results of random play, step by step."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(steps):
         actions: Any = random_actions(rng, np.asarray(env.action_masks()))
@@ -171,7 +171,7 @@ def assert_equal_trees(left: Any, right: Any) -> None:
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_saved_environment_goes_on_as_if_nothing_had_happened(variant: str, backend: str, tmp_path: Any) -> None:
+def test_a_saved_environment_resumes_exactly(variant: str, backend: str, tmp_path: Any) -> None:
     config = make_config(**VARIANTS[variant], max_steps=25)
 
     def make() -> Any:
@@ -239,7 +239,7 @@ def test_games_are_dealt_in_the_order_they_were_drawn_whoever_takes_them() -> No
 
 
 def excess(counts: np.ndarray, expected: np.ndarray | float) -> float:
-    """The chi-square statistic over its degrees of freedom: about 1 if the counts are as expected."""
+    """Return the chi-square statistic over its degrees of freedom: about 1 if the counts are as expected."""
     return float((((counts - expected) ** 2) / expected).sum() / (counts.size - 1))
 
 
@@ -369,7 +369,7 @@ def test_revealing_cells_together_is_revealing_them_one_by_one() -> None:
     _, rewards, terminated, _, info = together.step_many(hidden)
     assert terminated.all(), "a mine among the cells ends the game"
     assert not info["final_info"]["won"].any(), "even if no safe cell is left"
-    assert (rewards == info["rewards"]["outcome"]).all(), "and nothing else is paid for"
+    assert (rewards == info["rewards"]["outcome"]).all(), "nothing else is rewarded"
     assert (rewards < 0).all()
 
 

@@ -1,4 +1,4 @@
-"""The batch is N single games, no more and no less."""
+"""The vector environment equals N single environments."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    """Mostly legal, sometimes anything."""
+    """Return mostly legal actions, sometimes any."""
     scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
     return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
 
@@ -97,7 +97,7 @@ def test_observations_kept_up_to_date_equal_those_made_anew(variant: str) -> Non
 
 
 def expected_observation(config: EnvConfig, visible: np.ndarray, mines: int) -> np.ndarray:
-    """The definition of the observation, in plain numpy."""
+    """Return the observation by its definition, in plain NumPy."""
     if config.compact:
         return visible
     planes = [visible >= 0, visible == FLAGGED, *(visible == number for number in range(9))]
@@ -194,12 +194,12 @@ def test_render() -> None:
 def test_actions_that_are_no_whole_numbers_are_refused() -> None:
     batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
     batch.reset(seed=0)
-    with pytest.raises(UserError, match="whole numbers"):
+    with pytest.raises(UserError, match="must be integers"):
         batch.step(np.array([1.9, np.nan]))
 
 
 def test_policy_masking_no_invalid_actions() -> None:
-    """Whoever draws from the mask never makes an invalid step."""
+    """Actions sampled from the mask are never invalid."""
     batch = VecMinesweeper(32, make_config(rows=6, cols=6, mines=6, max_steps=60))
     batch.reset(seed=1)
     rng, invalid, ended = np.random.default_rng(0), 0, 0
@@ -279,7 +279,7 @@ def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() ->
 @pytest.mark.parametrize("frontier_mask", [False, True])
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
 def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier_mask: bool) -> None:
-    """Whatever the mask allows: a number is the count of labelled mines around it, a revealed cell has no label."""
+    """With any mask a number is the count of labeled mines around it, and revealed cells have no label."""
     config = make_config(rows=5, cols=7, mines=6, compact=True, first_click=first_click, frontier_mask=frontier_mask)
     env, rng = VecMinesweeper(4, config), np.random.default_rng(0)
     observations, info = env.reset(seed=1)

@@ -1,4 +1,4 @@
-"""What people look at: text, picture and the game in the terminal."""
+"""Text boards, heatmaps and the game in the terminal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_flags_are_refused_where_the_game_has_none() -> None:
 
 
 class Stepper(Agent):
-    """Reveals the first hidden cell and tells why; stops when cell 12 is open."""
+    """Reveals the first hidden cell, with a reason; stops when cell 12 is open."""
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         if view.visible[2, 2] >= 0:

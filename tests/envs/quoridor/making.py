@@ -19,7 +19,7 @@ START = GAME.initial(np.random.default_rng(0))
 
 
 def random_position(game: Quoridor, seed: int, plies: int) -> Position:
-    """After random moves, every other one of the pawn; never over."""
+    """Return a position after random moves, every other one of the pawn; never finished."""
     rng = np.random.default_rng(seed)
     state = game.initial(rng)
     for _ in range(plies):
@@ -34,13 +34,13 @@ def random_position(game: Quoridor, seed: int, plies: int) -> Position:
 
 @st.composite
 def positions(draw: st.DrawFn, sizes: tuple[int, ...] = (3, 4, 5, 6, 8, 9), plies: int = 45):
-    """A game and an unfinished position of it."""
+    """Draw a game and an unfinished position of it."""
     game = GAMES[draw(st.sampled_from(sizes))]
     return game, random_position(game, draw(st.integers(0, 10**6)), draw(st.integers(0, plies)))
 
 
 def turned(game: Quoridor, state: Position) -> Position:
-    """The same position with the board turned by 180 degrees and the players swapped."""
+    """Return the position with the board rotated by 180 degrees and the players swapped."""
 
     def reverse(numbers: int) -> int:
         return int(f"{numbers:0{game.blocks}b}"[::-1], 2)

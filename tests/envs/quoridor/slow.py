@@ -1,4 +1,4 @@
-"""Quoridor once more, as slowly and plainly as the rules are told: what the compiled one is checked against.
+"""A slow and simple reference implementation of Quoridor, to check the compiled one against.
 
 A wall is (column, row, kind) of its lower-left cell; a cell is (column, row), both from 0.
 """
@@ -25,7 +25,7 @@ class SlowQuoridor:
         }
 
     def is_open(self, a: Cell, b: Cell) -> bool:
-        """No wall and no edge between two cells side by side."""
+        """Whether there is no wall or edge between two adjacent cells."""
         if not (0 <= b[0] < self.size and 0 <= b[1] < self.size):
             return False
         col, row = min(a[0], b[0]), min(a[1], b[1])

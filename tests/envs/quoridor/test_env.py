@@ -1,4 +1,4 @@
-"""Quoridor behind the common two-player environment, and its players from the command line."""
+"""Quoridor in the common two-player environment, and its agents on the command line."""
 
 import gymnasium
 import numpy as np
@@ -18,7 +18,7 @@ REWARD = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
 
 
 class FirstMoves(gymnasium.spaces.Discrete):
-    """The checker plays one action after a reset, drawn before it: so it has to draw what is legal at the start."""
+    """The checker plays one action after a reset, sampled before it, so sample what is legal at the start."""
 
     def __init__(self, game: Quoridor) -> None:
         super().__init__(game.num_actions)
@@ -62,7 +62,7 @@ def test_the_runner_runs():
         walked.append(GAME.move_name(state, action))
         state = GAME.play(state, action)
     assert walked[::2] == ["d4", "c4", "c5", "c6"]
-    with pytest.raises(UserError, match="runs in Quoridor"):
+    with pytest.raises(UserError, match="plays Quoridor only"):
         RunnerAgent().check(TicTacToe(symmetric=True))
 
 
@@ -90,7 +90,7 @@ def test_a_search_is_trained_measured_and_played_again(lab: Lab):
         (("agent=minimax",), "small enough to visit every position"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(lab: Lab, overrides, message):
+def test_user_errors_are_one_sentence(lab: Lab, overrides, message):
     done = lab.run("evaluate", "env=quoridor", "episodes=4", *overrides)
     assert done.returncode != 0
     assert message in done.stderr

@@ -1,4 +1,4 @@
-"""The shaped reward: what steps and walls earn, and that none of it can be collected twice."""
+"""The shaped reward of steps and walls, which cannot be collected twice."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_a_wall_in_the_way_and_a_step_forward_are_rewarded_at_once():
 
 
 def test_over_a_game_only_the_outcome_counts():
-    """Whatever the learner does in between, the sum is the outcome less the potential it began with."""
+    """For any moves the sum is the outcome minus the initial potential."""
     game = make_game(size=5, walls=3, ply_limit=30)
     env, rng, outcomes = QuoridorEnv(game, RandomAgent(), REWARD, "random", {}), np.random.default_rng(0), set()
     for seed in range(20):

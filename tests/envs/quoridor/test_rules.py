@@ -73,7 +73,7 @@ def test_no_walls_in_hand_no_walls_to_place():
 @settings(max_examples=60, deadline=None)
 @given(positions())
 def test_legal_moves_are_those_of_the_slow_rules(drawn):
-    """Which also says that no legal wall leaves a pawn without a path."""
+    """This includes that no legal wall leaves a pawn without a path."""
     game, state = drawn
     assert legal_names(game, state) == SlowQuoridor(game.size, state).legal_names()
 

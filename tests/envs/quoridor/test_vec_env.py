@@ -1,4 +1,4 @@
-"""The compiled batch plays by the same rules as `SyncVersus`, whatever the opponent draws."""
+"""The compiled batch plays by the same rules as `SyncVersus`."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
 
 
 class Scripted(Agent):
-    """Plays what it is given, in the order in which games ask."""
+    """Plays given actions in the order of the requests."""
 
     def __init__(self) -> None:
         self.script: list[int] = []
@@ -31,7 +31,7 @@ class Scripted(Agent):
 
 
 def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    """Pawn moves and walls alike, so that games end."""
+    """Sample pawn moves and walls equally often, so that games end."""
     weights = np.where(np.arange(masks.shape[1]) < 25, 5.0, 1.0)
     return (rng.random(masks.shape) * weights * masks).argmax(axis=1)
 
@@ -76,7 +76,7 @@ def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_m
 
 
 @pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4), RunnerAgent(0.0, 1.0)])
-def test_whatever_an_opponent_draws_it_equals_the_generic_batch(opponent):
+def test_it_equals_the_generic_batch_for_any_opponent_moves(opponent):
     """The generic batch is given the moves that the compiled opponent made."""
     batch, script = make(opponent, count=1), Scripted()
     rng, outcomes, seats = np.random.default_rng(1), set(), set()
@@ -142,7 +142,7 @@ def test_seats_are_drawn_alike():
     assert 430 < (batch.opponent_actions()[1] >= 0).sum() < 570
 
 
-def test_a_saved_batch_goes_on_exactly(tmp_path):
+def test_a_saved_batch_resumes_exactly(tmp_path):
     rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
     batch, other = make(RunnerAgent(0.5)), make(RunnerAgent(0.5))
     batch.reset(seed=3)
@@ -154,7 +154,7 @@ def test_a_saved_batch_goes_on_exactly(tmp_path):
     for _ in range(40):
         actions = drawn(rng, batch.action_masks())
         assert_same(batch.step(actions), other.step(actions))
-    with pytest.raises(UserError, match="of another size"):
+    with pytest.raises(UserError, match="has another size"):
         make(RandomAgent(), count=3).load_state(batch.state())
 
 
@@ -189,7 +189,7 @@ def test_illegal_actions_are_refused_and_change_nothing():
         (np.array([7, 8]), "action 8 of env 1 is illegal: legal are"),
         (np.array([7, -1]), "action -1 of env 1 is illegal"),
         (np.array([7, 57]), "action 57 of env 1 is illegal"),
-        (np.array([7.0, 7.0]), "whole numbers"),
+        (np.array([7.0, 7.0]), "must be integers"),
         (np.array([7]), "of shape"),
     ):
         with pytest.raises(UserError, match=message):

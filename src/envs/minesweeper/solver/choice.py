@@ -1,4 +1,4 @@
-"""One move of any solver, with its reason."""
+"""The next move of any solver, with its reason."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,24 +22,24 @@ class Choice(NamedTuple):
     certain: bool
     mine_probability: float  # exact, or the heuristic's estimate
     reason: str
-    plan: tuple[int, ...] = ()  # the other cells that are just as certain
+    plan: tuple[int, ...] = ()  # the other certain cells
 
 
 def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Choice:
-    """What the solver behind `moves` reveals next.
+    """Return the next reveal of the solver `moves`.
 
-    A position that contradicts itself is noticed as far as the solver looks: cells that single numbers prove safe are
-    revealed without counting the rest. `analyse` looks at everything.
+    Contradictions are detected only as far as the solver looks: cells proven safe by single numbers are revealed
+    without checking the rest. `analyse` checks everything.
     """
     flat, known = flatten(visible), np.zeros(visible.size, np.int8)
     probability, cells = np.zeros(visible.size), np.zeros(visible.size, np.int32)
 
     def attempt(engine: Engine) -> tuple[int, tuple[int, int]]:
-        status, count, why = moves(flat, known, mines, engine, probability, cells)
-        return status, (count, why)
+        status, count, reason = moves(flat, known, mines, engine, probability, cells)
+        return status, (count, reason)
 
-    count, why = with_room(visible.shape, mines, attempt)
+    count, reason = with_room(visible.shape, mines, attempt)
     if count == 0:
-        return Choice(None, False, 0.0, REASONS[why])
-    action, *then = cells[:count].tolist()
-    return Choice(action, why == PROVEN, float(probability[action]), REASONS[why], tuple(then))
+        return Choice(None, False, 0.0, REASONS[reason])
+    action, *plan = cells[:count].tolist()
+    return Choice(action, reason == PROVEN, float(probability[action]), REASONS[reason], tuple(plan))

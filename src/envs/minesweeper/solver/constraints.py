@@ -1,6 +1,6 @@
-"""What the numbers say: cells that are settled at once, and the constraints on those that are not.
+"""Constraints from the numbers: cells that single numbers decide, and groups of equivalent undecided cells.
 
-Every kernel works on flat boards. A revealed number with undecided neighbours is a *witness*; undecided cells seen by
+Every kernel works on flat boards. A revealed number with undecided neighbours is a *witness*; undecided cells with
 exactly the same witnesses are interchangeable and form a *box*:
 
     1 2 1      the 2 and both 1s are witnesses
@@ -15,18 +15,18 @@ import numpy as np
 from src.core.kernels import jit
 from src.envs.minesweeper.rules import neighbors
 
-kernel = jit(nogil=True, _nrt=True)  # named, as a kernel without it may be the caller
-lean_kernel = jit(nogil=True, _nrt=False)  # for those that make no arrays: counting references takes long to compile
+kernel = jit(nogil=True, _nrt=True)  # explicit, because a lean_kernel may be the caller
+lean_kernel = jit(nogil=True, _nrt=False)  # for kernels without allocations: reference counting is slow to compile
 
-UNKNOWN, SAFE, MINE = 0, 1, 2  # what is known of a hidden cell
-NARROW = 1000.0  # a component with more states than this is worth the search for a better order
+UNKNOWN, SAFE, MINE = 0, 1, 2  # knowledge of a hidden cell
+NARROW = 1000.0  # estimated states above which better box orders are searched
 
 
 class Frontier(NamedTuple):
-    """Reused buffers; cells and witnesses are indexed by their place on the board, boxes in order of discovery."""
+    """Reused buffers; cells and witnesses are indexed by cell number, boxes in order of discovery."""
 
-    stack: np.ndarray  # (cells,) int32: numbers waiting to be looked at
-    queued: np.ndarray  # (cells,) bool: is the number on the stack?
+    stack: np.ndarray  # (cells,) int32: numbers to process
+    queued: np.ndarray  # (cells,) bool: the number is on the stack
     need: np.ndarray  # (cells,) int32: undecided mines around a witness
     room: np.ndarray  # (cells,) int32: undecided cells around a witness
     box_of: np.ndarray  # (cells,) int32: box of a cell, -1 without
@@ -36,9 +36,9 @@ class Frontier(NamedTuple):
     witness_degree: np.ndarray  # (cells,) int32: number of boxes
     witness_box: np.ndarray  # (cells, 8) int32
     left: np.ndarray  # (cells,) int32: boxes of a witness that are not yet in the order
-    seen: np.ndarray  # (cells,) bool: boxes that belong to a component already
+    seen: np.ndarray  # (cells,) bool: boxes already assigned to a component
     placed: np.ndarray  # (cells,) bool: boxes that are in the order
-    open: np.ndarray  # (cells,) int32: witnesses with some boxes in the order, some not
+    open: np.ndarray  # (cells,) int32: witnesses with only some of their boxes in the order
     order: np.ndarray  # (cells,) int32: boxes, component after component
     start: np.ndarray  # (cells + 1,) int32: where each component begins in the order
 
@@ -69,14 +69,14 @@ def make_frontier(cells: int) -> Frontier:
 
 @lru_cache(maxsize=64)
 def padded_neighbors(rows: int, cols: int) -> np.ndarray:
-    """(cells, 8) int32, ascending, padded with -1."""
+    """Return the neighbours of each cell, (cells, 8) int32, ascending and padded with -1."""
     near, degree = neighbors(rows, cols)
     return np.where(np.arange(8) < degree[:, None], near, -1).astype(np.int32)
 
 
 @lean_kernel
 def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
-    """Settle in `known` what the two classic rules settle, from scratch; False if the numbers contradict themselves."""
+    """Decide cells in `known` by the two classic rules, from scratch; return False if the numbers are contradictory."""
     count = 0
     for cell in range(visible.size):
         known[cell] = UNKNOWN
@@ -89,7 +89,7 @@ def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: F
 
 @lean_kernel
 def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, cell: int) -> bool:
-    """The same after one more number was revealed at `cell`, keeping what is known already."""
+    """Update `known` after one more number was revealed at `cell`; return False on a contradiction."""
     f.stack[0] = cell
     f.queued[cell] = True
     return propagate(visible, near, known, f, wake(visible, near, f, cell, 1))
@@ -97,7 +97,7 @@ def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: 
 
 @lean_kernel
 def wake(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: int) -> int:
-    """Queue the numbers around a cell of which something was learned."""
+    """Push the numbers around a newly decided cell onto the stack; return its new size."""
     for n in near[cell]:
         if n < 0:
             break
@@ -110,7 +110,9 @@ def wake(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: i
 
 @lean_kernel
 def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, count: int) -> bool:
-    """Work off the stack of numbers: all its mines found, the rest is safe; as many undecided as mines, all mines."""
+    """Process the stack: a number with all mines found makes the rest safe; one with no safe cells left makes the rest
+    mines.
+    """
     sound = True
     while count > 0:
         count -= 1
@@ -138,7 +140,9 @@ def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Front
 
 @lean_kernel
 def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> tuple[int, int, int]:
-    """Fill in witnesses and boxes; returns the number of boxes, of undecided cells no number sees, of known mines."""
+    """Fill in witnesses and boxes; return the number of boxes, of undecided cells without witnesses, and of known
+    mines.
+    """
     boxes, unseen, known_mines = 0, 0, 0
     for cell in range(visible.size):
         f.box_of[cell] = -1
@@ -170,7 +174,7 @@ def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Fro
 
 @lean_kernel
 def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) -> int:
-    """Put a cell, whose witnesses lie in the next free row, into its box; returns the new number of boxes."""
+    """Add a cell, whose witnesses are in the next free row, to its box; return the new number of boxes."""
     for n in near[f.box_witness[boxes, 0]]:  # every cell of the same box is a neighbour of its first witness
         if n < 0 or n >= cell:
             break
@@ -191,7 +195,7 @@ def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) 
 
 @lean_kernel
 def count_boxes(f: Frontier) -> int:
-    """How many boxes the latest position was divided into."""
+    """Return the number of boxes of the latest position."""
     most = -1
     for box in f.box_of:
         most = max(most, box)
@@ -208,7 +212,7 @@ def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
 
 @kernel
 def order_boxes(boxes: int, f: Frontier) -> int:
-    """Order the boxes so that few witnesses are open at any time; returns the number of independent components."""
+    """Order the boxes to keep few witnesses open at any time; return the number of independent components."""
     f.seen[:boxes] = False
     components, end = 0, 0
     for box in range(boxes):
@@ -217,7 +221,7 @@ def order_boxes(boxes: int, f: Frontier) -> int:
         f.start[components] = end
         begin, end = end, list_component(f, box, end)
         members = f.order[begin:end].copy()
-        best = members[-1]  # the last box that a walk reaches lies at an end of the frontier, if it has ends
+        best = members[-1]  # the last box of a breadth-first search is at an end of the frontier, if there is one
         least = order_component(f, members, best, begin)
         if least > NARROW:
             for start in members:
@@ -232,7 +236,7 @@ def order_boxes(boxes: int, f: Frontier) -> int:
 
 @lean_kernel
 def list_component(f: Frontier, box: int, begin: int) -> int:
-    """Append all boxes that hang together with `box` to the order, the nearest first; returns the new end."""
+    """Append all boxes connected with `box` to the order, breadth first; return the new end."""
     f.order[begin] = box
     f.seen[box] = True
     done, end = begin, begin + 1
@@ -252,7 +256,9 @@ def list_component(f: Frontier, box: int, begin: int) -> int:
 
 @lean_kernel
 def order_component(f: Frontier, members: np.ndarray, box: int, begin: int) -> float:
-    """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
+    """Order a component greedily from `box`: open few witnesses, close many; return an estimate of the number of
+    states.
+    """
     for member in members:
         f.placed[member] = False
         for j in range(f.box_degree[member]):

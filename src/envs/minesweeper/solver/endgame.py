@@ -1,11 +1,11 @@
-"""Perfect play once few completions remain.
+"""Exhaustive search once few completions remain.
 
-Let S be the set of completions that agree with everything seen. Revealing a cell splits S by the number shown; a mine
-there loses. As all completions are equally likely, the best player wins in
+Let S be the set of completions that agree with the visible board. Revealing a cell splits S by the number shown; a mine
+loses. As all completions are equally likely, the best player wins
 
     wins(S) = max over cells of the sum over numbers n of wins(completions in S that show n there),   wins({one}) = 1
 
-of them. What was revealed is the same throughout S, so S alone is the position, whatever order led to it.
+of them. The revealed cells are the same in all of S, so S identifies the position, whatever the order of moves.
 """
 
 from typing import NamedTuple
@@ -17,32 +17,32 @@ from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, cou
 from src.envs.minesweeper.solver.probability import Engine
 from src.envs.splitmix import STRIDE, mix
 
-MEMO = 1 << 16  # places of the table; half of them are used at most
-DEPTH = 24  # times the number of completions: room for the nested subsets of a search
+MEMO = 1 << 16  # size of the memo table; at most half of it is used
+DEPTH = 24  # times the number of completions: size of the stack of nested subsets
 BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER = range(8)  # fields of a frame
 
 
 class Endgame(NamedTuple):
     shown: np.ndarray  # (completions, undecided) int8: number revealed there, BANG for a mine
-    label: np.ndarray  # (completions,) uint64: random; a subset is known by their xor
-    subset: np.ndarray  # (DEPTH * completions,) int32: nested subsets, one behind the other
-    frame: np.ndarray  # (undecided + 2, 8) int64: a row of the fields below for each subset of the nest
-    order: np.ndarray  # (undecided + 2, undecided) int32: cells worth revealing in each
+    label: np.ndarray  # (completions,) uint64: random; a subset is hashed as their xor
+    subset: np.ndarray  # (DEPTH * completions,) int32: stack of nested subsets
+    frame: np.ndarray  # (undecided + 2, 8) int64: stack frames, with the fields above
+    order: np.ndarray  # (undecided + 2, undecided) int32: cells to try in each frame
     bangs: np.ndarray  # (undecided + 2, undecided) int32: mines on each cell, counted over the subset
-    active: np.ndarray  # (undecided + 3, undecided) int32: cells not the same all over the subset one level up
+    active: np.ndarray  # (undecided + 3, undecided) int32: cells that vary over the subset one level up
     actives: np.ndarray  # (undecided + 3,) int32: their number
     memo_key: np.ndarray  # (MEMO,) uint64
     memo_wins: np.ndarray  # (MEMO,) int32, 0 empty
-    budget: np.ndarray  # (1,) int64: positions that may still be looked at
+    budget: np.ndarray  # (1,) int64: remaining positions to search
 
 
 @kernel
 def best_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
 ) -> tuple[int, float]:
-    """The best cell and its chance to win; (-1, 0) if the search takes more than `budget` positions.
+    """Return the best cell and its win probability; (-1, 0) if the search takes more than `budget` positions.
 
-    Needs the boxes in order, that is a call of `solve` for this very position before.
+    The boxes must be in order, from a call of `solve` for this position.
     """
     cells = list_undecided(visible, known, e.frontier)
     mined = list_completions(visible, known, mines, e, cells, completions)
@@ -78,16 +78,16 @@ def best_ending(
 
 @kernel
 def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier) -> np.ndarray:
-    """Undecided cells: those of a box side by side, boxes in order, unseen cells last."""
+    """Return the undecided cells grouped by box, in box order; cells without witnesses are last."""
     boxes = count_boxes(f)
-    place = np.empty(boxes + 1, np.int64)  # of each box, and last of the unseen cells
+    place = np.empty(boxes + 1, np.int64)  # position of each box; the last entry is for unseen cells
     place[boxes] = boxes
     for position in range(boxes):
         place[f.order[position]] = position
-    begin = np.zeros(boxes + 2, np.int64)  # where the cells of each place begin
+    begin = np.zeros(boxes + 2, np.int64)  # first index of the cells of each position
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            begin[place[f.box_of[cell]] + 1] += 1  # no box is -1, which is the last place
+            begin[place[f.box_of[cell]] + 1] += 1  # -1 (no box) indexes the last entry
     for position in range(boxes + 1):
         begin[position + 1] += begin[position]
     cells = np.empty(begin[boxes + 1], np.int32)
@@ -103,15 +103,15 @@ def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier) -> np.nd
 def list_completions(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, cells: np.ndarray, limit: int
 ) -> np.ndarray:
-    """(completions, undecided) bool: where the mines are, found by trying cell after cell.
+    """Return the mines of all completions, (completions, undecided) bool, by backtracking over the cells.
 
-    Stops after `limit` completions, or with none once so many dead ends were met that counting on is hopeless.
+    Stops after `limit` completions; returns none if there are too many dead ends.
     """
     f, near = e.frontier, e.near
     for cell in range(visible.size):
         mines -= visible[cell] < 0 and known[cell] == MINE
     mined = np.zeros((limit, cells.size), np.bool_)
-    current = np.full(cells.size, 2, np.int8)  # what comes next at each depth: 2 mine, 1 no mine, 0 neither
+    current = np.full(cells.size, 2, np.int8)  # the next branch at each depth: 2 mine, 1 no mine, 0 none
     found, depth, patience = 0, 0, 200 * limit + 10_000
     while depth >= 0 and patience > 0:
         patience -= 1
@@ -139,7 +139,7 @@ def list_completions(
 
 @lean_kernel
 def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int, sign: int) -> None:
-    """Decide a cell in the books of its witnesses (sign 1), or take the decision back (-1)."""
+    """Add a decided cell to the counts of its witnesses (sign 1), or remove it (-1)."""
     for n in near[cell]:
         if n < 0:
             break
@@ -160,7 +160,7 @@ def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool
 
 @kernel
 def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, cells: np.ndarray, mined: np.ndarray) -> np.ndarray:
-    """(completions, undecided) int8: what each cell would show in each completion."""
+    """Return what each cell shows in each completion, (completions, undecided) int8."""
     place = np.full(visible.size, -1, np.int32)
     for j in range(cells.size):
         place[cells[j]] = j
@@ -178,7 +178,7 @@ def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, cells: np.nda
 
 @kernel
 def random_labels(count: int) -> np.ndarray:
-    """64 random bits each: two of a million subsets share an xor with a chance below 1e-7."""
+    """Return 64 random bits each: among a million subsets two share an xor with a probability below 1e-7."""
     labels = np.empty(count, np.uint64)
     word = np.uint64(0)
     for i in range(count):
@@ -189,9 +189,9 @@ def random_labels(count: int) -> np.ndarray:
 
 @lean_kernel
 def most_wins(game: Endgame) -> tuple[int, int]:
-    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent.
+    """Return wins(S) for all completions, and the cell to reveal; -1 once the budget is used up.
 
-    Depth first with frames of its own: Numba caches no recursive functions.
+    Depth-first search with an explicit stack, because Numba cannot cache recursive functions.
     """
     frame, depth = game.frame, 0
     enter(game, 0, 0, game.label.size)
@@ -232,7 +232,7 @@ def most_wins(game: Endgame) -> tuple[int, int]:
 
 @lean_kernel
 def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
-    """Begin the search of subset[begin:end]."""
+    """Start the search of subset[begin:end]."""
     game.frame[depth, BEGIN] = begin
     game.frame[depth, END] = end
     game.frame[depth, BEST] = 0
@@ -243,7 +243,7 @@ def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
 
 @lean_kernel
 def turn_to(game: Endgame, depth: int, pick: int) -> bool:
-    """Consider the next cell; False if there is none that could beat the best."""
+    """Select the next cell; return False if none can beat the best."""
     frame = game.frame[depth]
     if pick == frame[COUNT]:
         return False
@@ -255,7 +255,7 @@ def turn_to(game: Endgame, depth: int, pick: int) -> bool:
 
 @lean_kernel
 def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
-    """The key of a subset, and where in the memo it is or belongs."""
+    """Return the key of a subset, and its slot in the memo table."""
     key = np.uint64(0)
     for i in range(begin, end):
         key ^= game.label[game.subset[i]]
@@ -267,7 +267,7 @@ def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
 
 @lean_kernel
 def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
-    """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
+    """Append the completions that show `number` at cell `j` after the subset; return their end."""
     stop = end
     for i in range(begin, end):
         if game.shown[game.subset[i], j] == number:
@@ -278,7 +278,7 @@ def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
 
 @lean_kernel
 def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
-    """2 if a cell that is safe in both completions tells them apart, else 1."""
+    """Return 2 if a cell that is safe in both completions distinguishes them, else 1."""
     one, other = game.shown[game.subset[begin]], game.shown[game.subset[begin + 1]]
     for i in range(game.actives[depth]):
         j = game.active[depth, i]
@@ -289,7 +289,7 @@ def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
 
 @lean_kernel
 def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
-    """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
+    """Return how many completions of a subset have a mine at cell `j`, and whether the others show several numbers."""
     bangs, first, telling = 0, BANG, False
     for i in range(begin, end):
         number = game.shown[game.subset[i], j]
@@ -304,10 +304,10 @@ def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
 
 @lean_kernel
 def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
-    """Fill in the cells worth revealing, safest first, and the mines each holds in the subset; returns their number.
+    """List the cells to try, safest first, and their mine counts in the subset; return their number.
 
-    One safe cell that tells something is enough: it costs nothing. A cell that always shows the same number unless it
-    is a mine tells nothing, and can wait as long as another cell tells something.
+    One safe cell that splits the subset is enough, as it costs nothing. A cell that shows the same number in all
+    completions where it is safe gives no information, and is tried only if no other cell does.
     """
     bangs, order, active, size = game.bangs[depth], game.order[depth], game.active[depth + 1], end - begin
     alive, count = 0, 0

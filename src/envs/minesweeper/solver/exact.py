@@ -1,4 +1,4 @@
-"""The strongest player here: certain cells first, a full search of small endings, and looking ahead from guesses."""
+"""The strongest solver: certain cells, exhaustive search of small endgames, and one-step lookahead for guesses."""
 
 import numpy as np
 
@@ -8,15 +8,17 @@ from src.envs.minesweeper.solver.guess import best_guess
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
 from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, solve
 
-ENDING = 2000  # completions up to which the ending is searched
-PATIENCE = 30_000  # positions such a search may look at
+ENDING = 2000  # largest number of completions to search exhaustively
+PATIENCE = 30_000  # largest number of positions of such a search
 
 
 @lean_kernel
 def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """Write the cells to reveal to `moves`: all that are certain, or one guess. Returns status, their number, why."""
+    """Write the cells to reveal to `moves`: all certain ones, or one guess. Return status, their number, and the
+    reason.
+    """
     status, count, why, log_completions = prove(visible, known, mines, e, probability, moves)
     if status == CONSISTENT and why == GUESSED:
         moves[0] = best_guess(visible, known, mines, e, probability, log_completions)
@@ -28,9 +30,10 @@ def exact_moves(
 def prove(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int, float]:
-    """All certain cells, or the best of an ending that can be searched: status, their number, why, log completions.
+    """Write all certain cells, or the best cell of a searchable endgame; return status, number, reason, log
+    completions.
 
-    GUESSED with no cells means that one is left to be guessed.
+    GUESSED with no cells means that a guess is needed.
     """
     status, count, log_completions = list_certain(visible, known, mines, e, probability, moves)
     if status != CONSISTENT or count > 0:
@@ -45,7 +48,7 @@ def prove(
 
 @lean_kernel
 def has_chance(visible: np.ndarray, probability: np.ndarray) -> bool:
-    """Is there a hidden cell that may be no mine?"""
+    """Whether a hidden cell may be safe."""
     for cell in range(visible.size):  # noqa: SIM110 (numba compiles no generator expressions)
         if visible[cell] < 0 and probability[cell] < 1.0:
             return True
@@ -56,7 +59,7 @@ def has_chance(visible: np.ndarray, probability: np.ndarray) -> bool:
 def search_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
 ) -> tuple[int, float]:
-    """The cell that wins most of the completions and its chance to win; (-1, 0) where they are too many to search."""
+    """Return the cell that wins the most completions and its win probability; (-1, 0) if there are too many."""
     if log_completions >= np.log(ENDING + 0.5):
         return -1, 0.0
     return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
@@ -66,7 +69,7 @@ def search_ending(
 def certain_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """The same player, who stops where it would have to guess."""
+    """Write all certain cells like `exact_moves`, but never guess."""
     status, count, _ = list_certain(visible, known, mines, e, probability, moves)
     return status, count, PROVEN if count > 0 else STUCK
 
@@ -75,7 +78,9 @@ def certain_moves(
 def list_certain(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, float]:
-    """Every safe cell the rules find, or if they find none, every safe cell there is. Returns status, number, log."""
+    """Write every safe cell found by the rules, or if there is none, every safe cell. Return status, number, log
+    completions.
+    """
     probability[:] = 0.0
     if not deduce(visible, known, mines, e):
         return INCONSISTENT, 0, 0.0

@@ -1,10 +1,10 @@
-"""Which cell to risk when none is safe and the completions are too many to search.
+"""Choice of a guess when no cell is safe and there are too many completions to search.
 
-A guess is judged by what it leaves, number by number: how safe the next reveal is (certain, if the number proves a
-cell safe), how many cells it frees, and which coin tosses it spares. A toss that cannot be avoided costs nothing more
-if it is made now, so its cells count as safe as they are apart from the toss.
+A guess is evaluated by one-step lookahead over the numbers it may show: the safety of the next reveal, the number of
+cells it makes safe, and the coin tosses it avoids. A coin toss that cannot be avoided costs nothing extra if it is made
+now, so its cells are rated as if the toss were free.
 
-The weights were chosen by playing the same boards with each, ten thousand at a time.
+The weights were tuned by playing the same ten thousand boards with each setting.
 """
 
 import numpy as np
@@ -13,10 +13,10 @@ from src.envs.minesweeper.solver.constraints import kernel, propagate_from
 from src.envs.minesweeper.solver.pairs import coin_tosses
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, solve
 
-NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be looked at
+NEAR_BEST = 0.9  # minimum safety of a candidate, relative to the safest cell
 SHORTLIST = 24
-SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest
-FREED = 0.04  # worth of each e-fold of safe cells
+SECOND_BEST = 0.3  # weight of the second safest next reveal; the safest has the rest
+FREED = 0.04  # weight of the logarithm of the number of safe cells
 
 
 @kernel
@@ -34,7 +34,9 @@ def best_guess(
 
 @kernel
 def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> np.ndarray:
-    """The most promising cells, best first; those that no number sees last, the least surrounded first."""
+    """Return the most promising cells, best first; cells without adjacent numbers are last, those with few neighbours
+    first.
+    """
     risk = np.zeros(visible.size)
     coin_tosses(visible, e, probability, risk)
     safety, cost = np.zeros(visible.size), np.zeros(visible.size)
@@ -72,7 +74,7 @@ def outlook(
     cell: int,
     target: float,
 ) -> float:
-    """How promising it is to reveal `cell`; anything up to `target` once it is clear that it is not more."""
+    """Return the value of revealing `cell`; any value up to `target` once it is clear that it cannot be higher."""
     before, lowest, highest = visible[cell], 0, 0
     for n in e.near[cell]:
         if n >= 0 and visible[n] < 0:
@@ -99,7 +101,7 @@ def outlook(
 
 @kernel
 def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
-    """The worth of a position, by the safety of what could be revealed next and the tosses ahead."""
+    """Return the heuristic value of a position: the safety of the next reveals, and the coin tosses ahead."""
     best, second, safe, hopeful = 0.0, 0.0, 0, 0
     for cell in range(visible.size):
         if visible[cell] < 0 and probability[cell] < 1.0:

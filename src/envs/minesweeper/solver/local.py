@@ -1,4 +1,4 @@
-"""Players that reason about one number at a time."""
+"""Solvers that use one number at a time."""
 
 from typing import Protocol
 
@@ -15,11 +15,11 @@ from src.envs.minesweeper.solver.probability import (
     make_engine,
 )
 
-STUCK, PROVEN, SEARCHED, GUESSED = 0, 1, 2, 3  # why a solver makes its moves
+STUCK, PROVEN, SEARCHED, GUESSED = 0, 1, 2, 3  # reasons of a solver's moves
 
 
 class Seen(Protocol):
-    """What a player sees, such as a `View`."""
+    """The view of a player, such as a `View`."""
 
     @property
     def visible(self) -> np.ndarray: ...  # (rows, cols) int8
@@ -29,10 +29,10 @@ class Seen(Protocol):
 
 
 def forced_moves(state: Seen) -> list[tuple[str, int]]:
-    """What the two classic rules prove, applied until they prove nothing more; flags on the board are not believed.
+    """Return the moves proven by the two classic rules, applied until nothing changes; flags on the board are ignored.
 
-    A number whose mines are all found has safe neighbours otherwise; one with as many undecided neighbours as missing
-    mines has mines there. Once all mines are found the other cells are safe, and the other way round.
+    A number whose mines are all found has no other mines around it; one with as many undecided neighbours as missing
+    mines has mines on all of them. The same holds for the whole board and its mine count.
     """
     flat, known = flatten(state.visible), np.zeros(state.visible.size, np.int8)
     if not deduce(flat, known, state.mines, make_engine(state.visible.shape, 1)):
@@ -44,7 +44,7 @@ def forced_moves(state: Seen) -> list[tuple[str, int]]:
 
 @lean_kernel
 def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> bool:
-    """Settle in `known` what follows from single numbers and from the mine count; False upon a contradiction."""
+    """Decide cells in `known` from single numbers and the mine count; return False on a contradiction."""
     if not propagate_all(visible, e.near, known, e.frontier):
         return False
     undecided = 0
@@ -76,7 +76,7 @@ def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
 def rules_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """Write the cells to reveal to `moves`: all forced ones, or none. Returns a status, their number, and why."""
+    """Write the cells to reveal to `moves`: all forced ones, or none. Return status, their number, and the reason."""
     probability[:] = 0.0
     if not deduce(visible, known, mines, e):
         return INCONSISTENT, 0, STUCK
@@ -88,7 +88,7 @@ def rules_moves(
 def heuristic_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """All forced cells, or else the one with the smallest local mine probability, the first of equals."""
+    """Write all forced cells, or else the one with the smallest local mine probability; the first one wins ties."""
     status, count, why = rules_moves(visible, known, mines, e, probability, moves)
     if status != CONSISTENT or count > 0:
         return status, count, why
@@ -104,9 +104,9 @@ def heuristic_moves(
 
 @lean_kernel
 def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> None:
-    """A guess at mine probabilities: the largest share of mines that any one neighbouring number asks for.
+    """Estimate mine probabilities: the largest fraction of mines required by any one adjacent number.
 
-    Cells that no number sees get the density of the mines not yet found. No certainty is to be read from this.
+    Cells without adjacent numbers get the density of the remaining mines. An estimate of 0 or 1 is not certain.
     """
     undecided = 0
     for cell in range(visible.size):
@@ -130,7 +130,7 @@ def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, prob
 def raise_to_share(
     visible: np.ndarray, known: np.ndarray, around: np.ndarray, need: int, probability: np.ndarray
 ) -> None:
-    """Raise the estimates around one number to the share of mines it asks for."""
+    """Raise the estimates around one number to the fraction of mines that it requires."""
     room = 0
     for n in around:
         if n >= 0 and visible[n] < 0:

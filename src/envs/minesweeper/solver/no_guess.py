@@ -1,11 +1,11 @@
-"""Boards that need no luck."""
+"""Boards that can be won without guessing."""
 
 import numpy as np
 
 from src.core.errors import UserError
+from src.envs.minesweeper.solver.bulk_play import play_boards
 from src.envs.minesweeper.solver.constraints import padded_neighbors
 from src.envs.minesweeper.solver.exact import certain_moves
-from src.envs.minesweeper.solver.play import play_boards
 
 BATCH = 16  # boards tried at a time
 
@@ -13,7 +13,7 @@ BATCH = 16  # boards tried at a time
 def random_boards(
     shape: tuple[int, int], mines: int, first: np.ndarray, rng: np.random.Generator, safe_neighborhood: bool
 ) -> np.ndarray:
-    """(games, cells) bool: mines laid uniformly, away from each game's first click (games,)."""
+    """Return uniformly distributed mines, (games, cells) bool, none at each game's first click (games,)."""
     cells = shape[0] * shape[1]
     allowed = np.ones((first.size, cells), np.bool_)
     allowed[np.arange(first.size), first] = False
@@ -38,7 +38,7 @@ def no_guess_board(
     max_tries: int,
     safe_neighborhood: bool = True,
 ) -> np.ndarray:
-    """The mines (ascending cells) of a board that the exact solver wins from `first` without a guess."""
+    """Return the mines (ascending cells) of a board that the exact solver wins from `first` without a guess."""
     tried = 0
     while tried < max_tries:
         clicks = np.full(min(BATCH, max_tries - tried), first)

@@ -1,7 +1,7 @@
-"""Guesses that no skill avoids.
+"""Unavoidable guesses.
 
-Two hidden cells seen by the same numbers can be told apart only by a number that sees one of them but not the other.
-If all cells from where that could be seen are mines, the pair is a coin toss as soon as it holds just one mine:
+Two hidden cells with the same adjacent numbers can be distinguished only by a number adjacent to one but not the other.
+If all such cells are mines, the pair is a coin toss when it holds exactly one mine:
 
     * * |
     2 a |      Both 2s see both a and b. Only the two cells above see a without b, and they are mines.
@@ -19,9 +19,10 @@ NEGLIGIBLE = 0.01
 
 @lean_kernel
 def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> float:
-    """Write to `risk` (boxes,) the chance to lose by a toss in each box; returns the chance to survive them all.
+    """Write the probability of losing by a coin toss in each box to `risk` (boxes,); return the probability to survive
+    all.
 
-    An estimate: cells are taken as independent, and only the worst pair of a box is counted.
+    An estimate: cells are treated as independent, and only the worst pair of a box counts.
     """
     f = e.frontier
     boxes = count_boxes(f)
@@ -44,7 +45,7 @@ def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: n
 
 @lean_kernel
 def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, cell: int, other: int) -> float:
-    """The chance that every hidden neighbour of `cell` that is none of `other` is a mine."""
+    """Return the probability that all hidden neighbours of `cell` that are not neighbours of `other` are mines."""
     chance = 1.0
     for n in near[cell]:
         if n < 0 or chance < NEGLIGIBLE:

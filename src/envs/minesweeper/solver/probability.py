@@ -1,7 +1,7 @@
-"""Exact mine probabilities from all numbers and the number of mines left.
+"""Exact mine probabilities from all numbers and the mine count.
 
-Components do not touch, so only the number of mines ties them together: how often a component holds m mines is weighed
-by the ways to spread the other mines over the other components and over the cells that no number sees.
+Components are independent except for the total number of mines: solutions of a component with m mines are weighted by
+the number of ways to place the other mines in the other components and in cells without adjacent numbers.
 """
 
 import threading
@@ -24,13 +24,13 @@ from src.envs.minesweeper.solver.constraints import (
     padded_neighbors,
     propagate_all,
 )
-from src.envs.minesweeper.solver.sweep import FLOOR, Sweep, backward, forward, make_sweep, share
+from src.envs.minesweeper.solver.counting import FLOOR, Sweep, backward, forward, make_sweep, share
 
 Result = TypeVar("Result")
 
 CONSISTENT, INCONSISTENT, TOO_WIDE = 0, 1, 2
-STATES = 1 << 14  # enough for any position met in play
-GROWTH = 8  # by which the room is enlarged where it does not suffice; like STATES a power of two, for the hash table
+STATES = 1 << 14  # enough for practically all positions
+GROWTH = 8  # factor of the next attempt with more states; a power of two, for the hash table
 MAX_STATES = STATES * GROWTH**2
 
 _kept = threading.local()
@@ -41,16 +41,16 @@ class InconsistentPosition(UserError):  # noqa: N818 (the name says what is wron
 
 
 class Engine(NamedTuple):
-    """One thread's buffers for boards of one shape."""
+    """The buffers of one thread for boards of one shape."""
 
     near: np.ndarray  # (cells, 8) int32
     frontier: Frontier
     sweep: Sweep
     chance: np.ndarray  # (cells,) float64: mine probability in each box
-    differ: np.ndarray  # (cells,) float64: probability that just one of two cells of a box is a mine
+    differ: np.ndarray  # (cells,) float64: probability that exactly one of two cells of a box is a mine
     first: np.ndarray  # (cells + 1,) int32: first state of each component
     value: np.ndarray  # (cells + 1,) int64: its first value
-    width: np.ndarray  # (cells,) int32: values a state
+    width: np.ndarray  # (cells,) int32: values per state
 
 
 def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
@@ -74,7 +74,7 @@ class Analysis(NamedTuple):
 
 
 def analyse(visible: np.ndarray, mines: int) -> Analysis:
-    """Everything that can be known of a position, exactly."""
+    """Return exact mine probabilities and the number of completions of a position."""
     flat, known, probability = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
 
     def attempt(engine: Engine) -> tuple[int, Analysis]:
@@ -85,7 +85,7 @@ def analyse(visible: np.ndarray, mines: int) -> Analysis:
 
 
 def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tuple[int, Result]]) -> Result:
-    """What `attempt` returns beside its status, given an engine with states enough for it."""
+    """Return the result of `attempt`, retrying with larger engines until its states fit."""
     states = STATES
     while states <= MAX_STATES:
         status, result = attempt(_kept_engine(shape) if states == STATES else make_engine(shape, states))
@@ -98,7 +98,9 @@ def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tu
 
 
 def _kept_engine(shape: tuple[int, ...]) -> Engine:
-    """This thread's own: megabytes of buffers, which to allocate for every move would take longer than the move."""
+    """Return the engine of this thread, cached because allocating megabytes for every move would take longer than the
+    move.
+    """
     key = (shape, STATES)
     if getattr(_kept, "key", None) != key:
         _kept.key, _kept.engine = key, make_engine(shape, STATES)
@@ -106,12 +108,12 @@ def _kept_engine(shape: tuple[int, ...]) -> Engine:
 
 
 def mine_probabilities(visible: np.ndarray, mines: int) -> np.ndarray:
-    """(rows, cols) float64: 0.0 and 1.0 mean certain, and every certain cell has one of them."""
+    """Return exact mine probabilities, (rows, cols) float64; a cell is certain if and only if it has 0.0 or 1.0."""
     return analyse(visible, mines).mine_probability
 
 
 def flatten(visible: np.ndarray) -> np.ndarray:
-    """A position as the kernels take it: (cells,) int8, contiguous."""
+    """Return a position in the format of the kernels: (cells,) int8, contiguous."""
     if visible.ndim != 2:
         raise UserError(f"a position is a (rows, cols) array, not one of shape {visible.shape}")
     if visible.size and not -2 <= visible.min() <= visible.max() <= 8:
@@ -123,7 +125,7 @@ def flatten(visible: np.ndarray) -> np.ndarray:
 def examine(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray
 ) -> tuple[int, float]:
-    """Fill in `known` and `probability` (cells,) from scratch. Returns a status and the log of the completions."""
+    """Fill in `known` and `probability` (cells,) from scratch. Return status and log completions."""
     if not propagate_all(visible, e.near, known, e.frontier):
         return INCONSISTENT, 0.0
     return solve(visible, known, mines, e, probability)
@@ -131,7 +133,7 @@ def examine(
 
 @kernel
 def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> tuple[int, float]:
-    """The same for a position whose `known` was propagated already."""
+    """Fill in `probability` for a position whose `known` is already propagated. Return status and log completions."""
     f = e.frontier
     status, unseen, hidden_mines, later, scale = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
@@ -151,10 +153,10 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
 def count_ways(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine
 ) -> tuple[int, int, int, np.ndarray, float]:
-    """Sweep every component. Returns a status, the unseen cells, the mines not known, and the ways to go on.
+    """Count the solutions of every component. Return status, unseen cells, remaining mines, suffix counts, log scale.
 
-    These are (components + 1, ...), in row c the ways to complete the components from c on and the unseen cells, by the
-    mines used before; last comes the logarithm that they were divided by.
+    The suffix counts are (components + 1, ...): row c has the ways to complete the components from c on and the unseen
+    cells, by the number of mines used before, divided by exp(log scale).
     """
     f = e.frontier
     boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
@@ -184,11 +186,11 @@ def count_ways(
 
 @lean_kernel
 def most_mines(f: Frontier, component: int) -> int:
-    """An upper bound: the needs of enough witnesses to see every box."""
+    """Return an upper bound on the mines of a component: the needs of enough witnesses to cover every box."""
     most = 0
     for position in range(f.start[component], f.start[component + 1]):
         box = f.order[position]
-        if f.seen[box]:  # all boxes are, since they were ordered; here the mark means: not counted yet
+        if f.seen[box]:  # set for all boxes by the ordering; here it means: not counted yet
             witness = f.box_witness[box, 0]
             most += f.need[witness]
             for j in range(f.witness_degree[witness]):
@@ -198,7 +200,7 @@ def most_mines(f: Frontier, component: int) -> int:
 
 @lean_kernel
 def spread_unseen(ways: np.ndarray, unseen: int, mines: int) -> float:
-    """Ways to put what is left of the mines into the unseen cells, by mines used before; returns their log scale."""
+    """Write the ways to place the remaining mines in the unseen cells, by mines used before; return their log scale."""
     largest = -np.inf
     for used in range(ways.size):
         if mines - used <= unseen:
@@ -216,8 +218,8 @@ def log_choose(n: int, k: int) -> float:
 
 @lean_kernel
 def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -> float:
-    """before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; returns the log scale."""
-    solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness lacks anything
+    """Compute before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; return the log scale."""
+    solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness needs a mine
     largest = 0.0
     for used in range(before.size):
         for m in range(min(e.width[c], before.size - used)):
@@ -233,7 +235,7 @@ def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -
 
 @kernel
 def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
-    """Fill in the chances of all boxes; returns that of an unseen cell."""
+    """Fill in the mine probabilities of all boxes; return that of an unseen cell."""
     components = later.shape[0] - 1
     earlier = np.zeros(later.shape[1])  # ways to complete the components so far, by mines used
     earlier[0] = 1.0
@@ -258,7 +260,7 @@ def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
 
 @lean_kernel
 def add_component(e: Engine, c: int, earlier: np.ndarray, reach: int) -> int:
-    """Convolve `earlier` with a component's solutions in place, scaled; returns the new reach."""
+    """Convolve `earlier` with a component's solutions in place, scaled; return the new reach."""
     solved = e.value[c + 1] - e.width[c]
     reach = min(earlier.size, reach + e.width[c] - 1)
     largest = 0.0

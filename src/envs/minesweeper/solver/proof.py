@@ -1,7 +1,7 @@
-"""Why a cell is certain: a few numbers that prove it by themselves.
+"""Explain why a cell is certain, by a minimal set of numbers.
 
-To prove that a cell is safe, suppose it is a mine and look for a placement around it that agrees with the numbers
-nearby. Where there is none they are proof, and those that can be left out without losing it are left out.
+To prove that a cell is safe, assume that it is a mine and search for a placement that agrees with the numbers nearby.
+If there is none, these numbers are a proof; numbers that are not needed are then removed.
 """
 
 from collections import Counter
@@ -12,17 +12,17 @@ import numpy as np
 
 from src.envs.minesweeper.rules import neighbors
 
-PATIENCE = 20_000  # placements begun before a proof is given up
+PATIENCE = 20_000  # search nodes per proof
 
 
 class Proof(NamedTuple):
-    numbers: tuple[int, ...]  # cells whose numbers prove it, ascending; none of them can do without the others
-    counted: bool = False  # no numbers do by themselves: it takes the number of mines on the whole board as well
+    numbers: tuple[int, ...]  # cells whose numbers prove it, ascending; all of them are needed
+    counted: bool = False  # the numbers are not enough: the mine count of the whole board is needed as well
 
 
 class Constraint(NamedTuple):
-    number: int  # the cell it stands on
-    cells: tuple[int, ...]  # the hidden ones around it
+    number: int  # the cell of the number
+    cells: tuple[int, ...]  # hidden cells around it
     mines: int  # among those
 
 
@@ -30,8 +30,8 @@ class _GivenUp(Exception):  # noqa: N818 (it never leaves this module)
     pass
 
 
-def prove(visible: np.ndarray, cell: int, mine: bool) -> Proof | None:
-    """Why `cell` of a consistent position holds a mine, or holds none, where that is certain; None if given up."""
+def find_proof(visible: np.ndarray, cell: int, mine: bool) -> Proof | None:
+    """Return a proof that `cell` of a consistent position is a mine, or is safe; None if the search was given up."""
     opposite = {cell: not mine}
     try:
         core = _refuting(_constraints(visible), opposite)
@@ -57,7 +57,7 @@ def _constraints(visible: np.ndarray) -> list[Constraint]:
 
 
 def _refuting(constraints: list[Constraint], opposite: Mapping[int, bool]) -> list[Constraint]:
-    """The constraints nearest to a supposition that no placement can satisfy; none where all of them can be."""
+    """Return the nearest constraints that contradict the assumption; [] if all constraints can be satisfied."""
     reached = set(opposite)
     near: list[Constraint] = []
     while True:
@@ -71,7 +71,7 @@ def _refuting(constraints: list[Constraint], opposite: Mapping[int, bool]) -> li
 
 
 def _agrees(constraints: Sequence[Constraint], placed: Mapping[int, bool], patience: list[int]) -> bool:
-    """Whether some placement agrees with all constraints and with what is placed already."""
+    """Whether some placement agrees with all constraints and with the cells already placed."""
     patience[0] -= 1
     if patience[0] < 0:
         raise _GivenUp
@@ -86,7 +86,7 @@ def _agrees(constraints: Sequence[Constraint], placed: Mapping[int, bool], patie
 
 
 def _settle(constraints: Sequence[Constraint], placed: dict[int, bool]) -> dict[int, bool] | None:
-    """What single constraints leave no choice in, placed as well; None where one cannot be satisfied any more."""
+    """Place the cells that single constraints force; return None on a contradiction."""
     changed = True
     while changed:
         changed = False

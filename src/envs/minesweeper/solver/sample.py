@@ -1,21 +1,21 @@
-"""Drawing completions: placements of the mines that agree with a position, every one of them as likely.
+"""Uniform sampling of completions: placements of the mines that agree with a position.
 
-How many mines a component holds is drawn first, weighed by the ways to complete the rest; then its boxes are gone
-through backwards, from the state in which no witness lacks anything, each step weighed by the ways to come there.
+First the number of mines of each component is drawn, weighted by the ways to complete the rest; then its boxes are
+sampled backwards from the final state, each step weighted by the ways to reach it.
 """
 
 import numpy as np
 
 from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, kernel
+from src.envs.minesweeper.solver.counting import CHOOSE
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, count_ways
-from src.envs.minesweeper.solver.sweep import CHOOSE
 
 
 @kernel
 def draw_completions(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, random: np.random.Generator, mined: np.ndarray
 ) -> int:
-    """Fill in `mined` (completions, cells) bool for a position whose `known` was propagated; returns a status."""
+    """Fill in `mined` (completions, cells) bool for a position whose `known` is propagated; return a status."""
     status, _, hidden_mines, later, _ = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
         return status
@@ -34,7 +34,7 @@ def draw_completions(
 
 @kernel
 def draw_mines(e: Engine, c: int, after: np.ndarray, used: int, random: np.random.Generator) -> int:
-    """How many mines component `c` holds, if those before it hold `used`; `after` are the ways to complete the rest."""
+    """Draw the mines of component `c`, given `used` mines before it and the ways to complete the rest, `after`."""
     solved, most = e.value[c + 1] - e.width[c], min(e.width[c], after.size - used)
     total = 0.0
     for m in range(most):
@@ -58,7 +58,7 @@ def draw_boxes(
     random: np.random.Generator,
     board: np.ndarray,
 ) -> None:
-    """Share out the mines of component `c` among its boxes, from the last to the first."""
+    """Distribute the mines of component `c` over its boxes, from the last to the first."""
     f, s, state = e.frontier, e.sweep, e.first[c + 1] - 1
     for position in range(f.start[c + 1] - 1, f.start[c] - 1, -1):
         box, begin, end = f.order[position], s.layer[position + c], s.layer[position + c + 1]
@@ -79,7 +79,7 @@ def draw_boxes(
 
 @kernel
 def ways_through(e: Engine, c: int, box: int, i: int, k: int, mines: int, state: int) -> float:
-    """The ways to come to `state` with so many mines by way of state `i` and `k` mines in the box."""
+    """Return the ways to reach `state` with this number of mines through state `i` with `k` mines in the box."""
     s = e.sweep
     if s.follow[i, k] != state or not s.low[i] <= mines - k <= s.high[i]:
         return 0.0
@@ -96,7 +96,7 @@ def place(
     random: np.random.Generator,
     board: np.ndarray,
 ) -> None:
-    """Put the mines of a box, or with -1 those that no number sees, on as many of its cells."""
+    """Place the mines of a box on random cells of it; -1 stands for the cells without adjacent numbers."""
     left = 0
     for cell in range(visible.size):
         left += visible[cell] < 0 and known[cell] == UNKNOWN and box_of[cell] == box

@@ -1,7 +1,7 @@
-"""What an action came to, in words: who did what, with which dice, and what changed.
+"""Apply commands to a game and report what they did: dice, damage and events.
 
-Dice are not recorded while they roll. They follow from the state of the generator before the action, so they are rolled
-once more here, and the compiled rules pay nothing for it.
+Dice are not recorded by the compiled rules. They follow from the generator state before the action, so they are rolled
+again here, at no cost for the rules.
 """
 
 from typing import Any, NamedTuple
@@ -9,57 +9,62 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.envs.deployment import battle
+from src.envs.deployment.bot_policy import LUCK
 from src.envs.deployment.dice import d6, save_needed, wound_needed
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import NOBODY, GameState
-from src.envs.deployment.style import LUCK
 from src.envs.deployment.world import MELEE, RANGED
 
 
-class Step(NamedTuple):
-    """What a player did: a method of the game by name. A seed and its steps are a whole game, to be played again."""
+class Command(NamedTuple):
+    """A method of the game by name, with its arguments. Seed and commands determine a whole game."""
 
     method: str
     arguments: tuple[Any, ...]
 
 
 class Dice(NamedTuple):
-    needed: tuple[int, ...]  # to hit, to wound and to save; of a charge the steps that its two dice have to cover
-    rolled: tuple[tuple[int, ...], ...]  # an attack each, as far as it came; of a charge both dice
+    """The dice of an attack or a charge."""
+
+    needed: tuple[int, ...]  # to hit, to wound and to save; for a charge the distance
+    rolled: tuple[tuple[int, ...], ...]  # the dice of each attack; for a charge both dice
 
     @property
     def falls_short(self) -> bool:
-        """Of a charge: its dice do not cover the steps."""
+        """Whether the dice of a charge do not cover the distance."""
         return sum(self.rolled[0]) < self.needed[0]
 
 
-class Account(NamedTuple):
+class StepReport(NamedTuple):
+    """What a command did, for logs and the web page."""
+
     player: int
     round: int  # 0 in deployment
     phase: str
     action: str
-    start: Hex | None  # where the unit stood
-    end: Hex | None  # where it went, or where its target stood
+    start: Hex | None  # position of the unit before
+    end: Hex | None  # destination, or position of the target
     dice: Dice | None
     damage: int
-    events: tuple[str, ...]  # what came of it
+    events: tuple[str, ...]  # consequences, as sentences
 
 
-def perform(game: DeploymentGame, state: GameState, step: Step) -> GameState:
-    return getattr(game, step.method)(state, *step.arguments)
+def apply_command(game: DeploymentGame, state: GameState, command: Command) -> GameState:
+    """Apply a command to a state; an illegal one raises and changes nothing."""
+    return getattr(game, command.method)(state, *command.arguments)
 
 
-def apply_and_describe(game: DeploymentGame, state: GameState, step: Step) -> Account:
-    """Perform a step, which raises and changes nothing where it is illegal, and give an account of it."""
-    if step.method == "play":
-        game.require_legal(state, step.arguments[0])
-    before, action, dice = _Reading(state), _in_words(game, state, step), _dice(game, state, step)
-    start, end = _line(game, state, step)
-    perform(game, state, step)
-    after = _Reading(state)
+def apply_and_describe(game: DeploymentGame, state: GameState, command: Command) -> StepReport:
+    """Apply a command and return a report of it; an illegal one raises and changes nothing."""
+    if command.method == "play":
+        game.require_legal(state, command.arguments[0])
+    before, action, dice = _Snapshot(state), _describe(game, state, command), _dice(game, state, command)
+    start, end = _start_and_end(game, state, command)
+    apply_command(game, state, command)
+    after = _Snapshot(state)
     lost = {one: before.units[one].hp - unit.hp for one, unit in after.units.items()}
-    return Account(
+    return StepReport(
         before.player,
         before.round,
         before.phase,
@@ -72,8 +77,8 @@ def apply_and_describe(game: DeploymentGame, state: GameState, step: Step) -> Ac
     )
 
 
-class _Reading:
-    """What people look at, read before and after."""
+class _Snapshot:
+    """The visible values of a state, to compare before and after."""
 
     def __init__(self, state: GameState) -> None:
         self.units, self.objectives, self.points = state.units, state.objectives, state.victory_points
@@ -81,31 +86,31 @@ class _Reading:
         self.turn = state.current_player
 
 
-def _in_words(game: DeploymentGame, state: GameState, step: Step) -> str:
-    if step.method == "play":
-        return game.actions.name(state, step.arguments[0])
-    if step.method == "deploy_unit":
-        unit, col, row = step.arguments
+def _describe(game: DeploymentGame, state: GameState, command: Command) -> str:
+    if command.method == "play":
+        return game.actions.describe(state, command.arguments[0])
+    if command.method == "deploy_unit":
+        unit, col, row = command.arguments
         return f"deploy_unit {unit} ({col}, {row})"
-    return " ".join(map(str, (step.method, *step.arguments)))
+    return " ".join(map(str, (command.method, *command.arguments)))
 
 
-def _line(game: DeploymentGame, state: GameState, step: Step) -> tuple[Hex | None, Hex | None]:
-    if step.method == "deploy_unit":
-        return None, (step.arguments[1], step.arguments[2])
-    if step.method != "play":
+def _start_and_end(game: DeploymentGame, state: GameState, command: Command) -> tuple[Hex | None, Hex | None]:
+    if command.method == "deploy_unit":
+        return None, (command.arguments[1], command.arguments[2])
+    if command.method != "play":
         return None, None
     active = int(state.game["active"])
     start = None if active == NOBODY else state.hex_of(state.games.units["cell"][state.i, active])
-    return start, game.actions.points_at(state, step.arguments[0])
+    return start, game.actions.target_hex(state, command.arguments[0])
 
 
-def _dice(game: DeploymentGame, state: GameState, step: Step) -> Dice | None:
-    if step.method != "play" or not game.actions.is_aimed(step.arguments[0]):
+def _dice(game: DeploymentGame, state: GameState, command: Command) -> Dice | None:
+    if command.method != "play" or not game.actions.is_attack(command.arguments[0]):
         return None
     luck = np.zeros(1, LUCK)
     luck["random"] = state.game["random"]
-    u, target, world = int(state.game["active"]), game.actions.target(state, step.arguments[0]), game.world
+    u, target, world = int(state.game["active"]), game.actions.target(state, command.arguments[0]), game.world
     if state.phase == "charge":
         _, steps = battle.charge_path(world, state.games, state.i, u, target)
         return Dice((steps,), ((d6(luck[0]), d6(luck[0])),))
@@ -114,7 +119,7 @@ def _dice(game: DeploymentGame, state: GameState, step: Step) -> Dice | None:
 
 
 def attack_dice(source: Any, weapon: Any, target: Any, hp: int) -> Dice:
-    """The dice that `dice.roll_damage` rolls from the same source, one by one."""
+    """Return the dice that `dice.roll_damage` rolls from the same source, one by one."""
     save = save_needed(target["save"], target["invulnerable"], weapon["ap"])
     needed = (int(weapon["hit"]), wound_needed(weapon["strength"], target["toughness"]), save)
     rolled: list[tuple[int, ...]] = []
@@ -127,7 +132,7 @@ def attack_dice(source: Any, weapon: Any, target: Any, hp: int) -> Dice:
     return Dice(needed, tuple(rolled))
 
 
-def _events(before: _Reading, after: _Reading, dice: Dice | None) -> tuple[str, ...]:
+def _events(before: _Snapshot, after: _Snapshot, dice: Dice | None) -> tuple[str, ...]:
     events = []
     if before.phase == "charge" and dice is not None and dice.falls_short:
         events.append("the charge falls short")

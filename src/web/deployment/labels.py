@@ -2,9 +2,9 @@
 
 from html import escape
 
-from src.envs.deployment.account import Account, Dice
 from src.envs.deployment.dice import NEVER
 from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.step_report import Dice, StepReport
 from src.envs.deployment.world import PHASES, ROUNDS
 from src.web.deployment.glyphs import badge, side
 from src.web.deployment.match import DeploymentMatch
@@ -67,13 +67,13 @@ def ending(match: DeploymentMatch, state: GameState) -> str:
     return f"Player {winner} wins, {score}" + ("" if left else f": player {3 - winner} has no units left")
 
 
-def entry(number: int, account: Account) -> str:
+def entry(number: int, report: StepReport) -> str:
     """Return a line of the log."""
-    when = f"R{account.round} {account.phase}" if account.round else account.phase
-    events = "".join(f"<li>{escape(event)}</li>" for event in account.events)
+    when = f"R{report.round} {report.phase}" if report.round else report.phase
+    events = "".join(f"<li>{escape(event)}</li>" for event in report.events)
     return (
-        f'<div class="dp-entry p{account.player}" data-moment="{number}"><small>{number} · {when}</small>'
-        f"<b>{escape(account.action)}</b>{dice(account.dice)}{f'<ul>{events}</ul>' if events else ''}</div>"
+        f'<div class="dp-entry p{report.player}" data-moment="{number}"><small>{number} · {when}</small>'
+        f"<b>{escape(report.action)}</b>{dice(report.dice)}{f'<ul>{events}</ul>' if events else ''}</div>"
     )
 
 

@@ -1,4 +1,4 @@
-"""The decisions of agents as text."""
+"""Remarks about the decisions of agents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def remark_of(info: Mapping[str, Any]) -> str:
     """Describe the info of a decision in a sentence, or return an empty text."""
     match info:
         case {"rule": rule, "transform": transform, "best_q": best}:
-            return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move is worth {best + 0.0:.3g}."
+            return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move has the value {best + 0.0:.3g}."
         case {"score": score, "depth": depth, "nodes": nodes, "line": line}:
             return f"It sees {_score(score)}, {depth} plies deep in {nodes} positions: {line.replace(',', ' ')}."
         case {"value": value}:

@@ -1,6 +1,6 @@
-"""How a bot judges what its active unit may do: a few weights, all in points of the units at stake.
+"""The policy of the bots: a weighted score of the legal actions of the active unit, in points of the units at stake.
 
-One scoring, several temperaments: greedy, defensive and tactical bots differ in their weights alone.
+Greedy, defensive and tactical bots differ only in their weights.
 """
 
 from typing import Any, NamedTuple
@@ -14,24 +14,24 @@ from src.envs.deployment.state import OFF_BOARD, Games
 from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 from src.envs.splitmix import below, next_word
 
-LUCK = np.dtype([("random", np.uint64)])  # the state of a bot's own generator
+LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
 _HIGH_BITS = 2.0**-64
 
 
 class Policy(NamedTuple):
-    damage: float  # a point of damage it can expect to do from a hex
-    threat: float  # a point of damage it must expect there
-    objective: float  # holding an objective that would not be held without it
-    to_objective: float  # each hex nearer to such an objective
-    to_enemy: float  # each hex nearer to the nearest enemy
-    explore: float  # share of actions drawn from all legal ones
+    damage: float  # weight of expected damage dealt from a hex
+    threat: float  # weight of expected damage taken there
+    objective: float  # for holding an objective that would otherwise not be held
+    to_objective: float  # per hex closer to such an objective
+    to_enemy: float  # per hex closer to the nearest enemy
+    explore: float  # fraction of actions drawn from all legal ones
     ranks: np.ndarray  # (2S, C) int32: see placement.py
 
 
 @kernel
 def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int:
-    """The bot's action for whoever is to move in game i, or NO_ACTION where its placement has no hex left."""
+    """Return the bot's action for the player to move in game i, or NO_ACTION if its placement has no hex left."""
     if policy.explore > 0 and next_word(luck) * _HIGH_BITS < policy.explore:
         return _any_action(games, i, luck)
     phase = games.games[i].phase
@@ -58,7 +58,7 @@ def _any_action(games: Games, i: int, luck: Any) -> int:
 
 @kernel
 def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
-    """The first unit by id on the best-ranked hex that the mask allows."""
+    """Return the placement of the first unit by id on the best-ranked legal hex."""
     seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
     if mask[rules.pass_action(world)]:
         return rules.pass_action(world)
@@ -77,9 +77,7 @@ def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
 
 @kernel
 def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
-    """The best hex within reach; staying, which is waiting, is one of them. Hexes are taken in the order in which the
-    player sees them, so that both sides choose alike among equal ones.
-    """
+    """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
     u, first = games.games[i].active, rules.pass_action(world) + 1
     seat, here = u // (world.units.size // 2), games.units[i, u].cell
     flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
@@ -98,14 +96,17 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
 
 @kernel
 def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bool, policy: Policy) -> float:
-    """What a unit can do from a cell and must fear there, as far as enemies are concerned."""
+    """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
     slots, shot, strike, danger, nearest = world.units.size // 2, 0.0, 0.0, 0.0, 99
     first = (1 - u // slots) * slots
     for enemy in range(first, first + slots):
         there = games.units[i, enemy].cell
         if there == OFF_BOARD:
             continue
-        apart, in_sight = world.distance[there, cell], world.sight[there, cell]  # a row an enemy stays in the cache
+        apart, in_sight = (
+            world.distance[there, cell],
+            world.sight[there, cell],
+        )  # indexed by the enemy first: its row stays in the cache
         nearest = min(nearest, apart)
         if not flees:
             if in_sight and 1 < apart <= world.weapon[RANGED, u].reach:
@@ -120,7 +121,7 @@ def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bo
 
 @kernel
 def _danger(world: World, games: Games, i: int, u: int, enemy: int, apart: int, in_sight: bool) -> float:
-    """What an enemy that far away can be expected to do to a unit in its next turn."""
+    """Return the expected loss to an enemy at this distance in its next turn."""
     ranged = in_sight and 1 < apart <= world.weapon[RANGED, enemy].reach
     shots = worth(world, games, i, enemy, u, RANGED) if ranged else 0.0
     strikes = charge_chance(apart - 1 - world.units[enemy].move) * worth(world, games, i, enemy, u, MELEE)
@@ -129,10 +130,10 @@ def _danger(world: World, games: Games, i: int, u: int, enemy: int, apart: int, 
 
 @kernel
 def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
-    """Two sets of objectives, a bit for each: held without unit u, and those that it would tip."""
+    """Return two bit sets of objectives: those held without unit u, and those that it would win."""
     slots, held, tipped = world.units.size // 2, 0, 0
     for k in range(world.to_objective.shape[0]):
-        balance = 0  # of objective control there, this unit left out
+        balance = 0  # of objective control, without this unit
         for other in range(world.units.size):
             cell = games.units[i, other].cell
             if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
@@ -147,7 +148,7 @@ def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
 
 @kernel
 def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
-    """What standing on a cell does for the objectives, and how far the next one is that is not held without it."""
+    """Return the value of a cell for the objectives: the one it belongs to, and the distance to the next open one."""
     held, tipped = needs
     nearest, on = 99, world.cells[cell].objective
     for k in range(world.to_objective.shape[0]):
@@ -161,14 +162,14 @@ def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Po
 
 @kernel
 def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) -> float:
-    """The points a unit can expect to take from a target by one attack."""
+    """Return the expected points taken from a target by one attack."""
     share = world.expected[kind, u, target] / games.units[i, target].hp
     return min(share, 1.0) * world.units[target].points
 
 
 @kernel
 def charge_chance(steps: int) -> float:
-    """Of 2D6 covering that many steps."""
+    """Return the probability that 2D6 cover this number of steps."""
     if steps <= 2:
         return 1.0
     if steps <= 7:
@@ -178,7 +179,7 @@ def charge_chance(steps: int) -> float:
 
 @kernel
 def _target(world: World, games: Games, i: int, policy: Policy) -> int:
-    """The target worth most: points to take, less what a charge exposes or gives up."""
+    """Return the attack with the highest value: expected points, minus the risk of a charge."""
     game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
     u, best, best_value = game.active, rules.wait_action(world), 0.0
     for slot in range(slots):

@@ -1,4 +1,4 @@
-"""Whole games by the thousand: kernels do the work, threads share it."""
+"""Play many games with a solver, in threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,22 +13,24 @@ from src.envs.minesweeper.solver.exact import exact_moves
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
 
-CHUNK = 32  # games a thread takes at a time; an interrupt cancels those that have not begun
+CHUNK = 32  # games per task; an interrupt cancels tasks that have not started
 PLAY_STATES = 1 << 16
 
 SOLVERS: dict[str, Callable] = {"rules": rules_moves, "heuristic": heuristic_moves, "exact": exact_moves}
 
 
-class Games(NamedTuple):
+class GameResults(NamedTuple):
     won: np.ndarray  # (games,) bool
     guesses: np.ndarray  # (games,) int32: reveals that were not certain
     steps: np.ndarray  # (games,) int32: reveals, the first click included
     revealed: np.ndarray  # (games,) int32: safe cells opened
 
 
-def play_boards(shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, moves: Callable, threads: int) -> Games:
-    """Play each board, mined (games, cells) bool, from its first click (games,) to the end with a solver's `moves`."""
-    games = Games(np.zeros(first.size, np.bool_), *(np.zeros(first.size, np.int32) for _ in range(3)))
+def play_boards(
+    shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, moves: Callable, threads: int
+) -> GameResults:
+    """Play each board, mined (games, cells) bool, from its first click (games,) to the end with the solver `moves`."""
+    games = GameResults(np.zeros(first.size, np.bool_), *(np.zeros(first.size, np.int32) for _ in range(3)))
 
     def play_chunk(begin: int) -> None:
         boards, engine = new_boards(1, *shape, True), make_engine(shape, PLAY_STATES)
@@ -45,7 +47,7 @@ def play_boards(shape: tuple[int, int], mined: np.ndarray, first: np.ndarray, mo
 def play_game(
     shape: tuple[int, int], boards: Boards, engine: Engine, mine_cells: np.ndarray, first: int, moves: Callable
 ) -> tuple[bool, int, int, int]:
-    """One game on the first of `boards`: won, guesses, steps, cells revealed."""
+    """Play one game on the first of `boards`; return won, guesses, steps, and cells revealed."""
     mines, size = mine_cells.size, boards.visible.shape[1]
     known, probability, cells = np.zeros(size, np.int8), np.zeros(size), np.zeros(size, np.int32)
     start_game(boards, 0, mines, mines)
@@ -53,7 +55,7 @@ def play_game(
     revealed, steps, guesses = reveal(boards, 0, first), 1, 0
     while boards.games[0]["status"] == PLAYING:
         status, count, why = moves(boards.visible[0], known, mines, engine, probability, cells)
-        if status != CONSISTENT:  # too wide for the engine at hand
+        if status != CONSISTENT:  # too many states for this engine
             choice = choose(boards.visible[0].reshape(shape), mines, moves)
             count, why = int(choice.action is not None), PROVEN if choice.certain else GUESSED
             cells[0] = -1 if choice.action is None else choice.action
@@ -66,7 +68,7 @@ def play_game(
 
 @kernel
 def reveal_all(boards: Boards, cells: np.ndarray) -> tuple[int, int]:
-    """Reveal those of the cells that no cascade opened in between; returns the reveals made and the cells opened."""
+    """Reveal the cells that are still hidden; return the numbers of reveals and of cells opened."""
     made, opened = 0, 0
     for cell in cells:
         if boards.visible[0, cell] < 0:

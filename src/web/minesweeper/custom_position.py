@@ -15,7 +15,9 @@ BRUSHES = {sign: value for value, sign in SIGNS.items()}
 
 
 @dataclass(frozen=True)
-class Sketch:
+class CustomPosition:
+    """A board and its mine count; need not be reachable in a game."""
+
     visible: np.ndarray  # (rows, cols) int8
     mines: int
 
@@ -29,8 +31,8 @@ class Sketch:
         require(0 <= self.mines <= self.visible.size, f"{self.mines} mines do not fit on {self.visible.size} cells")
 
     @staticmethod
-    def read(text: str, mines: int) -> "Sketch":
-        return Sketch(read_board(text), mines)
+    def read(text: str, mines: int) -> "CustomPosition":
+        return CustomPosition(read_board(text), mines)
 
     @property
     def text(self) -> str:
@@ -40,13 +42,13 @@ class Sketch:
     def view(self) -> View:
         return View(self.visible, self.mines)
 
-    def painted(self, cell: int, value: int) -> "Sketch":
+    def with_cell(self, cell: int, value: int) -> "CustomPosition":
         visible = self.visible.copy()
         visible.ravel()[cell] = value
-        return Sketch(visible, self.mines)
+        return CustomPosition(visible, self.mines)
 
 
-def verdict(view: View) -> str:
+def describe_consistency(view: View) -> str:
     """Describe how many mine placements are consistent with a position; raise `UserError` if none is."""
     count = analyse(view.visible, view.mines).log_completions
     if count > log(1e6):

@@ -33,7 +33,7 @@ class Box(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoardGeometry:
     size: int
     turned: bool
 

@@ -1,13 +1,13 @@
-"""Counting the solutions of one component by number of mines, and what share of them has mines where.
+"""Count the solutions of one component by number of mines, by dynamic programming.
 
-The sweep decides box after box. All that the rest of the component needs to know of the boxes decided so far is what
-each open witness still lacks, so solutions that agree in this are merged into one state:
+Boxes are decided one after another. The rest of the component depends only on how many mines each open witness still
+needs, so partial solutions that agree in this are merged into one state:
 
-    state = (what one open witness lacks) | (what another lacks) << (bits the first can need) | ...
+    state = (need of one open witness) | (need of another) << (bits of the first) | ...
 
-A state carries the number of ways to reach it for each number of mines used. A second sweep, backwards, multiplies
-this by the ways to go on from there, which gives how often each box holds 0, 1, 2, ... mines. Ways are floats, scaled
-layer by layer; what is possible never falls below `FLOOR`, so that 0 means impossible and nothing else does.
+A state has the number of ways to reach it for each number of mines used. A backward pass multiplies this by the ways to
+continue, which gives how often each box has 0, 1, 2, ... mines. Counts are floats, rescaled layer by layer; possible
+states never fall below `FLOOR`, so that 0 always means impossible.
 """
 
 from typing import NamedTuple
@@ -25,17 +25,17 @@ for _n in range(1, 9):
 
 
 class Sweep(NamedTuple):
-    """Reused buffers: all states of all layers of all components, and the ways to and from each."""
+    """Reused buffers: all states of all layers of all components, with the ways to reach and to continue each."""
 
     state: np.ndarray  # (states,) int64
-    follow: np.ndarray  # (states, 9) int32: the state that k more mines lead to, -1 if impossible
+    follow: np.ndarray  # (states, 9) int32: the next state after k more mines, -1 if impossible
     low: np.ndarray  # (states,) int32: fewest mines used
     high: np.ndarray  # (states,) int32: most mines used
-    ways: np.ndarray  # (values,) float64: `width` values a state, from the start of its component
-    rest: np.ndarray  # (values,) float64: ways to go on
+    ways: np.ndarray  # (values,) float64: `width` values per state, from the start of its component
+    rest: np.ndarray  # (values,) float64: ways to continue
     table: np.ndarray  # (2 * states,) int32: hash table over one layer, -1 empty
     layer: np.ndarray  # (2 * cells + 2,) int32: first state of each layer; n boxes make n + 1 layers
-    slot: np.ndarray  # (cells,) int64: the first bit an open witness has in the state, -1 if not open yet
+    slot: np.ndarray  # (cells,) int64: the first bit of an open witness in the state, -1 if not open yet
     mask: np.ndarray  # (cells,) int64: its bits, shifted down to 0
     todo: np.ndarray  # (cells,) int32: undecided cells of a witness
 
@@ -58,10 +58,10 @@ def make_sweep(cells: int, states: int) -> Sweep:
 
 @lean_kernel
 def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width: int) -> tuple[int, float]:
-    """Sweep a component whose states begin at `first`, their values at `value`.
+    """Run the forward pass for a component whose states begin at `first` and their values at `value`.
 
-    Returns the end of its states and the logarithm its ways were divided by; the end is -1 if memory did not suffice.
-    If the component has no solution its last layer is empty.
+    Returns the end of its states, -1 if they do not fit, and the logarithm of the scale of its counts. If the component
+    has no solution its last layer is empty.
     """
     begin, end = f.start[component], f.start[component + 1]
     for position in range(begin, end):
@@ -97,7 +97,7 @@ def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width
 
 @lean_kernel
 def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int]:
-    """Give each new witness of a box its bits; returns the free bits (-1: too few) and what is added to each state."""
+    """Assign bits to each new witness of a box; return the free bits (-1: too few) and the bits added to each state."""
     opened = 0
     for j in range(f.box_degree[box]):
         witness = f.box_witness[box, j]
@@ -120,7 +120,7 @@ def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int
 def decide(
     f: Frontier, s: Sweep, box: int, begin: int, end: int, opened: int, first: int, value: int, width: int
 ) -> int:
-    """Derive the next layer (from `end`) by putting every possible number of mines into `box`; returns its end."""
+    """Derive the next layer (from `end`) by placing every possible number of mines in `box`; return its end."""
     last, step, wrap = end, 0, s.table.size - 1
     for j in range(f.box_degree[box]):
         step += 1 << s.slot[f.box_witness[box, j]]
@@ -160,7 +160,7 @@ def decide(
 
 @lean_kernel
 def clear(s: Sweep, i: int, wrap: int) -> None:
-    """Empty a state's place in the hash table; whatever lies between belongs to the same layer and goes too."""
+    """Clear a state's entry in the hash table, and the entries after it, which belong to the same layer."""
     place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
     while s.table[place] >= 0:
         s.table[place] = -1
@@ -179,7 +179,7 @@ def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: in
 
 @lean_kernel
 def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) -> float:
-    """Divide a layer by its largest value once that is large; returns the logarithm of the divisor."""
+    """Divide a layer by its largest value if that is large; return the logarithm of the divisor."""
     start, stop = value + (begin - first) * width, value + (end - first) * width
     largest = 0.0
     for v in range(start, stop):
@@ -196,10 +196,10 @@ def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) 
 def backward(
     f: Frontier, s: Sweep, component: int, first: int, value: int, width: int, chance: np.ndarray, differ: np.ndarray
 ) -> None:
-    """Spread the ways to go on, given in `rest` for the last layer, back to the first.
+    """Run the backward pass, from the ways to continue of the last layer, given in `rest`.
 
-    Writes to `chance` how likely a cell of each box is a mine, exactly 0 or 1 if and only if certain, and to `differ`
-    how likely just one of two cells of the box is.
+    Writes the mine probability of the cells of each box to `chance`, exactly 0 or 1 if and only if certain, and to
+    `differ` the probability that exactly one of two cells of the box is a mine.
     """
     for position in range(f.start[component + 1] - 1, f.start[component] - 1, -1):
         box, layer = f.order[position], position + component
@@ -238,7 +238,7 @@ def shrink(s: Sweep, begin: int, end: int, first: int, value: int, width: int, l
 
 @lean_kernel
 def share(mines: float, gaps: float, total: float) -> float:
-    """mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
+    """Return mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
     if mines == 0.0:
         return 0.0
     if gaps == 0.0:

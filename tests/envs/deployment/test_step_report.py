@@ -1,0 +1,94 @@
+"""A step report contains the dice that were rolled and what changed."""
+
+import numpy as np
+import pytest
+
+from src.core.errors import UserError
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
+from tests.envs.deployment.making import begin, bot, contents, full_game
+
+STRIDE = 0x9E3779B97F4A7C15  # which the generator of the dice adds for every die
+
+
+@pytest.fixture(scope="module")
+def game() -> DeploymentGame:
+    return full_game("siege")
+
+
+@pytest.fixture(scope="module")
+def described(game: DeploymentGame) -> list[tuple[Command, StepReport, int, bytes]]:
+    """Return a whole game: each command with its report, the number of dice rolled, and the state after it."""
+    state, rng, player, entries = begin(game, 3), np.random.default_rng(0), bot(0.2), []
+    while game.outcome(state) is None:
+        step, word = Command("play", (player.decide(game, state, rng).action,)), int(state.game["random"])
+        report = apply_and_describe(game, state, step)
+        stepped = (int(state.game["random"]) - word) * pow(STRIDE, -1, 2**64) % 2**64
+        entries.append((step, report, stepped, state.games.units.tobytes()))
+    return entries
+
+
+def test_the_reported_dice_are_those_the_engine_rolled(described: list[tuple[Command, StepReport, int, bytes]]):
+    for _, report, rolled, _ in described:
+        assert rolled == (0 if report.dice is None else sum(map(len, report.dice.rolled))), report
+    assert {report.phase for _, report, _, _ in described if report.dice} == {"shoot", "charge", "fight"}
+
+
+def test_the_damage_follows_from_the_dice(described: list[tuple[Command, StepReport, int, bytes]]):
+    hurt = 0
+    for _, report, _, _ in described:
+        if report.phase in ("shoot", "fight") and report.dice:
+            save = report.dice.needed[2]
+            through = sum(len(dice) == 3 and dice[2] < save for dice in report.dice.rolled)
+            assert (report.damage > 0) == (through > 0), report
+            assert any("loses" in event for event in report.events) == (through > 0)
+            hurt += through
+    assert hurt > 10
+
+
+def test_the_outcome_of_a_charge_is_reported(described: list[tuple[Command, StepReport, int, bytes]]):
+    outcomes = set()
+    for _, report, _, _ in described:
+        if report.phase == "charge" and report.dice:
+            reached = any("reaches its target" in event for event in report.events)
+            assert reached == (sum(report.dice.rolled[0]) >= report.dice.needed[0]), report
+            assert ("the charge falls short" in report.events) != reached
+            outcomes.add(reached)
+    assert outcomes == {True, False}
+
+
+def test_seed_and_commands_determine_the_game(
+    game: DeploymentGame, described: list[tuple[Command, StepReport, int, bytes]]
+):
+    state = begin(game, 3)
+    for step, _, _, units in described:
+        apply_command(game, state, step)
+        assert state.games.units.tobytes() == units
+
+
+def test_an_illegal_command_raises_and_changes_nothing(game: DeploymentGame):
+    state = begin(game)
+    before = contents(state)
+    for step in (
+        Command("play", (game.actions.wait_action,)),
+        Command("deploy_unit", ("R1", 0, 0)),
+        Command("play", (10**9,)),
+    ):
+        with pytest.raises(UserError):
+            apply_and_describe(game, state, step)
+        assert contents(state) == before
+
+
+def test_commands_of_people_are_reported_by_name(game: DeploymentGame):
+    state = begin(game)
+    assert apply_and_describe(game, state, Command("deploy_unit", ("R1", 10, 13))).end == (10, 13)
+    assert apply_and_describe(game, state, Command("undeploy_unit", ("R1",))).action == "undeploy_unit R1"
+    assert apply_and_describe(game, state, Command("deploy_unit", ("R1", 9, 14))).action == "deploy_unit R1 (9, 14)"
+
+
+def test_legal_actions_have_target_hexes(game: DeploymentGame):
+    """The placements of a unit cover the whole zone of its player."""
+    state = begin(game)
+    placements = [action for action in game.legal_actions(state) if game.actions.slots_of(action)[0] == 0]
+    assert {game.actions.target_hex(state, action) for action in placements} == set(game.scenario.pools[0])
+    assert game.actions.target_hex(state, game.actions.wait_action) is None
