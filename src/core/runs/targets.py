@@ -1,9 +1,11 @@
 """The classes that a saved configuration may build at each place: those that the config groups allow there.
 
 A place is an argument of a class, such as `game` of `VersusEnv`. The allowed classes are read from the files of the
-config groups, so a new option is allowed as soon as it can be composed, and nothing else is.
+config groups, so a new option is allowed as soon as it can be composed, and nothing else is. Packages named in the
+environment variable BOARDLAB_TRUST are allowed as well: those of extensions, which conf/ does not know.
 """
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from src.core.runs.config_file import LOADER
 
 TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved
+TRUST = "BOARDLAB_TRUST"  # environment variable: names of packages, separated by commas
 ROOT = ""  # the owner of the keys of the whole configuration
 GROUP = "@"  # before the name of a group; alone, the key for the groups that a node is chosen from
 PATH = "/"  # before each key of the path to a plain mapping of the root
@@ -32,9 +35,14 @@ class Place(NamedTuple):
 
     def below(self, key: str) -> "Place":
         """Return the place of a key in a plain mapping; mappings of the root have fixed keys."""
+        if self == ANYWHERE:
+            return self
         if self.owner == ROOT or self.owner.startswith(PATH):
             return Place(f"{self.owner}{PATH}{self.key}", key)
         return self._replace(depth=self.depth + 1)
+
+
+ANYWHERE = Place("*", "*")  # in the arguments of a trusted class: any value, and any class that conf/ names
 
 
 class Targets:
@@ -48,6 +56,7 @@ class Targets:
             if not group.startswith("hydra") and (group != "." or path.stem == MAIN):
                 self._read("" if group == "." else group, path.read_text())
         filled = [place for place in list(self._allowed) if self._classes([place])]
+        self._allowed[ANYWHERE] = self._classes(filled)
         self._above_classes = {place._replace(depth=depth) for place in filled for depth in range(place.depth)}
 
     def check(self, config: dict[str, Any], name: str) -> None:
@@ -60,9 +69,12 @@ class Targets:
         if isinstance(node, dict) and TARGET in node:
             target = node[TARGET]
             known = f"it can be {', '.join(sorted(classes))}" if classes else "no class is allowed here"
-            fits = isinstance(target, str) and target in classes
-            require(fits, f"{where} has _target_ {str(target)[:200]!r}, which is refused: {known}")
-        elif classes or (not isinstance(node, dict | list) and not self._above_classes.isdisjoint(places)):
+            fits = isinstance(target, str) and (target in classes or _is_trusted(target))
+            advice = f"{known}; if you trust the code of an extension, set {TRUST} to the name of its package"
+            require(fits, f"{where} has _target_ {str(target)[:200]!r}, which is refused: {advice}")
+        elif ANYWHERE not in places and (
+            classes or (not isinstance(node, dict | list) and not self._above_classes.isdisjoint(places))
+        ):
             null = node is None and NULL in self._refs(places)
             require(
                 null, f"{where} is {str(node)[:80]!r}, which is refused: it must be a class or a mapping of classes"
@@ -75,7 +87,10 @@ class Targets:
     def _below(self, places: list[Place], key: str, target: str | None) -> list[Place]:
         """Return the places of a key: in a class and the groups it was chosen from, or in a plain mapping."""
         groups = [ref for ref in self._refs(places) if ref.startswith(GROUP)]
-        own = [place.below(key) for place in places] if target is None else [Place(target, key)]
+        if target is None:
+            own = [place.below(key) for place in places]
+        else:
+            own = [ANYWHERE if _is_trusted(target) else Place(target, key)]
         return own + [Place(group, key) for group in groups]
 
     def _classes(self, places: list[Place], seen: frozenset[str] = frozenset()) -> set[str]:
@@ -143,6 +158,11 @@ class Targets:
         else:
             for key, child in _children(value):
                 self._add(place.below(key), child)
+
+
+def _is_trusted(target: str) -> bool:
+    """Return whether the user trusts the package of a class. A run can never do so itself."""
+    return target.partition(".")[0] in [name.strip() for name in os.environ.get(TRUST, "").split(",") if name.strip()]
 
 
 def _children(node: Any) -> Iterator[tuple[str, Any]]:
