@@ -11,7 +11,9 @@ from src.core.play.agent import Agent, check_baselines
 from src.core.play.game import TwoPlayerGame
 from src.core.ranges import checked
 from src.envs.concat import vectorize_against
+from src.envs.masked_discrete import MaskedDiscrete
 from src.envs.match import Match, let_opponents_move
+from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
 from src.envs.sync import SyncVersus
 
 Seat = Literal["first", "second", "random"]
@@ -42,6 +44,9 @@ class OutcomeReward(GameReward):
 class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
     """The opponent replies inside `step`, so the learner is to move in every observation but the last."""
 
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
+    render_mode: str | None = "ansi"
+
     @checked
     def __init__(
         self,
@@ -56,7 +61,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.game, self.opponent, self.reward = game, opponent, reward
         self.seats = SEATS[seat]
         self.baselines = dict(baselines)
-        self.action_space = gymnasium.spaces.Discrete(game.num_actions)
+        self.action_space = MaskedDiscrete(game.num_actions, self._legal)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
         self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
         self._match = Match(game, opponent, self.seats, reward)
@@ -75,22 +80,27 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._match.begin()
         let_opponents_move([self._match])
         self._match.collect_reward()
-        return self._match.observation(), {"seat": self._match.own_seat}
+        return self._match.observation(), self._info()
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
         self._match.play(int(action))
         let_opponents_move([self._match])
         reward, outcome = self._match.collect_reward(), self._match.own_outcome
-        info: dict[str, Any] = {"seat": self._match.own_seat}
-        if outcome is None:
-            return self._match.observation(), reward, False, False, info
-        return self._match.observation(), reward, True, False, info | {"outcome": outcome}
+        info = self._info() if outcome is None else self._info() | {"outcome": outcome}
+        return self._match.observation(), reward, outcome is not None, False, info
 
     def action_masks(self) -> np.ndarray:
+        """Return the legal actions, (A,) bool; none once the game is over."""
         return self._match.mask()
 
-    def render(self) -> str:
-        return self.game.render(self._match.state)
+    def render(self) -> Any:
+        return rendered(self.game, self._match.state, self.render_mode)
+
+    def _info(self) -> dict[str, Any]:
+        return {"seat": self._match.own_seat, "action_mask": self.action_masks()}
+
+    def _legal(self) -> np.ndarray | None:
+        return None if self._match.state is None or self._match.own_outcome is not None else self.action_masks()
 
 
 class VersusEnv(TwoPlayerEnv):

@@ -18,6 +18,8 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import DeploymentStats, episode_metrics
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
+from src.envs.masked_discrete import MaskedDiscrete
+from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
 from src.envs.versus import SEATS, Seat
 
 
@@ -25,12 +27,12 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     """One action per step, for one unit. The opponent replies inside `step`, so the learner is to move unless the game
     is over.
 
-    `info` has the action mask while the game continues, the seat, and the components whose sum is the reward; after the
-    last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
+    `info` has the action mask (all False once the game is over), the seat, and the components whose sum is the reward;
+    after the last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}
-    render_mode = "ansi"
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
+    render_mode: str | None = "ansi"
 
     @checked
     def __init__(
@@ -41,7 +43,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
         self.baselines = dict(baselines)
-        self.action_space = spaces.Discrete(game.num_actions)
+        self.action_space = MaskedDiscrete(game.num_actions, lambda: self.action_masks() if self._playing else None)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
         self.episode_stats = DeploymentStats(game)
         self._opponents = opponents_in(opponent)
@@ -92,13 +94,13 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         require(self._playing, "the episode is over, so nothing is legal: call reset() first")
         return legal_masks(self._batch.games.mask)[0]
 
-    def render(self) -> str:
-        return self.game.render(self._batch.states[0])
+    def render(self) -> Any:
+        return rendered(self.game, self._batch.states[0], self.render_mode)
 
     def _info(self) -> dict[str, Any]:
         result = self._batch.buffers.results[0]
-        info = {"seat": int(result["seat"]), "steps": int(result["steps"])}
-        return info | {"action_mask": self.action_masks()} if self._playing else info
+        mask = self.action_masks() if self._playing else np.zeros(self.game.num_actions, np.bool_)
+        return {"seat": int(result["seat"]), "steps": int(result["steps"]), "action_mask": mask}
 
     def _final(self) -> dict[str, Any]:
         batch = self._batch
