@@ -7,7 +7,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from src import schema
-from src.compose import CONF, resolved, task_overrides, validate
+from src.compose import resolved, task_overrides, validate
+from src.paths import CONF
 
 
 def composed(command: str, *overrides: str, with_hydra: bool = False) -> DictConfig:

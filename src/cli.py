@@ -19,6 +19,7 @@ from omegaconf import DictConfig
 from src.core import ranks
 from src.core.errors import UserError, require
 from src.core.files import require_no_links
+from src.core.package import command
 from src.core.runs.config_file import CONFIG
 from src.hydra_errors import hydra_message
 
@@ -146,7 +147,7 @@ def suggest_resume(directory: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if sweep_name() is None and (directory / CONFIG).exists():
-            sys.exit(f"stopped: continue with python -m src.train {shlex.quote(f'resume={directory}')}")
+            sys.exit(f"stopped: continue with {command('train')} {shlex.quote(f'resume={directory}')}")
         raise
 
 

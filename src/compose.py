@@ -16,24 +16,26 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from hydra.utils import get_object, instantiate
+from hydra.utils import get_object as get_by_name
+from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.core import ranges
 from src.core.errors import UserError, require
 from src.core.files import new_directories
+from src.core.package import CHECKOUT, ROOT, locate
 from src.core.play.agent import Agent, require_traits
 from src.core.play.game import Game
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
 from src.core.runs.run import checkpoint_path
 from src.core.runs.targets import Targets
+from src.paths import CONF
 from src.resolvers import accelerator
 
 log = logging.getLogger(__name__)
 
-CONF = Path(__file__).parent.parent / "conf"
 UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effect on the results
     *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
     *("checkpoint_seconds", "optimized_metric"),
@@ -69,7 +71,28 @@ def build(node: Any, path: str) -> Any:
     if not (isinstance(node, DictConfig) and "_target_" in node):
         raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_suggestion(node, path)}")
     _check_arguments(node, path)
-    return instantiate(node)
+    return instantiate(_located(node))
+
+
+def get_object(name: str) -> Any:
+    """Return the class or function of a `_target_`."""
+    return get_by_name(locate(name))
+
+
+def _located(node: DictConfig) -> DictConfig:
+    """Return a node whose `_target_`s are importable under the present name of this package."""
+    if ROOT == CHECKOUT:
+        return node
+    plain = OmegaConf.to_container(node, resolve=True)
+    return OmegaConf.create(_with_located_targets(plain))
+
+
+def _with_located_targets(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {
+            key: locate(value) if key == "_target_" else _with_located_targets(value) for key, value in node.items()
+        }
+    return [_with_located_targets(value) for value in node] if isinstance(node, list) else node
 
 
 def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:

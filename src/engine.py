@@ -19,6 +19,7 @@ from src.core.play.game import Game, TwoPlayerGame
 from src.core.play.record import read_game, write_game
 from src.core.play.replay import ReplayedGame
 from src.core.seeding import generator
+from src.paths import CONF
 
 MAX_LINE_LENGTH = 1 << 20  # characters
 MAX_ERROR_LENGTH = 300  # characters
@@ -208,7 +209,7 @@ def _file_of(command: str, arguments: list[str]) -> Path:
     return Path(" ".join(arguments))
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="engine")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="engine")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
@@ -223,5 +224,9 @@ def main(cfg: DictConfig) -> None:
         serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
 
 
-if __name__ == "__main__":
+def run() -> None:
     launch(main, refuse_multirun)
+
+
+if __name__ == "__main__":
+    run()

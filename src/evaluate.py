@@ -9,9 +9,10 @@ from omegaconf import DictConfig
 
 from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import require
+from src.paths import CONF
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="evaluate")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import compose, schema
@@ -63,5 +64,9 @@ def expand_opponent(arguments: list[str]) -> list[str]:
     return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
 
 
-if __name__ == "__main__":
+def run() -> None:
     launch(main, expand_opponent)
+
+
+if __name__ == "__main__":
+    run()

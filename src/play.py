@@ -21,6 +21,7 @@ from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
 from src.core.seeding import generator
+from src.paths import CONF
 
 
 class ConfigLab:
@@ -66,7 +67,7 @@ class ConfigLab:
 
 
 def _options(group: str) -> list[str]:
-    return sorted(path.stem for path in (compose.CONF / group).glob("*.yaml"))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
@@ -103,7 +104,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         raise UserError(f"cannot listen on host={host} port={port}, {error}: choose another, such as port=0") from error
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="play")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="play")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from src import schema
@@ -117,5 +118,9 @@ def main(cfg: DictConfig) -> None:
     app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 
-if __name__ == "__main__":
+def run() -> None:
     launch(main, refuse_multirun)
+
+
+if __name__ == "__main__":
+    run()

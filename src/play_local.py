@@ -5,9 +5,10 @@ from omegaconf import DictConfig
 
 from src.cli import exit_on_user_error, launch, refuse_multirun
 from src.core.errors import require
+from src.paths import CONF
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="play_local")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="play_local")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
     from pathlib import Path
@@ -31,5 +32,9 @@ def main(cfg: DictConfig) -> None:
     env.play_local(agent, rng, None if cfg.heatmap is None else Path(cfg.heatmap))
 
 
-if __name__ == "__main__":
+def run() -> None:
     launch(main, refuse_multirun)
+
+
+if __name__ == "__main__":
+    run()

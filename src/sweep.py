@@ -22,6 +22,7 @@ from src.cli import SWEEP_DIRECTORY, launch, quote_value, user_message
 from src.core import ranks
 from src.core.errors import require
 from src.core.files import new_directories, write_atomic
+from src.core.package import command
 from src.core.runs import sweep
 from src.core.runs.config_file import CONFIG
 
@@ -51,8 +52,8 @@ class SweepTable(Callback):
         require(ranks.world_size() == 1, "torchrun supports single runs only: start a sweep without it")
         directory = Path(os.path.relpath(config.hydra.sweep.dir))
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
-        command = shlex.join(["python", "-m", "src.train", *words, SWEEP_DIRECTORY + quote_value(str(directory))])
-        write_atomic(directory / sweep.COMMAND, f"{command}\n")
+        full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
+        write_atomic(directory / sweep.COMMAND, f"{full}\n")
         atexit.register(finish_sweep, directory)
 
     def on_job_start(self, config: DictConfig, **_: Any) -> None:
@@ -99,9 +100,13 @@ def show(directory: Path) -> list[sweep.Job]:
 
 def main() -> None:
     named = len(sys.argv) == 2 and not sys.argv[1].startswith("-")
-    require(named, "expected one sweep directory, such as: python -m src.sweep outputs/sweeps/...")
+    require(named, f"expected one sweep directory, such as: {command('sweep')} outputs/sweeps/...")
     show(Path(sys.argv[1]))
 
 
-if __name__ == "__main__":
+def run() -> None:
     launch(main)
+
+
+if __name__ == "__main__":
+    run()

@@ -12,6 +12,7 @@ import src.resolvers  # noqa: F401 (registers them)
 from src.cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
 from src.core import ranks
 from src.core.errors import require
+from src.paths import CONF
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     return metrics
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="train")
 @exit_on_user_error
 def main(cfg: DictConfig) -> float:
     from src import compose, schema
@@ -74,6 +75,10 @@ def main(cfg: DictConfig) -> float:
         return train(cfg, directory)[cfg.optimized_metric]
 
 
-if __name__ == "__main__":
+def run() -> None:
     with ranks.joined():
         launch(main, train_arguments)
+
+
+if __name__ == "__main__":
+    run()

@@ -19,7 +19,7 @@ from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
-from src.compose import CONF, build, build_agent, require_algorithm_fits, resolved, validate
+from src.compose import build, build_agent, require_algorithm_fits, resolved, validate
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
@@ -28,6 +28,7 @@ from src.core.runs.run import Run, has_learner
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.nets.units import Units
+from src.paths import CONF
 from tests.lab import Lab
 
 

@@ -14,8 +14,9 @@ from omegaconf import OmegaConf
 
 from src import schema
 from src.cli import apply_group_aliases
-from src.compose import CONF, validate
+from src.compose import validate
 from src.evaluate import expand_opponent
+from src.paths import CONF
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need

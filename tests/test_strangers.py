@@ -24,9 +24,10 @@ from omegaconf.errors import OmegaConfBaseException
 import src
 from experiments.faults.hostile import GIFT, HOSTILE, nodes
 from src import schema
-from src.compose import CONF, build, load_agent, load_config, resolved, validate
+from src.compose import build, load_agent, load_config, resolved, validate
 from src.core.errors import UserError
 from src.core.runs.targets import Targets
+from src.paths import CONF
 from src.play import ConfigLab
 from tests.lab import ROOT, Lab
 from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, options

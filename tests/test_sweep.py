@@ -16,10 +16,10 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from src import cli
-from src.compose import CONF
 from src.core.errors import UserError
 from src.core.play.arena import wilson_interval
 from src.core.runs import checkpoint, sweep
+from src.paths import CONF
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
 

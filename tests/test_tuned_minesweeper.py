@@ -9,9 +9,10 @@ from omegaconf import OmegaConf
 
 import src.resolvers
 from src.algos.network import selection_metrics
-from src.compose import CONF, build
+from src.compose import build
 from src.core.play.agent import RandomAgent
 from src.core.runs.run import Run
+from src.paths import CONF
 from tests.test_compositions import ENVS, composed, options
 
 OVERRIDES = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]

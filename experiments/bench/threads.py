@@ -18,11 +18,12 @@ from src import compose
 from src.algos.ppo.learning import PPOTrainer
 from src.algos.threads import torch_threads
 from src.core.runs.run import Run
+from src.paths import CONF
 
 
 def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[float, float]]:
     """Return steps per second of the best update for each number of threads, by wall time and by thread time."""
-    with hydra.initialize_config_dir(str(compose.CONF), version_base="1.3"):
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = hydra.compose("train", [f"env={env_name}", "algo=ppo", "device=cpu"])
     env, algo, curriculum = (compose.build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     best = dict.fromkeys(counts, (0.0, 0.0))

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from src.compose import CONF
 from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.runs.runlog import RunLog
+from src.paths import CONF
 from src.resolvers import accelerator
 
 RUNS = Path("outputs/studies/defaults")

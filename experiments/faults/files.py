@@ -141,7 +141,7 @@ def page(_: str) -> None:
     """Read everything that the pages read: runs, curves, details, games and agents."""
     import hydra
 
-    from src.compose import CONF
+    from src.paths import CONF
     from src.play import ConfigLab
     from src.web import files
     from src.web.lab import finished_runs

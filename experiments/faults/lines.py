@@ -23,6 +23,7 @@ from src import compose
 from src.core.play.game import TwoPlayerGame
 from src.core.play.replay import ReplayedGame
 from src.engine import MAX_ERROR_LENGTH, MAX_LINE_LENGTH, Engine, serve
+from src.paths import CONF
 
 BLOCK = 100  # lines of a case
 COMMANDS = ("position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show")
@@ -243,7 +244,7 @@ def physical_lines(raw: bytes) -> list[str]:
 
 
 def build(overrides: Sequence[str]) -> tuple[Any, Any]:
-    with hydra.initialize_config_dir(str(compose.CONF.resolve()), version_base="1.3"):
+    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         cfg = hydra.compose("engine", list(overrides))
         game, agent = compose.build(cfg.env, "env").game, compose.build(cfg.agent, "agent")
     agent.check(game)

@@ -9,7 +9,7 @@ from pathlib import Path
 from src.web.lab import Lab
 
 FOLDER = Path(__file__).parent
-GENERIC = "src.web.generic"
+GENERIC = f"{__package__}.generic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ def discover(envs: Iterable[str]) -> list[PageEntry]:
     The folder `chess` covers the environments `chess` and `chess_<variant>`.
     """
     folders = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
-    entries = (getattr(import_module(f"src.web.{name}"), "PAGE", None) for name in folders)
+    entries = (getattr(import_module(f"{__package__}.{name}"), "PAGE", None) for name in folders)
     pages = [page for page in entries if page is not None]
     pages += [generic_page(env) for env in envs if not any(plays(folder, env) for folder in folders)]
     return sorted(pages, key=lambda page: page.order)

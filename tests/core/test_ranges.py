@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from src import compose, resolvers, schema  # noqa: F401 (registers the resolvers)
 from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Positive, check, check_fields, checked
+from src.paths import CONF
 
 COMPOSITIONS = [
     ("tictactoe", "qlearning", ()),
@@ -79,7 +80,7 @@ def test_direct_calls_are_checked_like_configurations():
 
 def targets() -> list[str]:
     """Return all classes that can be composed."""
-    texts = (path.read_text() for path in compose.CONF.rglob("*.yaml"))
+    texts = (path.read_text() for path in CONF.rglob("*.yaml"))
     return sorted({name for text in texts for name in re.findall(r"_target_: (src\.[\w.]+)", text)})
 
 
@@ -109,7 +110,7 @@ def unbounded(hint: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("env", "algo", "more"), COMPOSITIONS)
 def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: str, algo: str, more: tuple[str, ...]):
-    with hydra.initialize_config_dir(str(compose.CONF), version_base="1.3"):
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = hydra.compose("train", [f"env={env}", f"algo={algo}", *more])
     OmegaConf.set_struct(cfg, False)
     tried = 0

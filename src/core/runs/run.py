@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from src.core import ranks
 from src.core.errors import UserError, require
 from src.core.files import require_real_directory, require_replaceable, write_atomic
+from src.core.package import command
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
 from src.core.runs.console import approximate_duration, progress_bar
@@ -27,7 +28,7 @@ from src.core.seeding import generator
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-WATCH_COMMAND = "python -m src.play (page Runs)"
+WATCH_COMMAND = f"{command('play')} (page Runs)"
 BEST = "checkpoints/best.safetensors"
 OUTPUT_FILES = (
     *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),

@@ -34,7 +34,7 @@ async def build(lab: Lab, request: Request) -> None:
 
     async def load() -> None:
         """Import the rules in a thread: they import the slow Numba."""
-        loading = await busy.do(import_module, "src.web.deployment.loading")
+        loading = await busy.do(import_module, f"{__package__}.loading")
         await loading.show_match(lab, box, busy, dict(request.query_params))
 
     ui.timer(0, load, once=True)

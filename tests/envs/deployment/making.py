@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import yaml
 
-from src.compose import CONF
 from src.core.play.agent import Agent
 from src.envs.deployment import rules
 from src.envs.deployment.battle import advance
@@ -18,6 +17,7 @@ from src.envs.deployment.placement import Deterministic
 from src.envs.deployment.reward import Reward
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import Games, GameState
+from src.paths import CONF
 
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
 

@@ -1,0 +1,141 @@
+"""The public functions of the package.
+
+>>> from boardlab.api import evaluate, load_agent, make, train
+>>> env = make("minesweeper_16x16")
+>>> evaluate(load_agent("experiments/minesweeper_16x16"), env, episodes=100).total.win_rate
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+import src.resolvers  # noqa: F401 (registers them)
+from src import compose as configs
+from src.core.errors import require
+from src.core.play import arena
+from src.core.play.agent import Agent, RandomAgent, SelfPlay
+from src.core.play.arena import Score
+from src.core.runs.algorithm import Environment
+from src.paths import CONF
+from src.train import train as train_in
+
+if TYPE_CHECKING:
+    from src.envs.aec import GameAEC
+
+__all__ = ["compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
+
+
+def make(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> Any:
+    """Make a Gymnasium environment from an option of the group `env`, such as `make("quoridor")`.
+
+    `overrides` are written as on the command line ("reward=outcome", "agent@env.opponent=random"); `settings` are
+    values below `env`: `make("minesweeper_8x8", config={"mine_count": 12})`. Where the configured opponent is the
+    learner itself, it plays at random until an algorithm sets the learner.
+    """
+    words = [f"env={env_id}", *overrides, *(f"{key}={_quoted(value)}" for key, value in _leaves("env", settings))]
+    env = configs.build(_compose("evaluate", words).env, "env")
+    if isinstance(getattr(env, "opponent", None), SelfPlay):
+        env.opponent.set_agent(RandomAgent())
+    if render_mode is not None:
+        modes = env.metadata["render_modes"]
+        require(render_mode in modes, f"render_mode={render_mode!r} must be one of {', '.join(modes)}")
+        env.render_mode = render_mode
+    return env
+
+
+def make_vec(
+    env_id: str, *overrides: str, num_envs: int = 1, device: str = "cpu", **settings: Any
+) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Make a vector environment, compiled where the game supports it; `device` may be a GPU for Minesweeper."""
+    envs: gymnasium.vector.VectorEnv[Any, Any, Any] = make(env_id, *overrides, **settings).vectorize(num_envs, device)
+    return envs
+
+
+def make_aec(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> "GameAEC":
+    """Make a PettingZoo environment of a two-player game; needs the extra `pettingzoo`."""
+    from src.envs.aec import GameAEC
+
+    return GameAEC(make(env_id, *overrides, **settings).game, render_mode)
+
+
+def make_agent(name: str, *overrides: str) -> Agent:
+    """Make an agent from an option of the group `agent`, such as `make_agent("alphabeta", "agent.depth=4")`."""
+    agent: Agent = configs.build(_compose("evaluate", [f"agent={name}", *overrides]).agent, "agent")
+    return agent
+
+
+def load_agent(run: str | Path, checkpoint: str = "best") -> Agent:
+    """Load the agent of a run directory, as trained by any algorithm; `checkpoint` is `best` or `last`."""
+    return configs.load_agent(str(run), checkpoint)
+
+
+def evaluate(
+    agent: Agent,
+    env: Environment | str,
+    opponent: Agent | None = None,
+    *,
+    episodes: int = 1000,
+    seed: int = 0,
+    opening_plies: int = 0,
+) -> Score:
+    """Play seeded games and return the results; `score.total` has the win rate.
+
+    In two-player games the agent changes seats after every game; the opponent is by default the first baseline of the
+    environment. Two deterministic players need `opening_plies` random moves at the start of each game.
+    """
+    unwrapped = make(env) if isinstance(env, str) else getattr(env, "unwrapped", env)
+    game = unwrapped.game
+    require(opponent is None or game.players == 2, "a single-player game has no opponent: leave it out")
+    if game.players == 2 and opponent is None:
+        opponent = next(iter(unwrapped.baselines.values()), RandomAgent())
+    for player in (agent, opponent):
+        if player is not None:
+            player.check(game)
+    arena.require_varied(game, agent, opponent, opening_plies, episodes)
+    return arena.evaluate(game, agent, opponent, episodes, seed, opening_plies=opening_plies)
+
+
+def compose(*overrides: str) -> DictConfig:
+    """Compose the configuration of a training, as `python -m src.train` does with the same arguments."""
+    return configs.compose_train(*overrides)
+
+
+def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, float]:
+    """Train and return the metrics of the final evaluation.
+
+    The run is written to `directory`, by default below outputs/runs in the current folder; a stopped run with the same
+    configuration is continued.
+    """
+    if directory is None:
+        names = config.composition
+        directory = Path("outputs", "runs", names.env, names.algo, f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}")
+    return train_in(config, Path(directory))
+
+
+def _compose(command: str, words: list[str]) -> DictConfig:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose(command, words, return_hydra_config=True)
+        parts = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent")}
+    return DictConfig(parts)
+
+
+def _leaves(path: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(f"{path}.{key}", value)
+        else:
+            yield f"{path}.{key}", value
+
+
+def _quoted(value: Any) -> str:
+    """Write a value in Hydra's override grammar."""
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_quoted(item) for item in value)}]"
+    return "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else str(value).lower()

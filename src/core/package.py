@@ -1,0 +1,54 @@
+"""The import name of this package: `src` in a checkout, `boardlab` when installed.
+
+Configurations name classes as in a checkout (`src.envs...`), so that runs can be moved between both.
+"""
+
+import sys
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+CHECKOUT, INSTALLED = "src", "boardlab"
+ROOT = __name__.partition(".")[0]
+
+
+def locate(name: str) -> str:
+    """Return the importable name of a class of this package under either of its names; others are unchanged."""
+    first, dot, rest = name.partition(".")
+    return f"{ROOT}{dot}{rest}" if first in (CHECKOUT, INSTALLED) else name
+
+
+def canonical(name: str) -> str:
+    """Return the name of a class of this package as configurations write it."""
+    first, dot, rest = name.partition(".")
+    return f"{CHECKOUT}{dot}{rest}" if first == INSTALLED else name
+
+
+def command(module: str) -> str:
+    """Return the command that runs a module of this package, for messages."""
+    return f"python -m {ROOT}.{module}"
+
+
+class _SameModules(MetaPathFinder, Loader):
+    """Import `boardlab.x` as the module `src.x`, so that a process has one copy of each class."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname.partition(".")[0] == INSTALLED else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(locate(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        alias = module.__spec__  # set by importlib; the module keeps its own
+        if alias is not None and alias.loader is self:
+            module.__spec__ = alias.loader_state
+
+
+def answer_to_both_names() -> None:
+    """In a checkout, let extensions that import `boardlab` meet the classes of `src`."""
+    if ROOT == CHECKOUT and not any(isinstance(finder, _SameModules) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _SameModules())

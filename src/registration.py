@@ -1,0 +1,28 @@
+"""Register an environment in Gymnasium for every file in conf/env."""
+
+from src.core.package import INSTALLED, ROOT
+from src.paths import CONF
+
+VERSION = 0
+
+
+def env_id(name: str) -> str:
+    """Return the Gymnasium id of an option of the group `env`: minesweeper_16x16 is boardlab/Minesweeper-16x16-v0."""
+    words = (word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{INSTALLED}/{'-'.join(words)}-v{VERSION}"
+
+
+def register_envs() -> None:
+    """Register all environments; the modules that they need are imported by `gymnasium.make`."""
+    import gymnasium
+
+    for path in sorted((CONF / "env").glob("*.yaml")):
+        name = env_id(path.stem)
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point=f"{ROOT}.api:make",
+                vector_entry_point=f"{ROOT}.api:make_vec",
+                disable_env_checker=True,
+                kwargs={"env_id": path.stem},
+            )
