@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import src.resolvers  # noqa: F401 (registers them)
 from src import compose as configs
+from src.cli import as_user_errors
 from src.core.errors import require
 from src.core.play import arena
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
@@ -64,7 +65,7 @@ def make_aec(env_id: str, *overrides: str, render_mode: str | None = None, **set
 
 
 def make_agent(name: str, *overrides: str) -> Agent:
-    """Make an agent from an option of the group `agent`, such as `make_agent("alphabeta", "agent.depth=4")`."""
+    """Make an agent from an option of the group `agent`, such as `make_agent("alphabeta", "agent.difficulty=hard")`."""
     agent: Agent = configs.build(_compose("evaluate", [f"agent={name}", *overrides]).agent, "agent")
     return agent
 
@@ -102,7 +103,8 @@ def evaluate(
 
 def compose(*overrides: str) -> DictConfig:
     """Compose the configuration of a training, as `python -m src.train` does with the same arguments."""
-    return configs.compose_train(*overrides)
+    with as_user_errors():
+        return configs.compose_train(*overrides)
 
 
 def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, float]:
@@ -118,7 +120,7 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 
 
 def _compose(command: str, words: list[str]) -> DictConfig:
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+    with as_user_errors(), hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(command, words, return_hydra_config=True)
         parts = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent")}
     return DictConfig(parts)

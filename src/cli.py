@@ -13,8 +13,10 @@ from typing import Any, NoReturn
 
 from hydra._internal import utils as hydra_utils
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from src.core import ranks
 from src.core.errors import UserError, require
@@ -103,6 +105,18 @@ def user_message(error: BaseException) -> str | None:
     if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
         message = "out of memory: reduce algo.num_envs (algo.batch_size for imitation) or the size of the network"
     return None if message is None else " ".join(message.split())
+
+
+@contextmanager
+def as_user_errors() -> Iterator[None]:
+    """Raise errors of Hydra, and user errors wrapped by it, as `UserError`; other errors pass."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        message = user_message(error)
+        if message is None:
+            raise
+        raise UserError(" ".join(message.split())) from error
 
 
 def _in_composition(error: BaseException) -> bool:

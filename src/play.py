@@ -4,19 +4,17 @@ import itertools
 import re
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import hydra
 import numpy as np
-from hydra.errors import HydraException
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from src import compose
-from src.cli import exit_on_user_error, launch, refuse_multirun, user_message
+from src.cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
 from src.core.errors import UserError, require
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
@@ -67,7 +65,8 @@ class ConfigLab:
 
 
 def _options(group: str) -> list[str]:
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+    """Return the options of a config group, those of --config-dir included."""
+    return sorted(GlobalHydra.instance().config_loader().get_group_options(group))
 
 
 def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
@@ -75,18 +74,6 @@ def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:
     for key, value in changes.items():
         OmegaConf.update(node, key, value)
     return node
-
-
-@contextmanager
-def as_user_errors() -> Iterator[None]:
-    """Raise errors of Hydra, and user errors wrapped by it, as `UserError`; other errors pass."""
-    try:
-        yield
-    except (HydraException, OmegaConfBaseException) as error:
-        message = user_message(error)
-        if message is None:
-            raise
-        raise UserError(" ".join(message.split())) from error
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -7,6 +7,7 @@ import yaml
 
 from src.core.errors import UserError, require
 from src.core.files import read_regular
+from src.core.package import canonical
 
 CONFIG = "config.yaml"
 MAX_BYTES = 1 << 18  # ten times our largest configuration
@@ -79,7 +80,10 @@ def _renamed(node: Any, parent: str | None = None) -> Any:
         return {current_key(key, parent): _renamed(value, key) for key, value in node.items()}
     if isinstance(node, list):
         return [_renamed(value) for value in node]
-    return MOVED.get(node, node) if isinstance(node, str) else node
+    if isinstance(node, str):
+        name = canonical(node) if parent == "_target_" else node
+        return MOVED.get(name, name)
+    return node
 
 
 def _is_plain(node: Any) -> bool:
