@@ -140,6 +140,21 @@ def test_narrow_integers_and_constants_share_one_version():
     assert len(plus_one.overloads) == 1
 
 
+def test_a_call_is_resolved_again_for_other_options():
+    @jit()
+    def strict(x, y):
+        return x // y
+
+    @jit(error_model="numpy")
+    def lenient(x, y):
+        return x // y
+
+    assert strict(7, 2) == lenient(7, 2) == 3
+    assert lenient(7, 0) == 0
+    with pytest.raises(ZeroDivisionError):
+        strict(7, 0)
+
+
 def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Path):
     shutil.copytree(kernel_cache.ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "src" / "__pycache__").write_text("a file where the folder would be")
