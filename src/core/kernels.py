@@ -20,6 +20,7 @@ from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 
 from src.core.kernel_cache import KernelCache
+from src.core.kernel_references import declare_read_only
 from src.core.kernel_signatures import remember_signatures
 
 remember_signatures()
@@ -196,6 +197,11 @@ class Part(JITCodeLibrary):
 
     def add_linking_library(self, library: Any) -> None:
         self._called.append(library)
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            declare_read_only(function)
+        super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
         needed = self._needed()
