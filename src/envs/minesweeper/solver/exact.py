@@ -4,24 +4,68 @@ import numpy as np
 
 from src.envs.minesweeper.solver.constraints import lean_kernel
 from src.envs.minesweeper.solver.endgame import best_ending
+from src.envs.minesweeper.solver.ending import COMPLETIONS
 from src.envs.minesweeper.solver.guess import best_guess
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
-from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, solve
+from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, examine, solve
 
-ENDING = 2000  # completions up to which the ending is searched
 PATIENCE = 30_000  # positions such a search may look at
 
 
-@lean_kernel
 def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """Write the cells to reveal to `moves`: all that are certain, or one guess. Returns status, their number, why."""
-    status, count, why, log_completions = prove(visible, known, mines, e, probability, moves)
+    """Write the cells to reveal to `moves`: all that are certain, or one guess. Returns status, their number, why.
+
+    Two kernels, so that the first hint, which is mostly certain, does not wait for the compilation of guesses.
+    """
+    status, count, why, log_completions = find_certain(visible, known, mines, e, probability, moves, False)
     if status == CONSISTENT and why == GUESSED:
-        moves[0] = best_guess(visible, known, mines, e, probability, log_completions)
+        moves[0], why = take_risk(visible, known, mines, e, probability, log_completions)
         count = 1
     return status, count, why
+
+
+def certain_moves(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
+) -> tuple[int, int, int]:
+    """The same player, who stops where it would have to guess."""
+    status, count, _, _ = find_certain(visible, known, mines, e, probability, moves, False)
+    return status, count, PROVEN if count > 0 else STUCK
+
+
+@lean_kernel
+def find_certain(
+    visible: np.ndarray,
+    known: np.ndarray,
+    mines: int,
+    e: Engine,
+    probability: np.ndarray,
+    moves: np.ndarray,
+    everything: bool,
+) -> tuple[int, int, int, float]:
+    """Write all certain cells to `moves`: status, their number, why, log completions; GUESSED if one must be guessed.
+
+    With `everything`, compute every probability instead, and no moves: one kernel, as both solve the position.
+    """
+    if everything:
+        status, log_completions = examine(visible, known, mines, e, probability)
+        return status, 0, STUCK, log_completions
+    status, count, log_completions = list_certain(visible, known, mines, e, probability, moves)
+    if status != CONSISTENT or count > 0:
+        return status, count, PROVEN, log_completions
+    return status, 0, GUESSED if has_chance(visible, probability) else STUCK, log_completions
+
+
+@lean_kernel
+def take_risk(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
+) -> tuple[int, int]:
+    """The best of an ending that can be searched, or the best guess, and which of them it is."""
+    cell, _ = search_ending(visible, known, mines, e, log_completions)
+    if cell >= 0:
+        return cell, SEARCHED
+    return best_guess(visible, known, mines, e, probability, log_completions), GUESSED
 
 
 @lean_kernel
@@ -57,18 +101,9 @@ def search_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
 ) -> tuple[int, float]:
     """The cell that wins most of the completions and its chance to win; (-1, 0) where they are too many to search."""
-    if log_completions >= np.log(ENDING + 0.5):
+    if log_completions >= np.log(COMPLETIONS + 0.5):
         return -1, 0.0
     return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
-
-
-@lean_kernel
-def certain_moves(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
-) -> tuple[int, int, int]:
-    """The same player, who stops where it would have to guess."""
-    status, count, _ = list_certain(visible, known, mines, e, probability, moves)
-    return status, count, PROVEN if count > 0 else STUCK
 
 
 @lean_kernel
