@@ -3,6 +3,8 @@
 import itertools
 import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -114,6 +116,8 @@ def main(cfg: DictConfig) -> None:
         from src.web import app
     except ModuleNotFoundError as error:
         raise UserError(f"the web page needs a package ({error}): pip install -e '.[web]', or make play") from error
+    # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process.
+    subprocess.Popen([sys.executable, "-m", "src.warm", "--background"], start_new_session=True)
     app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 
