@@ -3,6 +3,8 @@
 import itertools
 import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from src import compose
 from src.cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
 from src.core.errors import UserError, require
+from src.core.package import ROOT
 from src.core.play.agent import NOTHING, Agent
 from src.core.play.game import Game
 from src.core.seeding import generator
@@ -102,6 +105,8 @@ def main(cfg: DictConfig) -> None:
         from src.web import app
     except ModuleNotFoundError as error:
         raise UserError(f"the web page needs a package ({error}): pip install -e '.[web]', or make play") from error
+    # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process.
+    subprocess.Popen([sys.executable, "-m", f"{ROOT}.warm", "--background"], start_new_session=True)
     app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 
 

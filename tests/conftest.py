@@ -27,7 +27,7 @@ def lab(tmp_path: Path) -> Lab:
 def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
     """Compile kernels that many tests use before xdist starts its workers."""
     if session.config.pluginmanager.hasplugin("dsession"):
-        from tests import warm
+        from src import warm
 
         warm.compile_missing()
     return (yield)

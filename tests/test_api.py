@@ -45,7 +45,7 @@ def test_every_environment_is_registered_and_keeps_the_rules_of_gymnasium(name: 
     assert env.observation_space.contains(observation)
     for _ in range(300):
         assert info["action_mask"].shape == (env.action_space.n,)  # type: ignore[attr-defined]
-        action = env.action_space.sample(info["action_mask"].astype(np.int8))  # type: ignore[call-arg]
+        action = env.action_space.sample(info["action_mask"].astype(np.int8))
         observation, _, terminated, truncated, info = env.step(action)
         if terminated or truncated:
             break

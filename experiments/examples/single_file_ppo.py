@@ -34,7 +34,8 @@ def main() -> None:
 
     board, info = envs.reset(seed=0)
     for update in range(args.steps // (num_envs * length)):
-        rollout, ended, revealed = [], 0, 0.0
+        rollout: list[tuple[torch.Tensor, ...]] = []
+        ended, revealed = 0, 0.0
         for _ in range(length):
             seen, mask = torch.tensor(board), torch.tensor(info["action_mask"])
             with torch.no_grad():
@@ -47,7 +48,7 @@ def main() -> None:
             revealed += float(info["final_info"]["safe_revealed"].sum()) if "final_info" in info else 0.0
         with torch.no_grad():
             following = look(torch.tensor(board), torch.tensor(info["action_mask"]))[1]
-        returns = []
+        returns: list[torch.Tensor] = []
         for *_, reward, done in reversed(rollout):
             following = reward + gamma * following * ~done
             returns.insert(0, following)

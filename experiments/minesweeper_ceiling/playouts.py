@@ -7,7 +7,7 @@ import numpy as np
 from src.core.errors import require
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game, start_revealed
 from src.envs.minesweeper.solver.constraints import kernel
-from src.envs.minesweeper.solver.exact import exact_moves, prove
+from src.envs.minesweeper.solver.exact import prove
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
 from src.envs.minesweeper.solver.local import GUESSED, SEARCHED
 from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
@@ -98,7 +98,7 @@ def list_choices(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, log_completions: float
 ) -> np.ndarray:
     """Return the guess of the solver, then its other candidates, the most promising first."""
-    others = list_guesses(visible, e, risk)
+    others = e.guess.shortlist[: list_guesses(visible, e, risk)].copy()
     choice = best_guess(visible, known, mines, e, risk, log_completions)
     return np.concatenate((np.array([choice]), others[others != choice]))
 
@@ -141,7 +141,10 @@ def wins(
         boards.games[0].safe_left -= position[cell] >= 0
     reveal(boards, 0, guess)
     while boards.games[0].status == PLAYING:
-        status, count, _ = exact_moves(boards.visible[0], known, mines, e, risk, moves)
+        status, count, why, log_completions = prove(boards.visible[0], known, mines, e, risk, moves)
+        if status == CONSISTENT and why == GUESSED:
+            moves[0] = best_guess(boards.visible[0], known, mines, e, risk, log_completions)
+            count = 1
         if status != CONSISTENT or count == 0:  # too wide for the engine, which is rare enough to count as lost
             return False
         for k in range(count):

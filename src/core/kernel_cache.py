@@ -66,13 +66,18 @@ def _imported(path: Path) -> list[Path]:
 @cache
 def folder() -> Path:
     """Return the first writable of NUMBA_CACHE_DIR, the source tree, the user's cache and a temporary folder."""
+    return lasting_folder() or _temporary(_candidates())
+
+
+def lasting_folder() -> Path | None:
+    """Return the first of these that later commands find as well, or None if none can be written to."""
+    return next(filter(_is_writable, _candidates()), None)
+
+
+def _candidates() -> list[Path]:
     chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 (never raises)
-    candidates = [*chosen, ROOT / "src" / "__pycache__", user / "tactical-board-games"]
-    for path in candidates:
-        if _is_writable(path):
-            return path
-    return _temporary(candidates)
+    return [*chosen, ROOT / "src" / "__pycache__", user / "tactical-board-games"]
 
 
 def _is_writable(path: Path) -> bool:

@@ -6,11 +6,13 @@ call depth. Here a kernel called by another kernel is type-checked and lowered o
 wrapper, is optimised together with everything that it calls, and is cached.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from numba.core import compiler, sigutils, types, typing
+from numba.core import compiler, sigutils, typed_passes, types, typing, untyped_passes
 from numba.core import event as events
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
@@ -18,6 +20,10 @@ from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 
 from src.core.kernel_cache import KernelCache
+from src.core.kernel_references import declare_read_only
+from src.core.kernel_signatures import remember_signatures
+
+remember_signatures()
 
 
 def jit(*, constants: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -53,7 +59,7 @@ class Kernel(_Cached):
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         super().__init__(py_func, locals, targetoptions)
         self.entries: dict[tuple[Any, ...], Any] = {}
-        self._compiler = _PartCompiler(py_func, self.targetdescr, targetoptions, self.locals, compiler.Compiler)
+        self._compiler = _PartCompiler(py_func, self.targetdescr, targetoptions, self.locals, _Pipeline)
 
     def compile(self, sig: Any) -> Any:
         """Load or compile the version that Python calls with arguments of these types."""
@@ -63,7 +69,8 @@ class Kernel(_Cached):
                 entry = self._cache.load_overload(sig, self.targetctx)
                 if entry is None:
                     self._cache_misses[sig] += 1
-                    entry = self._with_wrapper(self.link(args))
+                    with _collector_paused():
+                        entry = self._with_wrapper(self.link(args))
                     self._cache.save_overload(sig, entry)
                 else:
                     self._cache_hits[sig] += 1
@@ -113,6 +120,18 @@ class Kernel(_Cached):
         return part._replace(library=library, entry_point=entry)
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would look for cycles among millions of new objects; there are few."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Linked:
     """Placeholder entry point of a kernel without machine code of its own."""
 
@@ -127,8 +146,43 @@ class _PartCompiler(_FunctionCompiler):
         library = Part(context.codegen(), self.py_func.__qualname__)
         library.enable_object_caching()
         return compiler.compile_extra(
-            self.targetdescr.typing_context, context, self.py_func, args, return_type, flags, self.locals, library
+            self.targetdescr.typing_context,
+            context,
+            self.py_func,
+            args,
+            return_type,
+            flags,
+            self.locals,
+            library,
+            self.pipeline_class,
         )
+
+
+class _Pipeline(compiler.CompilerBase):
+    """Numba's passes without those for closures, generators, `with`, `literal_unroll` and fused array expressions."""
+
+    LEFT_OUT = frozenset(
+        {
+            untyped_passes.WithLifting,
+            untyped_passes.InlineClosureLikes,
+            untyped_passes.RewriteDynamicRaises,
+            untyped_passes.MakeFunctionToJitFunction,
+            untyped_passes.InlineInlinables,
+            untyped_passes.FindLiterallyCalls,
+            untyped_passes.LiteralUnroll,
+            untyped_passes.LiteralPropagationSubPipelinePass,
+            typed_passes.InlineOverloads,
+            typed_passes.NopythonRewrites,
+            typed_passes.AnnotateTypes,
+            typed_passes.DumpParforDiagnostics,
+        }
+    )
+
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [step for step in passes.passes if step[0] not in self.LEFT_OUT]
+        passes.finalize()
+        return [passes]
 
 
 class Part(JITCodeLibrary):
@@ -143,6 +197,11 @@ class Part(JITCodeLibrary):
 
     def add_linking_library(self, library: Any) -> None:
         self._called.append(library)
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            declare_read_only(function)
+        super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
         needed = self._needed()

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from src.core import kernel_cache
+from src.core.kernel_references import by_reference
 from src.core.kernels import Kernel, jit
 
 SOURCE = """
@@ -138,6 +140,59 @@ def test_narrow_integers_and_constants_share_one_version():
 
     assert use(1, np.array([2], np.int32)) == 11
     assert len(plus_one.overloads) == 1
+
+
+@by_reference
+class Inner(NamedTuple):
+    values: np.ndarray
+    table: np.ndarray
+
+
+@by_reference
+class Outer(NamedTuple):
+    factor: float
+    inner: Inner
+    marks: np.ndarray
+    negate: bool
+
+
+@pytest.mark.parametrize("counts_references", [False, True])
+def test_a_tuple_by_reference_is_read_and_written_through_kernels(counts_references: bool):
+    @jit(_nrt=counts_references)
+    def write(inner, i, value):
+        inner.values[i] = value
+        return inner.table[i, 1]
+
+    @jit(_nrt=counts_references)
+    def use(outer, i):
+        inner = outer.inner
+        total = write(inner, i, 2.5) + write(outer.inner, i + 1, outer.factor)
+        outer.marks[i] = True
+        return -total if outer.negate else total
+
+    outer = Outer(0.5, Inner(np.zeros(4), np.arange(8, dtype=np.int32).reshape(4, 2)), np.zeros(4, np.bool_), True)
+    counts = [sys.getrefcount(array) for array in (*outer.inner, outer.marks)]
+    assert use(outer, 1) == -(3 + 5)
+    assert use(outer._replace(negate=False, factor=1.5), 2) == 5 + 7
+    assert outer.inner.values.tolist() == [0, 2.5, 2.5, 1.5]
+    assert outer.marks.tolist() == [False, True, True, False]
+    assert [sys.getrefcount(array) for array in (*outer.inner, outer.marks)] == counts
+    assert len(write.overloads) == len(use.overloads) == 1
+
+
+def test_a_call_is_resolved_again_for_other_options():
+    @jit()
+    def strict(x, y):
+        return x // y
+
+    @jit(error_model="numpy")
+    def lenient(x, y):
+        return x // y
+
+    assert strict(7, 2) == lenient(7, 2) == 3
+    assert lenient(7, 0) == 0
+    with pytest.raises(ZeroDivisionError):
+        strict(7, 0)
 
 
 def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Path):

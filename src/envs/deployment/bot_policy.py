@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.deployment import battle, rules
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.placement import UNRANKED
@@ -19,6 +20,7 @@ NO_ACTION = -1
 _HIGH_BITS = 2.0**-64
 
 
+@by_reference
 class Policy(NamedTuple):
     damage: float  # weight of expected damage dealt from a hex
     threat: float  # weight of expected damage taken there

@@ -74,7 +74,7 @@ def lines_of_sight(is_wall: np.ndarray, cols: int) -> np.ndarray:
     return sight
 
 
-@jit()
+@jit(_nrt=False)
 def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols: int) -> None:
     for a in range(len(cubes)):
         for b in range(len(cubes)):
@@ -83,10 +83,10 @@ def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols:
             )
 
 
-@jit()
+@jit(_nrt=False)
 def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
     """Whether no hex between the two ends is a wall, on the line shifted by `nudge`."""
-    steps = np.abs(start - end).max()
+    steps = max(abs(start[0] - end[0]), abs(start[1] - end[1]), abs(start[2] - end[2]))
     for step in range(1, steps):
         share = step / steps
         x = start[0] + (end[0] - start[0]) * share + nudge

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.deployment import deployment, rules
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.objectives import surviving_points
@@ -55,6 +56,7 @@ _CHANGING = len(CHANGING)
 _FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
 
 
+@by_reference
 class StaticFeatures(NamedTuple):
     """The features that are the same in every step."""
 

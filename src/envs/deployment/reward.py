@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.deployment.dice import kernel
 from src.envs.deployment.objectives import surviving_points
 from src.envs.deployment.state import OFF_BOARD, Games
@@ -13,6 +14,7 @@ from src.envs.deployment.world import MAX_VICTORY_POINTS, World
 COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
 
 
+@by_reference
 class Terms(NamedTuple):
     """The values as floats, for the compiled step."""
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.deployment.scenario import Hex, Profile, Scenario
 from src.envs.deployment.world import PHASES, World
 
@@ -68,6 +69,7 @@ CELL_STATE = np.dtype(
 SIDE = np.dtype([("victory_points", np.int32), ("confirmed", np.bool_)], align=True)
 
 
+@by_reference
 class Games(NamedTuple):
     games: np.ndarray  # (N,) GAME
     units: np.ndarray  # (N, 2S) UNIT_STATE

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.core.kernels import jit
 from src.envs.deployment import observation, reward, rules
 from src.envs.deployment.bot_policy import NO_ACTION, Policy, choose
@@ -37,6 +38,7 @@ RESULT = np.dtype(
 MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
 
 
+@by_reference
 class Buffers(NamedTuple):
     observations: np.ndarray  # (N, D) float32
     results: np.ndarray  # (N,) RESULT
@@ -47,6 +49,7 @@ class Buffers(NamedTuple):
     final_units: np.ndarray  # (N, 2S) UNIT_STATE
 
 
+@by_reference
 class Setup(NamedTuple):
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game

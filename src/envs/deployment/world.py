@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.deployment import hexgrid
 from src.envs.deployment.dice import NEVER, expected_damage
 from src.envs.deployment.scenario import Hex, Scenario
@@ -38,6 +39,7 @@ UNIT = np.dtype([("exists", np.bool_), ("position", np.int32), *((name, np.int32
 WEAPON = np.dtype([(name, np.int32) for name in ("reach", "attacks", "hit", "strength", "ap", "damage")])
 
 
+@by_reference
 class World(NamedTuple):
     """Lookup tables: C cells, S unit slots per player, H hex slots, O objectives.
 

@@ -134,7 +134,7 @@ def look_ahead(
     candidates: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the most promising guesses, all boards they may lead to, their probabilities, and the guess of each."""
-    guesses = list_guesses(visible, e, risk)[:candidates].copy()
+    guesses = e.guess.shortlist[: min(list_guesses(visible, e, risk), candidates)].copy()
     boards = np.empty((guesses.size * NUMBERS, visible.size), np.int8)
     chances, owner = np.empty(boards.shape[0]), np.empty(boards.shape[0], np.int64)
     after, then = known.copy(), np.empty(visible.size)

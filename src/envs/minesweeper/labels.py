@@ -130,8 +130,8 @@ def _choose(
 
 @kernel
 def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
-    shortlist = list_guesses(visible, e, probability)
-    return shortlist[below(game, min(shortlist.size, PROMISING))]
+    count = list_guesses(visible, e, probability)
+    return e.guess.shortlist[below(game, min(count, PROMISING))]
 
 
 @kernel

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from src.core.interrupt import stoppable
+from src.core.kernel_references import by_reference
 from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
 from src.envs.quoridor.board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
 from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
@@ -31,6 +32,7 @@ ENTRY = np.dtype(
 )
 
 
+@by_reference
 class SearchBuffers(NamedTuple):
     """The buffers of one search; rows are plies from the root."""
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.quoridor.board import ZERO, bit, inlined, kernel, make, on_goal, set_up
 from src.envs.quoridor.moves import is_over, list_legal
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map
@@ -32,6 +33,7 @@ GAME = np.dtype(
 )
 
 
+@by_reference
 class Buffers(NamedTuple):
     boards: np.ndarray  # (N,) BOARD
     games: np.ndarray  # (N,) GAME
@@ -42,6 +44,7 @@ class Buffers(NamedTuple):
     steps: np.ndarray  # (N, H * W) int64, scratch
 
 
+@by_reference
 class Setup(NamedTuple):
     walls: int  # per player at the start
     first_seat: int

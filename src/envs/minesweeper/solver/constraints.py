@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.core.kernels import jit
 from src.envs.minesweeper.rules import neighbors
 
@@ -22,6 +23,7 @@ UNKNOWN, SAFE, MINE = 0, 1, 2  # knowledge of a hidden cell
 NARROW = 1000.0  # estimated states above which better box orders are searched
 
 
+@by_reference
 class Frontier(NamedTuple):
     """Reused buffers; cells and witnesses are indexed by cell number, boxes in order of discovery."""
 
@@ -38,7 +40,8 @@ class Frontier(NamedTuple):
     left: np.ndarray  # (cells,) int32: boxes of a witness that are not yet in the order
     seen: np.ndarray  # (cells,) bool: boxes already assigned to a component
     placed: np.ndarray  # (cells,) bool: boxes that are in the order
-    open: np.ndarray  # (cells,) int32: witnesses with only some of their boxes in the order
+    open: np.ndarray  # (cells,) int32: witnesses with some boxes in the order, some not
+    members: np.ndarray  # (cells,) int32: boxes of the component that is being ordered
     order: np.ndarray  # (cells,) int32: boxes, component after component
     start: np.ndarray  # (cells + 1,) int32: where each component begins in the order
 
@@ -62,6 +65,7 @@ def make_frontier(cells: int) -> Frontier:
         seen=np.zeros(cells, np.bool_),
         placed=np.zeros(cells, np.bool_),
         open=ints(cells),
+        members=ints(cells),
         order=ints(cells),
         start=ints(cells + 1),
     )
@@ -210,25 +214,28 @@ def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def order_boxes(boxes: int, f: Frontier) -> int:
-    """Order the boxes to keep few witnesses open at any time; return the number of independent components."""
-    f.seen[:boxes] = False
+    """Order the boxes so that few witnesses are open at any time; returns the number of independent components."""
+    for box in range(boxes):
+        f.seen[box] = False
     components, end = 0, 0
     for box in range(boxes):
         if f.seen[box]:
             continue
         f.start[components] = end
         begin, end = end, list_component(f, box, end)
-        members = f.order[begin:end].copy()
-        best = members[-1]  # the last box of a breadth-first search is at an end of the frontier, if there is one
-        least = order_component(f, members, best, begin)
+        size = end - begin
+        for i in range(size):
+            f.members[i] = f.order[begin + i]
+        best = f.members[size - 1]  # the last box that a walk reaches lies at an end of the frontier, if it has ends
+        least = order_component(f, size, best, begin)
         if least > NARROW:
-            for start in members:
-                cost = order_component(f, members, start, begin)
+            for i in range(size):
+                cost = order_component(f, size, f.members[i], begin)
                 if cost < least:
-                    best, least = start, cost
-            order_component(f, members, best, begin)
+                    best, least = f.members[i], cost
+            order_component(f, size, best, begin)
         components += 1
     f.start[components] = end
     return components
@@ -255,16 +262,15 @@ def list_component(f: Frontier, box: int, begin: int) -> int:
 
 
 @lean_kernel
-def order_component(f: Frontier, members: np.ndarray, box: int, begin: int) -> float:
-    """Order a component greedily from `box`: open few witnesses, close many; return an estimate of the number of
-    states.
-    """
-    for member in members:
+def order_component(f: Frontier, size: int, box: int, begin: int) -> float:
+    """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
+    for i in range(size):
+        member = f.members[i]
         f.placed[member] = False
         for j in range(f.box_degree[member]):
             f.left[f.box_witness[member, j]] = f.witness_degree[f.box_witness[member, j]]
     opened, states = 0, 0.0
-    for position in range(begin, begin + members.size):
+    for position in range(begin, begin + size):
         f.order[position] = box
         f.placed[box] = True
         for j in range(f.box_degree[box]):

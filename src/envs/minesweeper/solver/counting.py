@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.core.kernel_references import by_reference
 from src.envs.minesweeper.solver.constraints import Frontier, lean_kernel
 
 BITS = 62  # of a state; an open witness takes one to four of them
@@ -24,6 +25,7 @@ for _n in range(1, 9):
     CHOOSE[_n, 1:] = CHOOSE[_n - 1, 1:] + CHOOSE[_n - 1, :-1]
 
 
+@by_reference
 class Sweep(NamedTuple):
     """Reused buffers: all states of all layers of all components, with the ways to reach and to continue each."""
 

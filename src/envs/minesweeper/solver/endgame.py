@@ -8,35 +8,18 @@ loses. As all completions are equally likely, the best player wins
 of them. The revealed cells are the same in all of S, so S identifies the position, whatever the order of moves.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from src.envs.minesweeper.rules import MINE as BANG
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, kernel, lean_kernel
+from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, lean_kernel
+from src.envs.minesweeper.solver.ending import COMPLETIONS, DEPTH, MEMO, Ending
 from src.envs.minesweeper.solver.probability import Engine
-from src.envs.splitmix import STRIDE, mix
 
-MEMO = 1 << 16  # size of the memo table; at most half of it is used
-DEPTH = 24  # times the number of completions: size of the stack of nested subsets
-BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER = range(8)  # fields of a frame
+BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # fields of a frame
+UNDECIDED, SIZE, BUDGET = range(3)  # places in `Ending.total`
 
 
-class Endgame(NamedTuple):
-    shown: np.ndarray  # (completions, undecided) int8: number revealed there, BANG for a mine
-    label: np.ndarray  # (completions,) uint64: random; a subset is hashed as their xor
-    subset: np.ndarray  # (DEPTH * completions,) int32: stack of nested subsets
-    frame: np.ndarray  # (undecided + 2, 8) int64: stack frames, with the fields above
-    order: np.ndarray  # (undecided + 2, undecided) int32: cells to try in each frame
-    bangs: np.ndarray  # (undecided + 2, undecided) int32: mines on each cell, counted over the subset
-    active: np.ndarray  # (undecided + 3, undecided) int32: cells that vary over the subset one level up
-    actives: np.ndarray  # (undecided + 3,) int32: their number
-    memo_key: np.ndarray  # (MEMO,) uint64
-    memo_wins: np.ndarray  # (MEMO,) int32, 0 empty
-    budget: np.ndarray  # (1,) int64: remaining positions to search
-
-
-@kernel
+@lean_kernel
 def best_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
 ) -> tuple[int, float]:
@@ -44,97 +27,93 @@ def best_ending(
 
     The boxes must be in order, from a call of `solve` for this position.
     """
-    cells = list_undecided(visible, known, e.frontier)
-    mined = list_completions(visible, known, mines, e, cells, completions)
-    if mined.shape[0] != completions:
+    if completions > COMPLETIONS:
         return -1, 0.0
-    shown = show(visible, known, e.near, cells, mined)
-    subset = np.empty(DEPTH * completions, np.int32)
+    game = e.ending
+    undecided = list_undecided(visible, known, e.frontier, game)
+    game.total[UNDECIDED], game.total[SIZE], game.total[BUDGET] = undecided, completions, min(budget, MEMO // 2)
+    if not list_completions(visible, known, mines, e, undecided, completions):
+        return -1, 0.0
+    show(visible, known, e.near, game)
     for i in range(completions):
-        subset[i] = i
-    deepest = cells.size + 2
-    active, actives = np.empty((deepest + 1, cells.size), np.int32), np.empty(deepest + 1, np.int32)
-    for j in range(cells.size):
-        active[0, j] = j
-    actives[0] = cells.size
-    game = Endgame(
-        shown,
-        random_labels(completions),
-        subset,
-        np.empty((deepest, 8), np.int64),
-        np.empty((deepest, cells.size), np.int32),
-        np.empty((deepest, cells.size), np.int32),
-        active,
-        actives,
-        np.zeros(MEMO, np.uint64),
-        np.zeros(MEMO, np.int32),
-        np.array([min(budget, MEMO // 2)]),
-    )
+        game.subset[i] = i
+    for j in range(undecided):
+        game.active[j] = j
+    game.frame[0, ACTIVE] = undecided
+    for place in range(MEMO):
+        game.memo_wins[place] = 0
     wins, cell = most_wins(game)
     if wins < 0:
         return -1, 0.0
-    return cells[cell], wins / completions
+    return game.cells[cell], wins / completions
 
 
-@kernel
-def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier) -> np.ndarray:
-    """Return the undecided cells grouped by box, in box order; cells without witnesses are last."""
-    boxes = count_boxes(f)
-    place = np.empty(boxes + 1, np.int64)  # position of each box; the last entry is for unseen cells
-    place[boxes] = boxes
+@lean_kernel
+def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: Ending) -> int:
+    """List undecided cells: those of a box side by side, boxes in order, unseen cells last; returns their number."""
+    boxes, place, begin = count_boxes(f), game.place, game.begin
+    place[boxes] = boxes  # of the unseen cells
     for position in range(boxes):
         place[f.order[position]] = position
-    begin = np.zeros(boxes + 2, np.int64)  # first index of the cells of each position
+    for position in range(boxes + 2):
+        begin[position] = 0
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            begin[place[f.box_of[cell]] + 1] += 1  # -1 (no box) indexes the last entry
+            begin[place_of(f, place, cell, boxes) + 1] += 1
     for position in range(boxes + 1):
         begin[position + 1] += begin[position]
-    cells = np.empty(begin[boxes + 1], np.int32)
+    undecided = begin[boxes + 1]
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            position = place[f.box_of[cell]]
-            cells[begin[position]] = cell
+            position = place_of(f, place, cell, boxes)
+            game.cells[begin[position]] = cell
             begin[position] += 1
-    return cells
+    return undecided
 
 
-@kernel
+@lean_kernel
+def place_of(f: Frontier, place: np.ndarray, cell: int, boxes: int) -> int:
+    return place[boxes] if f.box_of[cell] < 0 else place[f.box_of[cell]]
+
+
+@lean_kernel
 def list_completions(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, cells: np.ndarray, limit: int
-) -> np.ndarray:
-    """Return the mines of all completions, (completions, undecided) bool, by backtracking over the cells.
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, undecided: int, expected: int
+) -> bool:
+    """Write to `shown` where the mines are, 1 for a mine, found by trying cell after cell.
 
-    Stops after `limit` completions; returns none if there are too many dead ends.
+    False if there are not as many completions as expected, or once so many dead ends were met that counting on is
+    hopeless.
     """
-    f, near = e.frontier, e.near
+    f, near, game = e.frontier, e.near, e.ending
+    cells, tried = game.cells, game.tried
     for cell in range(visible.size):
         mines -= visible[cell] < 0 and known[cell] == MINE
-    mined = np.zeros((limit, cells.size), np.bool_)
-    current = np.full(cells.size, 2, np.int8)  # the next branch at each depth: 2 mine, 1 no mine, 0 none
-    found, depth, patience = 0, 0, 200 * limit + 10_000
+    for j in range(undecided):
+        tried[j] = 2
+    found, depth, patience = 0, 0, 200 * expected + 10_000
     while depth >= 0 and patience > 0:
         patience -= 1
-        if depth == cells.size:
-            if found < limit:
+        if depth == undecided:
+            if found < expected:
                 for j in range(depth):
-                    mined[found, j] = current[j] == 1
+                    game.shown[found * undecided + j] = tried[j] == 1
             found += 1
             depth -= 1
             continue
-        if current[depth] < 2:  # take the last try back
-            mines += current[depth]
-            put(visible, near, f, cells[depth], current[depth], -1)
-        current[depth] -= 1
-        if current[depth] < 0:
-            current[depth] = 2
+        if tried[depth] < 2:  # take the last try back
+            mines += tried[depth]
+            put(visible, near, f, cells[depth], tried[depth], -1)
+        tried[depth] -= 1
+        if tried[depth] < 0:
+            tried[depth] = 2
             depth -= 1
             continue
-        mines -= current[depth]
-        put(visible, near, f, cells[depth], current[depth], 1)
-        if 0 <= mines < cells.size - depth and holds(visible, near, f, cells[depth]):
+        mines -= tried[depth]
+        put(visible, near, f, cells[depth], tried[depth], 1)
+        if 0 <= mines < undecided - depth and holds(visible, near, f, cells[depth]):
             depth += 1
-    return mined if patience > 0 and found == limit else mined[:0]
+    return patience > 0 and found == expected
 
 
 @lean_kernel
@@ -158,47 +137,40 @@ def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool
     return True
 
 
-@kernel
-def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, cells: np.ndarray, mined: np.ndarray) -> np.ndarray:
-    """Return what each cell shows in each completion, (completions, undecided) int8."""
-    place = np.full(visible.size, -1, np.int32)
-    for j in range(cells.size):
-        place[cells[j]] = j
-    shown = np.empty(mined.shape, np.int8)
-    for i in range(mined.shape[0]):
-        for j in range(cells.size):
+@lean_kernel
+def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Ending) -> None:
+    """Replace the mines in `shown` by what each cell would show in each completion."""
+    place, undecided = game.place, game.total[UNDECIDED]
+    for cell in range(visible.size):
+        place[cell] = -1
+    for j in range(undecided):
+        place[game.cells[j]] = j
+    for i in range(game.total[SIZE]):
+        for j in range(undecided):
+            game.mined[j] = game.shown[i * undecided + j] == 1
+        for j in range(undecided):
             number = 0
-            for n in near[cells[j]]:
+            for n in near[game.cells[j]]:
                 if n < 0:
                     break
-                number += mined[i, place[n]] if place[n] >= 0 else visible[n] < 0 and known[n] == MINE
-            shown[i, j] = BANG if mined[i, j] else number
-    return shown
-
-
-@kernel
-def random_labels(count: int) -> np.ndarray:
-    """Return 64 random bits each: among a million subsets two share an xor with a probability below 1e-7."""
-    labels = np.empty(count, np.uint64)
-    word = np.uint64(0)
-    for i in range(count):
-        word += STRIDE
-        labels[i] = mix(word)
-    return labels
+                number += game.mined[place[n]] if place[n] >= 0 else visible[n] < 0 and known[n] == MINE
+            game.shown[i * undecided + j] = BANG if game.mined[j] else number
 
 
 @lean_kernel
-def most_wins(game: Endgame) -> tuple[int, int]:
-    """Return wins(S) for all completions, and the cell to reveal; -1 once the budget is used up.
+def most_wins(game: Ending) -> tuple[int, int]:
+    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent.
 
     Depth-first search with an explicit stack, because Numba cannot cache recursive functions.
     """
-    frame, depth = game.frame, 0
-    enter(game, 0, 0, game.label.size)
+    frame, undecided, depth = game.frame, game.total[UNDECIDED], 0
+    capacity = DEPTH * game.total[SIZE]
+    enter(game, 0, 0, game.total[SIZE])
     while True:
         begin, end, best = frame[depth, BEGIN], frame[depth, END], frame[depth, BEST]
         if frame[depth, BOUND] > best and frame[depth, NUMBER] < BANG:
-            stop = split(game, begin, end, game.order[depth, frame[depth, PICK]], frame[depth, NUMBER])
+            cell = game.order[depth * undecided + frame[depth, PICK]]
+            stop = split(game, begin, end, cell, frame[depth, NUMBER])
             frame[depth, NUMBER] += 1
             if stop - end < 2:
                 continue
@@ -209,8 +181,8 @@ def most_wins(game: Endgame) -> tuple[int, int]:
             if game.memo_wins[place] > 0:
                 frame[depth, BOUND] -= stop - end - game.memo_wins[place]
                 continue
-            game.budget[0] -= 1
-            if game.budget[0] < 0 or 2 * stop - end > game.subset.size:
+            game.total[BUDGET] -= 1
+            if game.total[BUDGET] < 0 or 2 * stop - end > capacity:
                 return -1, -1
             depth += 1
             enter(game, depth, end, stop)
@@ -218,7 +190,7 @@ def most_wins(game: Endgame) -> tuple[int, int]:
         if frame[depth, BOUND] > best:
             best = frame[depth, BOUND]
             frame[depth, BEST] = best
-            frame[depth, CHOICE] = game.order[depth, frame[depth, PICK]]
+            frame[depth, CHOICE] = game.order[depth * undecided + frame[depth, PICK]]
         if turn_to(game, depth, frame[depth, PICK] + 1):
             continue
         key, place = look_up(game, begin, end)
@@ -231,8 +203,8 @@ def most_wins(game: Endgame) -> tuple[int, int]:
 
 
 @lean_kernel
-def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
-    """Start the search of subset[begin:end]."""
+def enter(game: Ending, depth: int, begin: int, end: int) -> None:
+    """Begin the search of subset[begin:end]."""
     game.frame[depth, BEGIN] = begin
     game.frame[depth, END] = end
     game.frame[depth, BEST] = 0
@@ -242,20 +214,20 @@ def enter(game: Endgame, depth: int, begin: int, end: int) -> None:
 
 
 @lean_kernel
-def turn_to(game: Endgame, depth: int, pick: int) -> bool:
-    """Select the next cell; return False if none can beat the best."""
-    frame = game.frame[depth]
-    if pick == frame[COUNT]:
+def turn_to(game: Ending, depth: int, pick: int) -> bool:
+    """Consider the next cell; False if there is none that could beat the best."""
+    frame, row = game.frame, depth * game.total[UNDECIDED]
+    if pick == frame[depth, COUNT]:
         return False
-    frame[PICK] = pick
-    frame[NUMBER] = 0
-    frame[BOUND] = frame[END] - frame[BEGIN] - game.bangs[depth, game.order[depth, pick]]
-    return frame[BOUND] > frame[BEST]
+    frame[depth, PICK] = pick
+    frame[depth, NUMBER] = 0
+    frame[depth, BOUND] = frame[depth, END] - frame[depth, BEGIN] - game.bangs[row + game.order[row + pick]]
+    return frame[depth, BOUND] > frame[depth, BEST]
 
 
 @lean_kernel
-def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
-    """Return the key of a subset, and its slot in the memo table."""
+def look_up(game: Ending, begin: int, end: int) -> tuple[np.uint64, np.int64]:
+    """Return the key of a subset, and its place in the memo table, or the one where it belongs."""
     key = np.uint64(0)
     for i in range(begin, end):
         key ^= game.label[game.subset[i]]
@@ -266,33 +238,35 @@ def look_up(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
 
 
 @lean_kernel
-def split(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
-    """Append the completions that show `number` at cell `j` after the subset; return their end."""
-    stop = end
+def split(game: Ending, begin: int, end: int, j: int, number: int) -> int:
+    """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
+    stop, undecided = end, game.total[UNDECIDED]
     for i in range(begin, end):
-        if game.shown[game.subset[i], j] == number:
+        if game.shown[game.subset[i] * undecided + j] == number:
             game.subset[stop] = game.subset[i]
             stop += 1
     return stop
 
 
 @lean_kernel
-def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
-    """Return 2 if a cell that is safe in both completions distinguishes them, else 1."""
-    one, other = game.shown[game.subset[begin]], game.shown[game.subset[begin + 1]]
-    for i in range(game.actives[depth]):
-        j = game.active[depth, i]
-        if one[j] != other[j] and one[j] != BANG and other[j] != BANG:
+def wins_of_two(game: Ending, depth: int, begin: int) -> int:
+    """2 if a cell that is safe in both completions tells them apart, else 1."""
+    undecided = game.total[UNDECIDED]
+    for i in range(game.frame[depth, ACTIVE]):
+        j = game.active[depth * undecided + i]
+        one = game.shown[game.subset[begin] * undecided + j]
+        other = game.shown[game.subset[begin + 1] * undecided + j]
+        if one != other and one != BANG and other != BANG:
             return 2
     return 1
 
 
 @lean_kernel
-def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
-    """Return how many completions of a subset have a mine at cell `j`, and whether the others show several numbers."""
-    bangs, first, telling = 0, BANG, False
+def survey(game: Ending, j: int, begin: int, end: int) -> tuple[int, bool]:
+    """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
+    bangs, first, telling, undecided = 0, BANG, False, game.total[UNDECIDED]
     for i in range(begin, end):
-        number = game.shown[game.subset[i], j]
+        number = game.shown[game.subset[i] * undecided + j]
         if number == BANG:
             bangs += 1
         elif first == BANG:
@@ -303,37 +277,40 @@ def survey(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
 
 
 @lean_kernel
-def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
-    """List the cells to try, safest first, and their mine counts in the subset; return their number.
+def rank_cells(game: Ending, depth: int, begin: int, end: int) -> int:
+    """Fill in the cells worth revealing, safest first, and the mines each holds in the subset; returns their number.
 
     One safe cell that splits the subset is enough, as it costs nothing. A cell that shows the same number in all
     completions where it is safe gives no information, and is tried only if no other cell does.
     """
-    bangs, order, active, size = game.bangs[depth], game.order[depth], game.active[depth + 1], end - begin
+    bangs, order, active, size = game.bangs, game.order, game.active, end - begin
+    row = depth * game.total[UNDECIDED]
+    below = row + game.total[UNDECIDED]  # the row of the next level
     alive, count = 0, 0
     any_telling = False
-    for i in range(game.actives[depth]):
-        j = game.active[depth, i]
-        bangs[j], telling = survey(game, j, begin, end)
-        if telling and bangs[j] == 0:
-            order[0] = j
-            rest = game.actives[depth] - i
+    for i in range(game.frame[depth, ACTIVE]):
+        j = active[row + i]
+        mines, telling = survey(game, j, begin, end)
+        bangs[row + j] = mines
+        if telling and mines == 0:
+            order[row] = j
+            rest = game.frame[depth, ACTIVE] - i
             for k in range(rest):
-                active[alive + k] = game.active[depth, i + k]
-            game.actives[depth + 1] = alive + rest
+                active[below + alive + k] = active[row + i + k]
+            game.frame[depth + 1, ACTIVE] = alive + rest
             return 1
-        if not telling and (bangs[j] == 0 or bangs[j] == size):
+        if not telling and (mines == 0 or mines == size):
             continue
-        active[alive] = j
+        active[below + alive] = j
         alive += 1
         if telling and not any_telling:
             any_telling, count = True, 0
         if telling or not any_telling:
             place = count
-            while place > 0 and bangs[order[place - 1]] > bangs[j]:
-                order[place] = order[place - 1]
+            while place > 0 and bangs[row + order[row + place - 1]] > mines:
+                order[row + place] = order[row + place - 1]
                 place -= 1
-            order[place] = j
+            order[row + place] = j
             count += 1
-    game.actives[depth + 1] = alive
+    game.frame[depth + 1, ACTIVE] = alive
     return count

@@ -4,26 +4,68 @@ import numpy as np
 
 from src.envs.minesweeper.solver.constraints import lean_kernel
 from src.envs.minesweeper.solver.endgame import best_ending
+from src.envs.minesweeper.solver.ending import COMPLETIONS
 from src.envs.minesweeper.solver.guess import best_guess
 from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
-from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, solve
+from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, examine, solve
 
-ENDING = 2000  # largest number of completions to search exhaustively
 PATIENCE = 30_000  # largest number of positions of such a search
 
 
-@lean_kernel
 def exact_moves(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
 ) -> tuple[int, int, int]:
-    """Write the cells to reveal to `moves`: all certain ones, or one guess. Return status, their number, and the
-    reason.
+    """Write the cells to reveal to `moves`: all certain ones, or one guess. Return status, number and reason.
+
+    Two kernels, so that the first hint, which is mostly certain, does not wait for the compilation of guesses.
     """
-    status, count, why, log_completions = prove(visible, known, mines, e, probability, moves)
+    status, count, why, log_completions = find_certain(visible, known, mines, e, probability, moves, False)
     if status == CONSISTENT and why == GUESSED:
-        moves[0] = best_guess(visible, known, mines, e, probability, log_completions)
+        moves[0], why = take_risk(visible, known, mines, e, probability, log_completions)
         count = 1
     return status, count, why
+
+
+def certain_moves(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
+) -> tuple[int, int, int]:
+    """Write all certain cells like `exact_moves`, but never guess."""
+    status, count, _, _ = find_certain(visible, known, mines, e, probability, moves, False)
+    return status, count, PROVEN if count > 0 else STUCK
+
+
+@lean_kernel
+def find_certain(
+    visible: np.ndarray,
+    known: np.ndarray,
+    mines: int,
+    e: Engine,
+    probability: np.ndarray,
+    moves: np.ndarray,
+    everything: bool,
+) -> tuple[int, int, int, float]:
+    """Write all certain cells to `moves`: status, their number, why, log completions; GUESSED if one must be guessed.
+
+    With `everything`, compute every probability instead, and no moves: one kernel, as both solve the position.
+    """
+    if everything:
+        status, log_completions = examine(visible, known, mines, e, probability)
+        return status, 0, STUCK, log_completions
+    status, count, log_completions = list_certain(visible, known, mines, e, probability, moves)
+    if status != CONSISTENT or count > 0:
+        return status, count, PROVEN, log_completions
+    return status, 0, GUESSED if has_chance(visible, probability) else STUCK, log_completions
+
+
+@lean_kernel
+def take_risk(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
+) -> tuple[int, int]:
+    """Return the best cell of an endgame that can be searched, or the best guess, and the reason."""
+    cell, _ = search_ending(visible, known, mines, e, log_completions)
+    if cell >= 0:
+        return cell, SEARCHED
+    return best_guess(visible, known, mines, e, probability, log_completions), GUESSED
 
 
 @lean_kernel
@@ -60,18 +102,9 @@ def search_ending(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
 ) -> tuple[int, float]:
     """Return the cell that wins the most completions and its win probability; (-1, 0) if there are too many."""
-    if log_completions >= np.log(ENDING + 0.5):
+    if log_completions >= np.log(COMPLETIONS + 0.5):
         return -1, 0.0
     return best_ending(visible, known, mines, e, int(np.round(np.exp(log_completions))), PATIENCE)
-
-
-@lean_kernel
-def certain_moves(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
-) -> tuple[int, int, int]:
-    """Write all certain cells like `exact_moves`, but never guess."""
-    status, count, _ = list_certain(visible, known, mines, e, probability, moves)
-    return status, count, PROVEN if count > 0 else STUCK
 
 
 @lean_kernel

@@ -9,45 +9,46 @@ The weights were tuned by playing the same ten thousand boards with each setting
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import kernel, propagate_from
+from src.envs.minesweeper.solver.constraints import lean_kernel, propagate_from
 from src.envs.minesweeper.solver.pairs import coin_tosses
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, solve
+from src.envs.minesweeper.solver.probability import CONSISTENT, SHORTLIST, Engine, solve
 
-NEAR_BEST = 0.9  # minimum safety of a candidate, relative to the safest cell
-SHORTLIST = 24
-SECOND_BEST = 0.3  # weight of the second safest next reveal; the safest has the rest
-FREED = 0.04  # weight of the logarithm of the number of safe cells
+NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be looked at
+SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest
+FREED = 0.04  # worth of each e-fold of safe cells
 
 
-@kernel
+@lean_kernel
 def best_guess(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> int:
-    shortlist = list_guesses(visible, e, probability)
+    count, shortlist = list_guesses(visible, e, probability), e.guess.shortlist
     best, choice = -1.0, shortlist[0]
-    for cell in shortlist:
+    for i in range(count):
+        cell = shortlist[i]
         value = outlook(visible, known, mines, e, probability, log_completions, cell, best)
         if value > best:
             best, choice = value, cell
     return choice
 
 
-@kernel
-def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> np.ndarray:
-    """Return the most promising cells, best first; cells without adjacent numbers are last, those with few neighbours
-    first.
+@lean_kernel
+def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
+    """Write the most promising cells to `e.guess.shortlist`, best first; returns their number.
+
+    Those that no number sees come last, the least surrounded first.
     """
-    risk = np.zeros(visible.size)
+    risk, safety, cost, shortlist = e.guess.risk, e.guess.safety, e.guess.cost, e.guess.shortlist
     coin_tosses(visible, e, probability, risk)
-    safety, cost = np.zeros(visible.size), np.zeros(visible.size)
     safest = 0.0
     for cell in range(visible.size):
+        safety[cell] = cost[cell] = 0.0
         if visible[cell] < 0:
             safety[cell] = 1.0 - probability[cell]
             safest = max(safest, safety[cell])
             if e.frontier.box_of[cell] >= 0:
                 safety[cell] /= 1.0 - risk[e.frontier.box_of[cell]]
-    shortlist, count = np.empty(SHORTLIST + 1, np.int64), 0
+    count = 0
     for cell in range(visible.size):
         if safety[cell] == 0.0 or safety[cell] < NEAR_BEST * safest:
             continue
@@ -60,10 +61,10 @@ def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> np.
             place -= 1
         shortlist[place] = cell
         count = min(count + 1, SHORTLIST)
-    return shortlist[:count]
+    return count
 
 
-@kernel
+@lean_kernel
 def outlook(
     visible: np.ndarray,
     known: np.ndarray,
@@ -80,7 +81,7 @@ def outlook(
         if n >= 0 and visible[n] < 0:
             lowest += probability[n] == 1.0
             highest += probability[n] > 0.0
-    after, chances = np.empty(known.size, np.int8), np.empty(visible.size)
+    after, chances = e.guess.after, e.guess.chance
     most = 1.0 + FREED * np.log(1.0 + visible.size)
     value, unspent = 0.0, 1.0 - probability[cell]
     for number in range(lowest, highest + 1):
@@ -99,7 +100,7 @@ def outlook(
     return value
 
 
-@kernel
+@lean_kernel
 def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
     """Return the heuristic value of a position: the safety of the next reveals, and the coin tosses ahead."""
     best, second, safe, hopeful = 0.0, 0.0, 0, 0
@@ -117,4 +118,4 @@ def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
     if hopeful == 1:
         second = best
     worth = (1.0 - SECOND_BEST) * best + SECOND_BEST * second + FREED * np.log(1.0 + safe)
-    return worth * coin_tosses(visible, e, probability, np.empty(visible.size))
+    return worth * coin_tosses(visible, e, probability, e.guess.risk)

@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from src.core.errors import UserError
+from src.core.kernel_references import by_reference
 from src.envs.minesweeper.solver.constraints import (
     MINE,
     SAFE,
     Frontier,
     group_boxes,
-    kernel,
     lean_kernel,
     make_frontier,
     order_boxes,
@@ -25,6 +25,7 @@ from src.envs.minesweeper.solver.constraints import (
     propagate_all,
 )
 from src.envs.minesweeper.solver.counting import FLOOR, Sweep, backward, forward, make_sweep, share
+from src.envs.minesweeper.solver.ending import Ending, make_ending
 
 Result = TypeVar("Result")
 
@@ -32,6 +33,7 @@ CONSISTENT, INCONSISTENT, TOO_WIDE = 0, 1, 2
 STATES = 1 << 14  # enough for practically all positions
 GROWTH = 8  # factor of the next attempt with more states; a power of two, for the hash table
 MAX_STATES = STATES * GROWTH**2
+SHORTLIST = 24  # guesses that are looked at
 
 _kept = threading.local()
 
@@ -40,6 +42,19 @@ class InconsistentPosition(UserError):  # noqa: N818 (the name says what is wron
     """No placement of the mines agrees with what is visible."""
 
 
+@by_reference
+class Guess(NamedTuple):
+    """What guesses are compared by, and the position after one."""
+
+    risk: np.ndarray  # (cells,) float64: the chance to lose by a coin toss in each box
+    safety: np.ndarray  # (cells,) float64
+    cost: np.ndarray  # (cells,) float64
+    shortlist: np.ndarray  # (SHORTLIST + 1,) int64: cells
+    after: np.ndarray  # (cells,) int8: what is known
+    chance: np.ndarray  # (cells,) float64: mine probability
+
+
+@by_reference
 class Engine(NamedTuple):
     """The buffers of one thread for boards of one shape."""
 
@@ -50,7 +65,11 @@ class Engine(NamedTuple):
     differ: np.ndarray  # (cells,) float64: probability that exactly one of two cells of a box is a mine
     first: np.ndarray  # (cells + 1,) int32: first state of each component
     value: np.ndarray  # (cells + 1,) int64: its first value
-    width: np.ndarray  # (cells,) int32: values per state
+    width: np.ndarray  # (cells,) int32: values a state
+    later: np.ndarray  # (cells + 1, cells + 1) float64: row c: ways to go on from component c, by mines used before
+    earlier: np.ndarray  # (cells + 1,) float64: ways to complete the components so far, by mines used
+    guess: Guess
+    ending: Ending
 
 
 def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
@@ -65,23 +84,18 @@ def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
         first=np.zeros(cells + 1, np.int32),
         value=np.zeros(cells + 1, np.int64),
         width=np.zeros(cells, np.int32),
+        later=np.empty((cells + 1, cells + 1)),
+        earlier=np.zeros(cells + 1),
+        guess=Guess(
+            risk=np.zeros(cells),
+            safety=np.zeros(cells),
+            cost=np.zeros(cells),
+            shortlist=np.zeros(SHORTLIST + 1, np.int64),
+            after=np.zeros(cells, np.int8),
+            chance=np.zeros(cells),
+        ),
+        ending=make_ending(cells),
     )
-
-
-class Analysis(NamedTuple):
-    mine_probability: np.ndarray  # (rows, cols) float64, 0.0 on revealed cells
-    log_completions: float  # natural logarithm of the number of mine placements that agree with the position
-
-
-def analyse(visible: np.ndarray, mines: int) -> Analysis:
-    """Return exact mine probabilities and the number of completions of a position."""
-    flat, known, probability = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
-
-    def attempt(engine: Engine) -> tuple[int, Analysis]:
-        status, log_completions = examine(flat, known, mines, engine, probability)
-        return status, Analysis(probability.reshape(visible.shape), log_completions)
-
-    return with_room(visible.shape, mines, attempt)
 
 
 def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tuple[int, Result]]) -> Result:
@@ -107,11 +121,6 @@ def _kept_engine(shape: tuple[int, ...]) -> Engine:
     return _kept.engine
 
 
-def mine_probabilities(visible: np.ndarray, mines: int) -> np.ndarray:
-    """Return exact mine probabilities, (rows, cols) float64; a cell is certain if and only if it has 0.0 or 1.0."""
-    return analyse(visible, mines).mine_probability
-
-
 def flatten(visible: np.ndarray) -> np.ndarray:
     """Return a position in the format of the kernels: (cells,) int8, contiguous."""
     if visible.ndim != 2:
@@ -131,14 +140,14 @@ def examine(
     return solve(visible, known, mines, e, probability)
 
 
-@kernel
+@lean_kernel
 def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> tuple[int, float]:
     """Fill in `probability` for a position whose `known` is already propagated. Return status and log completions."""
     f = e.frontier
-    status, unseen, hidden_mines, later, scale = count_ways(visible, known, mines, e)
+    status, components, most, unseen, hidden_mines, scale = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
         return status, 0.0
-    elsewhere = weigh(e, later, unseen, hidden_mines)
+    elsewhere = weigh(e, components, most, unseen, hidden_mines)
     for cell in range(visible.size):
         if visible[cell] >= 0 or known[cell] == SAFE:
             probability[cell] = 0.0
@@ -146,42 +155,41 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
             probability[cell] = 1.0
         else:
             probability[cell] = elsewhere if f.box_of[cell] < 0 else e.chance[f.box_of[cell]]
-    return CONSISTENT, scale + np.log(later[0, 0])
+    return CONSISTENT, scale + np.log(e.later[0, 0])
 
 
-@kernel
-def count_ways(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine
-) -> tuple[int, int, int, np.ndarray, float]:
-    """Count the solutions of every component. Return status, unseen cells, remaining mines, suffix counts, log scale.
+@lean_kernel
+def count_ways(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> tuple[int, int, int, int, int, float]:
+    """Sweep every component. Returns a status, the number of components, the most mines they hold, the unseen cells,
+    the mines not known, and the logarithm that the ways to go on were divided by.
 
-    The suffix counts are (components + 1, ...): row c has the ways to complete the components from c on and the unseen
-    cells, by the number of mines used before, divided by exp(log scale).
+    These are in `e.later[:components + 1, :most + 1]`: row c counts the ways to complete the components from c on and
+    the unseen cells.
     """
     f = e.frontier
     boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
     components = order_boxes(boxes, f)
     hidden_mines = mines - known_mines
-    if hidden_mines < 0:
-        return INCONSISTENT, unseen, hidden_mines, np.zeros((1, 1)), 0.0
     most, scale = 0, 0.0
+    if hidden_mines < 0:
+        return INCONSISTENT, components, most, unseen, hidden_mines, scale
     e.first[0], e.value[0] = 0, 0
     for c in range(components):
         e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
         end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
         if end < 0:
-            return TOO_WIDE, unseen, hidden_mines, np.zeros((1, 1)), 0.0
+            return TOO_WIDE, components, most, unseen, hidden_mines, scale
         if end == e.sweep.layer[f.start[c + 1] + c]:
-            return INCONSISTENT, unseen, hidden_mines, np.zeros((1, 1)), 0.0
+            return INCONSISTENT, components, most, unseen, hidden_mines, scale
         e.first[c + 1] = end
         e.value[c + 1] = e.value[c] + (end - e.first[c]) * e.width[c]
         most = min(hidden_mines, most + e.width[c] - 1)
         scale += log_scale
-    later = np.zeros((components + 1, most + 1))
-    scale += spread_unseen(later[components], unseen, hidden_mines)
+    scale += spread_unseen(e.later[components], most, unseen, hidden_mines)
     for c in range(components - 1, -1, -1):
-        scale += spread_component(e, c, later[c + 1], later[c])
-    return CONSISTENT if later[0, 0] > 0.0 else INCONSISTENT, unseen, hidden_mines, later, scale
+        scale += spread_component(e, c, e.later[c + 1], e.later[c], most)
+    status = CONSISTENT if e.later[0, 0] > 0.0 else INCONSISTENT
+    return status, components, most, unseen, hidden_mines, scale
 
 
 @lean_kernel
@@ -199,13 +207,14 @@ def most_mines(f: Frontier, component: int) -> int:
 
 
 @lean_kernel
-def spread_unseen(ways: np.ndarray, unseen: int, mines: int) -> float:
-    """Write the ways to place the remaining mines in the unseen cells, by mines used before; return their log scale."""
+def spread_unseen(ways: np.ndarray, most: int, unseen: int, mines: int) -> float:
+    """Ways to put what is left of the mines into the unseen cells, by mines used before; returns their log scale."""
     largest = -np.inf
-    for used in range(ways.size):
+    for used in range(most + 1):
+        ways[used] = 0.0
         if mines - used <= unseen:
             largest = max(largest, log_choose(unseen, mines - used))
-    for used in range(ways.size):
+    for used in range(most + 1):
         if mines - used <= unseen:
             ways[used] = max(np.exp(log_choose(unseen, mines - used) - largest), FLOOR)
     return largest if largest > -np.inf else 0.0
@@ -217,38 +226,40 @@ def log_choose(n: int, k: int) -> float:
 
 
 @lean_kernel
-def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray) -> float:
-    """Compute before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; return the log scale."""
-    solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness needs a mine
+def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray, most: int) -> float:
+    """before[used] = sum over m of (solutions with m mines) * after[used + m], scaled; returns the log scale."""
+    solved = e.value[c + 1] - e.width[c]  # the last layer is the one state in which no witness lacks anything
     largest = 0.0
-    for used in range(before.size):
-        for m in range(min(e.width[c], before.size - used)):
+    for used in range(most + 1):
+        before[used] = 0.0
+        for m in range(min(e.width[c], most + 1 - used)):
             before[used] += e.sweep.ways[solved + m] * after[used + m]
         largest = max(largest, before[used])
     if largest == 0.0:
         return 0.0
-    for used in range(before.size):
+    for used in range(most + 1):
         if before[used] > 0.0:
             before[used] = max(before[used] / largest, FLOOR)
     return np.log(largest)
 
 
-@kernel
-def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
-    """Fill in the mine probabilities of all boxes; return that of an unseen cell."""
-    components = later.shape[0] - 1
-    earlier = np.zeros(later.shape[1])  # ways to complete the components so far, by mines used
+@lean_kernel
+def weigh(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
+    """Fill in the chances of all boxes; returns that of an unseen cell."""
+    earlier, later = e.earlier, e.later
+    for used in range(1, most + 1):
+        earlier[used] = 0.0
     earlier[0] = 1.0
-    reach = 1  # earlier[reach:] is empty
+    reach = 1  # the rest of `earlier` is 0
     for c in range(components):
         solved = e.value[c + 1] - e.width[c]
         for m in range(e.width[c]):
             weight = 0.0
-            for used in range(min(reach, earlier.size - m)):
+            for used in range(min(reach, most + 1 - m)):
                 weight += earlier[used] * later[c + 1, used + m]
             e.sweep.rest[solved + m] = weight
         backward(e.frontier, e.sweep, c, e.first[c], e.value[c], e.width[c], e.chance, e.differ)
-        reach = add_component(e, c, earlier, reach)
+        reach = add_component(e, c, earlier, most, reach)
     total, left, gaps = 0.0, 0.0, 0.0
     for used in range(reach):
         weight = earlier[used] * later[components, used]
@@ -259,10 +270,10 @@ def weigh(e: Engine, later: np.ndarray, unseen: int, mines: int) -> float:
 
 
 @lean_kernel
-def add_component(e: Engine, c: int, earlier: np.ndarray, reach: int) -> int:
-    """Convolve `earlier` with a component's solutions in place, scaled; return the new reach."""
+def add_component(e: Engine, c: int, earlier: np.ndarray, most: int, reach: int) -> int:
+    """Convolve `earlier` with a component's solutions in place, scaled; returns the new reach."""
     solved = e.value[c + 1] - e.width[c]
-    reach = min(earlier.size, reach + e.width[c] - 1)
+    reach = min(most + 1, reach + e.width[c] - 1)
     largest = 0.0
     for used in range(reach - 1, -1, -1):
         ways = 0.0

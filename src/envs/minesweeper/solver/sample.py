@@ -15,8 +15,8 @@ from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, count_wa
 def draw_completions(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, random: np.random.Generator, mined: np.ndarray
 ) -> int:
-    """Fill in `mined` (completions, cells) bool for a position whose `known` is propagated; return a status."""
-    status, _, hidden_mines, later, _ = count_ways(visible, known, mines, e)
+    """Fill in `mined` (completions, cells) bool for a position whose `known` was propagated; returns a status."""
+    status, components, most, _, hidden_mines, _ = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
         return status
     for completion in range(mined.shape[0]):
@@ -24,8 +24,8 @@ def draw_completions(
         for cell in range(visible.size):
             board[cell] = visible[cell] < 0 and known[cell] == MINE
         used = 0
-        for c in range(later.shape[0] - 1):
-            here = draw_mines(e, c, later[c + 1], used, random)
+        for c in range(components):
+            here = draw_mines(e, c, e.later[c + 1, : most + 1], used, random)
             draw_boxes(visible, known, e, c, here, random, board)
             used += here
         place(visible, known, e.frontier.box_of, -1, hidden_mines - used, random, board)

@@ -1,0 +1,40 @@
+"""Calls that compile the kernels of the wargame, for `src.warm`."""
+
+import numpy as np
+
+from src.core.play.agent import Agent, RandomAgent
+from src.envs.deployment.bots import Bot
+from src.envs.deployment.env import DeploymentEnv
+from src.envs.deployment.placement import FrontLine
+from src.envs.deployment.step_report import Command, apply_and_describe
+
+ENV = "deployment"
+
+
+def _bot() -> Agent:
+    return Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
+
+
+def match(env: DeploymentEnv) -> None:
+    """Play a whole game with descriptions, as the web page does."""
+    game, bot, rng = env.game, _bot(), np.random.default_rng(0)
+    state = game.initial(rng)
+    while game.outcome(state) is None:
+        action = bot.decide(game, game.view(state), rng).action
+        assert action is not None
+        apply_and_describe(game, state, Command("play", (action,)))
+    game.observe(state)
+
+
+def steps(env: DeploymentEnv) -> None:
+    """Step against a bot, which is compiled into the step, and against an agent that is not."""
+    for opponent in (_bot(), RandomAgent()):
+        one = DeploymentEnv(env.game, opponent, env.reward, "random", {})
+        one.reset(seed=0)
+        one.step(int(one.action_masks().argmax()))
+        envs = one.vectorize(2)
+        _, info = envs.reset(seed=0)
+        envs.step(info["action_mask"].argmax(axis=1))
+
+
+GROUPS = (match, steps)  # independent of each other; first what the web page needs

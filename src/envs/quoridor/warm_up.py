@@ -1,0 +1,34 @@
+"""Calls that compile the kernels of Quoridor, for `src.warm`."""
+
+import numpy as np
+
+from src.core.play.search import Evaluation
+from src.envs.quoridor.env import QuoridorEnv
+from src.envs.quoridor.evaluation import FACTORS
+from src.envs.quoridor.rules import Quoridor
+
+ENV = "quoridor"
+
+
+def search(env: QuoridorEnv) -> None:
+    """Play, show paths and search as the web page does."""
+    game, rng = env.game, np.random.default_rng(0)
+    assert isinstance(game, Quoridor)
+    state = game.initial(rng)
+    game.play(state, game.legal_actions(state)[0])
+    game.shortest_path(state, 0)
+    game.shortest_step(state)
+    game.candidates(state, True)
+    game.factors(state)
+    game.solved(state)
+    game.playout(state, rng)
+    game.searcher(Evaluation(dict.fromkeys(FACTORS, 1), 0, 0, True)).search(state, 1, None, 1000)
+
+
+def steps(env: QuoridorEnv) -> None:
+    envs = env.vectorize(2)
+    _, info = envs.reset(seed=0)
+    envs.step(info["action_mask"].argmax(axis=1))
+
+
+GROUPS = (search, steps)  # independent of each other; first what the web page needs

@@ -1,0 +1,105 @@
+"""Kernels compiled ahead of need: nothing that a page does first is compiled a second time."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from src import warm
+from tests.lab import ROOT
+
+COUNTED = """
+from numba.core import event
+
+class Compiled(event.Listener):
+    names = []
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Compiled())
+import hydra
+import numpy as np
+from src.play import ConfigLab
+
+hydra.initialize_config_dir({conf!r}, version_base="1.3")
+lab = ConfigLab([], 0)
+{code}
+print(Compiled.names)
+"""
+
+HINT = """
+from src.envs.minesweeper.solver import analyse
+from src.web.minesweeper.match import MinesweeperMatch
+
+match = MinesweeperMatch(9, 9, 10, np.random.default_rng(1), no_guess={no_guess})
+match.click(40)
+agent = lab.agent("exact", match.game)
+while not match.is_over:
+    action = agent.decide(match.game, match.view, np.random.default_rng(0)).action
+    analyse(match.view.visible, match.view.mines)
+    match.click(action)
+"""
+
+BOARD = """
+from src.web.deployment import setup
+from src.web.deployment.match import warm_up
+
+chosen = setup.Setup()
+game = setup.game_of(lab, chosen.scenario, chosen.order, chosen.zones)
+warm_up(game)
+setup.match_of(lab, game, chosen).candidates(None)
+"""
+
+MOVE = """
+game = lab.game("quoridor")
+state = game.initial(np.random.default_rng(0))
+game.shortest_path(state, 0)
+game.legal_actions(state)
+agent = lab.agent("alphabeta", game)
+state = game.play(state, agent.decide(game, state, np.random.default_rng(0)).action)
+agent.analyse(game, state, 3)
+"""
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Run Python with a cache of its own; return what it prints."""
+    command, environment = [sys.executable, *arguments], os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with what the command has compiled."""
+    folder = tmp_path_factory.mktemp("cache")
+    lines = run(folder, "-m", "src.warm").splitlines()
+    assert len(lines) == sum(len(warm._module(game).GROUPS) for game in warm.GAMES)
+    return folder
+
+
+PAGES = {"hint": HINT.format(no_guess=False), "no guess": HINT.format(no_guess=True), "board": BOARD, "move": MOVE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_after_the_command_the_pages_compile_nothing(cache: Path, page: str):
+    program = COUNTED.format(conf=str(ROOT / "conf"), code=PAGES[page])
+    assert run(cache, "-c", program).splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_a_second_time_it_does_nothing(cache: Path):
+    before = sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*"))
+    assert run(cache, "-m", "src.warm") == ""
+    assert sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*")) == before
+
+
+def test_an_unknown_game_is_refused():
+    done = subprocess.run(
+        [sys.executable, "-m", "src.warm", "chess"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "chess has no kernels to compile: choose of deployment, minesweeper, quoridor" in done.stderr
