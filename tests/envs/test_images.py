@@ -8,6 +8,7 @@ import pytest
 from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
 from src.core.play.replay import Replay, ReplayedGame
+from src.envs.deployment.scenario import Hex
 from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.image import PLANK
@@ -165,8 +166,8 @@ def test_walls_are_where_their_names_say():
     """a1h runs above a1 and b1, a1v to the right of a1 and a2; rank 1 is at the bottom."""
     start = QUORIDOR.initial(np.random.default_rng(0))
     plain = QUORIDOR.image(start)
-    for wall, tall in (("horizontal", False), ("vertical", True)):
-        changed = np.argwhere((QUORIDOR.image(start._replace(**{wall: 1})) != plain).any(axis=2))
+    for state, tall in ((start._replace(horizontal=1), False), (start._replace(vertical=1), True)):
+        changed = np.argwhere((QUORIDOR.image(state) != plain).any(axis=2))
         (top, left), (bottom, right) = changed.min(axis=0), changed.max(axis=0)
         assert (bottom - top > right - left) == tall
         assert right < plain.shape[1] / 2
@@ -177,8 +178,8 @@ def test_walls_are_where_their_names_say():
 
 
 def test_units_health_and_holders_are_drawn():
-    def picture(change: Any = None, **units: tuple[int, int]) -> bytes:
-        state = battle(WARGAME, **({"a1": (2, 5), "b1": (2, 1)} | units))
+    def picture(change: Any = None, a1: Hex = (2, 5), **others: Hex) -> bytes:
+        state = battle(WARGAME, 0, a1=a1, b1=(2, 1), **others)
         if change is not None:
             change(state)
         return WARGAME.image(state).tobytes()
