@@ -162,6 +162,16 @@ def test_pawns_walls_and_walls_in_hand_are_drawn():
     assert has(pictures[5], PLANK) > has(pictures[0], PLANK) > has(pictures[3], PLANK)
 
 
+def test_the_winner_is_marked():
+    start = QUORIDOR.initial(np.random.default_rng(0))
+    won = [start._replace(pawns=(22, 20)), start._replace(pawns=(3, 0))]
+    assert [QUORIDOR.outcome(state) for state in won] == [1, -1]
+    rings = [np.argwhere((QUORIDOR.image(state) == list(bytes.fromhex(GREEN[1:]))).all(axis=2)) for state in won]
+    assert has(QUORIDOR.image(start), GREEN) == 0
+    height = QUORIDOR.image(start).shape[0]
+    assert rings[0][:, 0].max() < height / 2 < rings[1][:, 0].min(), "player 1 won at the top, player 2 at the bottom"
+
+
 def test_walls_are_where_their_names_say():
     """a1h runs above a1 and b1, a1v to the right of a1 and a2; rank 1 is at the bottom."""
     start = QUORIDOR.initial(np.random.default_rng(0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from src.core.play.canvas import CARD, FIRST, INK, SECOND, YELLOW, Canvas, Point, mix
+from src.core.play.canvas import CARD, FIRST, GREEN, INK, SECOND, YELLOW, Canvas, Point, mix
 from src.envs.quoridor.notation import COLUMNS, Position, standing
 
 CELL, GROOVE = 52, 12
@@ -17,8 +17,8 @@ WOOD, WOOD_EDGE, GROUND, FIELD, FIELD_EDGE = "#a8713f", "#8a5830", "#c39a68", "#
 PLANK, WOOD_INK = "#3a2313", "#fbeed6"
 
 
-def draw(size: int, position: Position, over: bool) -> np.ndarray:
-    """Draw a position; while the game is in progress, a ring marks the pawn to move."""
+def draw(size: int, position: Position, outcome: int | None) -> np.ndarray:
+    """Draw a position; a yellow ring marks the pawn to move, a green one the winner."""
     side = size * PITCH - GROOVE
     canvas = Canvas(side + 2 * LEFT, side + 2 * TOP)
     canvas.rect((LEFT - FRAME, TOP - FRAME, side + 2 * FRAME, side + 2 * FRAME), WOOD, 18, WOOD_EDGE)
@@ -30,9 +30,10 @@ def draw(size: int, position: Position, over: bool) -> np.ndarray:
         _wall(canvas, size, move)
     for player, cell in enumerate(position.pawns):
         x, y = _center(size, cell)
-        to_move = player == position.ply % 2 and not over
+        ring = YELLOW if outcome is None and player == position.ply % 2 else CARD
+        ring = GREEN if outcome == (1, -1)[player] else ring
         canvas.circle((x, y + 2), PAWN + 1, mix("#000000", FIELD, 0.3))
-        canvas.circle((x, y), PAWN, PLAYERS[player], YELLOW if to_move else CARD, 2.5)
+        canvas.circle((x, y), PAWN, PLAYERS[player], ring, 3)
         canvas.text((x, y), str(player + 1), 17, CARD)
     return canvas.pixels()
 

@@ -126,7 +126,7 @@ class Quoridor(TwoPlayerGame[Position]):
     def image(self, state: Position) -> np.ndarray:
         from src.envs.quoridor import image  # Pillow, needed for pictures only
 
-        return image.draw(self.size, state, self.outcome(state) is not None)
+        return image.draw(self.size, state, self.outcome(state))
 
     # Search and learning
 
