@@ -37,8 +37,7 @@ class Animation:
     def encode(self) -> bytes:
         """Return the GIF, which repeats forever. Consecutive frames that are equal are stored once."""
         palette, buffer = self._palette(), io.BytesIO()
-        drawn = map(self._frame, range(len(self)))
-        frames = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in drawn)
+        frames = map(_Quantizer(palette), map(self._frame, range(len(self))))
         milliseconds = [10 * max(round(100 * seconds), 1) for seconds in self._seconds]  # a GIF counts in 10 ms
         next(frames).save(buffer, "GIF", save_all=True, append_images=frames, duration=milliseconds, loop=0)
         return buffer.getvalue()
@@ -53,18 +52,42 @@ class Animation:
             return full
         return full.resize((self.width, max(round(full.height * self.width / full.width), 1)), Image.Resampling.HAMMING)
 
-    def _palette(self) -> Image.Image:
-        """Return a palette of the most frequent colors, one for each group of similar ones.
+    def _palette(self) -> np.ndarray:
+        """Return the most frequent colors, one for each group of similar ones, as codes.
 
         Thus areas of one color keep it exactly, and all frames have the same colors, so that only changes are stored.
         """
         sample = np.unique(np.linspace(0, len(self) - 1, SAMPLED_FRAMES, dtype=int))
-        values = np.concatenate([np.asarray(self._frame(int(k))).reshape(-1, 3) for k in sample])
-        codes = values.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        codes = np.concatenate([_codes(self._frame(int(k))).ravel() for k in sample])
         colors, counts = np.unique(codes, return_counts=True)
         colors = colors[np.argsort(-counts, kind="stable")]
         _, firsts = np.unique(colors & 0xF0F0F0, return_index=True)
-        chosen = colors[np.sort(firsts)][:COLORS]
-        palette = Image.new("P", (1, 1))
-        palette.putpalette([int(code) >> shift & 255 for code in chosen for shift in (16, 8, 0)])
-        return palette
+        chosen: np.ndarray = colors[np.sort(firsts)][:COLORS]
+        return chosen
+
+
+class _Quantizer:
+    """Converts images to a palette, each color to the nearest; Pillow's own conversion is only approximate."""
+
+    def __init__(self, palette: np.ndarray) -> None:
+        self._palette = _channels(palette)
+        self._nearest = np.full(1 << 24, COLORS, np.uint8)  # by code; COLORS: not computed yet
+
+    def __call__(self, image: Image.Image) -> Image.Image:
+        codes = _codes(image)
+        new = np.unique(codes[self._nearest[codes] == COLORS])
+        for part in np.array_split(new, len(new) // 4096 + 1):  # to limit the memory of the distances
+            apart = _channels(part)[:, None].astype(np.int32) - self._palette
+            self._nearest[part] = (apart**2).sum(axis=2).argmin(axis=1)
+        result = Image.fromarray(self._nearest[codes])
+        result.putpalette(self._palette.astype(np.uint8).tobytes())
+        return result
+
+
+def _codes(image: Image.Image) -> np.ndarray:
+    """Return each pixel of an image as a number 0xRRGGBB, (H, W) uint32."""
+    return np.asarray(image).astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+
+
+def _channels(codes: np.ndarray) -> np.ndarray:
+    return codes[:, None] >> np.array([16, 8, 0], np.uint32) & 255
