@@ -135,6 +135,12 @@ def refuse_multirun(arguments: list[str]) -> list[str]:
     return arguments
 
 
+def expand_opponent(arguments: list[str]) -> list[str]:
+    """Expand `opponent=x` to Hydra's `agent@opponent=x`: both are options of the group `agent`."""
+    refuse_multirun(arguments)
+    return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
+
+
 def refuse_show_with_multirun(arguments: list[str]) -> None:
     shows = [flag for flag in (argument.split("=")[0] for argument in arguments) if flag in SHOW_FLAGS]
     one = not shows or not MULTIRUN & set(arguments)

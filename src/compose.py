@@ -25,7 +25,7 @@ from src.core import ranges
 from src.core.errors import UserError, require
 from src.core.files import new_directories
 from src.core.package import CHECKOUT, ROOT, locate
-from src.core.play.agent import Agent, require_traits
+from src.core.play.agent import Agent, SelfPlay, require_traits
 from src.core.play.game import Game
 from src.core.runs import checkpoint
 from src.core.runs.config_file import CONFIG, read_config
@@ -199,6 +199,19 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
             f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
         ) from error
     return agent
+
+
+def build_players(cfg: DictConfig, schema: type, game: Game) -> tuple[Agent, Agent | None]:
+    """Build `agent`, and in a two-player game `opponent`; otherwise there must be none on the command line."""
+    agent = build_agent("agent", cfg, game)
+    if game.players == 1:
+        given = [word for word in HydraConfig.get().overrides.task if word.startswith("agent@opponent")]
+        require(not given, f"env={cfg.composition.env} is a single-player game: leave out opponent=...")
+        return agent, None
+    opponent = build_agent("opponent", validate(cfg, schema), game)
+    if isinstance(opponent, SelfPlay):
+        opponent.set_agent(agent)
+    return agent, opponent
 
 
 def task_overrides() -> list[str]:

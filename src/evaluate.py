@@ -7,7 +7,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, launch, refuse_multirun
+from src.cli import exit_on_user_error, expand_opponent, launch
 from src.core.errors import require
 from src.paths import CONF
 
@@ -18,7 +18,6 @@ def main(cfg: DictConfig) -> None:
     from src import compose, schema
     from src.core.files import require_writable, write_atomic
     from src.core.play import arena
-    from src.core.play.agent import SelfPlay
     from src.core.runs import report
     from src.core.runs.console import progress_bar
 
@@ -27,15 +26,7 @@ def main(cfg: DictConfig) -> None:
     if cfg.json is not None:
         require_writable(Path(cfg.json))  # before the games are played
     game = compose.build(cfg.env, "env").game
-    agent, opponent = compose.build_agent("agent", cfg, game), None
-    if game.players == 2:
-        cfg = compose.validate(cfg, schema.Evaluate)
-        opponent = compose.build_agent("opponent", cfg, game)
-    else:
-        given = [override for override in overrides if override.startswith("agent@opponent")]
-        require(not given, f"env={cfg.composition.env} is a single-player game: leave out opponent=...")
-    if isinstance(opponent, SelfPlay):
-        opponent.set_agent(agent)
+    agent, opponent = compose.build_players(cfg, schema.Evaluate, game)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
     given = [override for override in overrides if override.startswith("episodes=")]
     require(starts is None or not given, "boards=... sets the number of games: leave out episodes=...")
@@ -56,12 +47,6 @@ def main(cfg: DictConfig) -> None:
         if starts is not None:
             result["per_board"] = [int(outcome == 1) for outcome in score.outcomes]
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
-
-
-def expand_opponent(arguments: list[str]) -> list[str]:
-    """Expand `opponent=x` to Hydra's `agent@opponent=x`: both are options of the group `agent`."""
-    refuse_multirun(arguments)
-    return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
 
 
 def run() -> None:

@@ -52,6 +52,19 @@ class Evaluate(Command):
 
 
 @dataclass
+class Record(Command):
+    agent: Any
+    opponent: Any
+    games: Annotated[int, Bounds(ge=1, le=100)]
+    seed: Seed
+    opening_plies: Plies
+    output: str
+    fps: Annotated[float, Bounds(gt=0, le=50)]
+    last_frame_seconds: Annotated[float, Bounds(gt=0, le=60)]
+    width: Annotated[int, Bounds(ge=16, le=2000)] | None
+
+
+@dataclass
 class Engine(Command):
     agent: Any
     seed: Seed

@@ -11,7 +11,10 @@ from tests.lab import ROOT
 
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
-ENTRY_POINTS = {"train", "evaluate", "engine", "play", "play_local", "sweep", "warm", "compose", "cli", "hydra_errors"}
+ENTRY_POINTS = {
+    *("train", "evaluate", "engine", "play", "play_local", "record", "sweep", "warm"),
+    *("api", "cli", "compose", "hydra_errors", "paths", "registration"),
+}
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
     "core": {"core"},

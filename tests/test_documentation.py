@@ -13,9 +13,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from src import schema
-from src.cli import apply_group_aliases
+from src.cli import apply_group_aliases, expand_opponent
 from src.compose import validate
-from src.evaluate import expand_opponent
 from src.paths import CONF
 from tests.lab import ROOT
 from tests.test_compositions import composed
@@ -36,8 +35,9 @@ SCHEMAS: dict[str, Any] = {
     "engine": schema.Engine,
     "play": schema.Play,
     "play_local": schema.PlayLocal,
+    "record": schema.Record,
 }
-REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent}
+REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent, "record": expand_opponent}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
@@ -57,7 +57,7 @@ def test_commands_are_found_on_the_pages():
     assert len(list(commands(CONF / "README.md"))) >= 15
     assert len(list(commands(ROOT / "README.md"))) >= 19
     assert [name for name, _ in SHOWN if name not in {*SCHEMAS, "sweep"}] == []
-    assert {name for name, _ in SHOWN} >= {"train", "evaluate", "engine", "play", "play_local", "sweep"}
+    assert {name for name, _ in SHOWN} >= {"train", "evaluate", "engine", "play", "play_local", "record", "sweep"}
     assert all(len(words) == 1 for name, words in SHOWN if name == "sweep"), "it takes a directory and nothing else"
 
 
@@ -92,7 +92,9 @@ def test_the_page_of_metrics_is_up_to_date():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_lead_somewhere(page: Path):
-    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+    text = page.read_text()
+    pictures = [(target, "") for target in re.findall(r'src="([^"]*)"', text)]
+    for target, anchor in [*re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text), *pictures]:
         path = page.parent / target if target else page
         assert path.exists(), target
         assert not anchor or anchor in anchors(path), f"{target}#{anchor}"

@@ -94,6 +94,11 @@ class _Match:
     seat: int  # of the evaluated agent
     outcome: int | None = None  # for seat 0
     counters: Counter[str] = field(default_factory=Counter)
+    on_position: Callable[[Any], None] = lambda state: None  # called after every action
+
+    def play(self, game: Game, action: int) -> None:
+        self.state = game.play(self.state, action)
+        self.on_position(self.state)
 
 
 class _GameResult(NamedTuple):
@@ -122,17 +127,15 @@ def evaluate(
     would replay the games that the checkpoint was selected on.
     """
     began = time.perf_counter()
+    plies = opening_plies if starts is None else 0
     finished: list[_Match] = []
     assigned = range(ranks.rank(), episodes, ranks.world_size())
     for first in range(0, len(assigned), agent.games_in_step):
         numbers = assigned[first : first + agent.games_in_step]
-        matches = [_new_match(game, agent, opponent, number, seed, stream) for number in numbers]
-        for number, match in zip(numbers, matches, strict=True):
-            pair = number // game.players
-            if starts is not None:
-                match.state = starts[pair]
-            elif opening_plies:
-                match.state = random_opening(game, opening_plies, generator(seed, stream, "opening", pair))
+        matches = [_new_match(game, agent, opponent, number, seed, stream, plies) for number in numbers]
+        if starts is not None:
+            for number, match in zip(numbers, matches, strict=True):
+                match.state = starts[number // game.players]
         _play_out(game, matches)
         finished += matches
         on_progress(min(len(finished) * ranks.world_size(), episodes))
@@ -145,6 +148,27 @@ def evaluate(
         metrics={key: float(np.mean([result.metrics[key] for result in results])) for key in results[0].metrics},
         groups=[result.group for result in results],
     )
+
+
+def watch(
+    game: Game,
+    agent: Agent,
+    opponent: Agent | None,
+    number: int,
+    seed: int,
+    on_position: Callable[[Any], None],
+    opening_plies: int = 0,
+) -> tuple[int, int]:
+    """Play one game as `evaluate` with the same seed does, and call `on_position` with each of its states.
+
+    A game may modify its state in place, so it is valid only during the call. Return the seat and the outcome of the
+    agent.
+    """
+    match = _new_match(game, agent, opponent, number, seed, "evaluation", opening_plies)
+    match.on_position = on_position
+    on_position(match.state)
+    _play_out(game, [match])
+    return match.seat, _own_outcome(match)
 
 
 def require_openings(game: Game, opening_plies: int) -> None:
@@ -178,12 +202,18 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
     raise UserError(f"opening_plies={plies} is too many: all of 1,000 random games ended before, choose fewer")
 
 
-def _new_match(game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str) -> _Match:
+def _new_match(
+    game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str, opening_plies: int
+) -> _Match:
     rng = generator(seed, stream, number)
     seat = number % game.players
     agents = [agent] if opponent is None else [opponent, opponent]
     agents[seat] = agent
-    return _Match(game.initial(rng), agents, rng.spawn(game.players), seat)
+    match = _Match(game.initial(rng), agents, rng.spawn(game.players), seat)
+    if opening_plies:
+        opening = generator(seed, stream, "opening", number // game.players)
+        match.state = random_opening(game, opening_plies, opening)
+    return match
 
 
 def _play_out(game: Game, matches: list[_Match]) -> None:
@@ -216,7 +246,7 @@ def _move(game: Game, group: list[_Match]) -> None:
         if decision.action is None:
             match.outcome = outcome_for_seat(seat, -1)
         else:
-            match.state = game.play(match.state, decision.action)
+            match.play(game, decision.action)
             _play_plan(game, match, decision.plan)
 
 
@@ -227,7 +257,7 @@ def _play_plan(game: Game, match: _Match, actions: Sequence[int]) -> None:
         if game.outcome(match.state) is not None:
             return
         if game.is_open(match.state, action):
-            match.state = game.play(match.state, action)
+            match.play(game, action)
 
 
 def _own_outcome(match: _Match) -> int:

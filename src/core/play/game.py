@@ -73,6 +73,12 @@ class Game(ABC, Generic[State, View]):
     def render(self, state: State) -> str:
         """Return the position as text for humans."""
 
+    def image(self, state: State) -> np.ndarray:
+        """Return a picture of what the player may see, (H, W, 3) uint8; by default the text of `render`."""
+        from src.core.play.canvas import text_image  # Pillow, needed for pictures only
+
+        return text_image(self.render(state))
+
     def view(self, state: State) -> View:
         """Return what the player to move can see; with perfect information the state itself."""
         return state  # type: ignore[return-value]  # games with hidden information override it

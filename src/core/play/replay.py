@@ -54,6 +54,9 @@ class ReplayedGame(TwoPlayerGame[Replay]):
     def render(self, state: Replay) -> str:
         return self.inner.render(self._state(state))
 
+    def image(self, state: Replay) -> np.ndarray:
+        return self.inner.image(self._state(state))
+
     def move_name(self, state: Replay, action: int) -> str:
         assert isinstance(self.inner, NamesMoves)
         return self.inner.move_name(self._state(state), action)

@@ -146,6 +146,11 @@ class DeploymentGame(Game[GameState, GameState]):
     def render(self, state: GameState) -> str:
         return drawing.board_text(state)
 
+    def image(self, state: GameState) -> np.ndarray:
+        from src.envs.deployment import image  # Pillow, needed for pictures only
+
+        return image.draw(state, self.outcome(state))
+
     def episode_metrics(self, state: GameState) -> dict[str, float]:
         """Return the deployment metrics of a game, over both players; runs log their means over games."""
         if self.deployment_type != "active":

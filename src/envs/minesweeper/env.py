@@ -17,10 +17,11 @@ from src.core.ranges import checked
 from src.envs.minesweeper import rules, viewer
 from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.calibration import GAMES, mine_calibration
-from src.envs.minesweeper.config import RENDER_MODES, EnvConfig
+from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.play_local import play_local
 from src.envs.minesweeper.reward import COMPONENTS
 from src.envs.minesweeper.vec_env import VecMinesweeper
+from src.envs.rendering import RENDER_FPS, RENDER_MODES
 from src.envs.splitmix import seed_word
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
@@ -38,7 +39,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     reward, and statistics of the episode.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
     @checked
     def __init__(
@@ -50,12 +51,13 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self.config, self.baselines, self.backend = config, dict(baselines), backend
         self.game = self.config.game()
         check_baselines(self.baselines, self.game)
-        self.render_mode = self.config.render_mode
+        self.render_mode: str | None = self.config.render_mode
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = self.game.encoding.space(self.game.rows, self.game.cols)
         self._batch = Batch(self.game, self.config.reward, 1, frontier_mask=self.config.frontier_mask, restart=False)
         self._seeded = False
         self._playing = False
+        self._last_cell: int | None = None  # of the last action
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
         """Return the calibration of the mine probabilities of a network; {} for agents that do not predict them."""
@@ -95,6 +97,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         if not self.action_space.contains(action):
             raise UserError(f"action {action!r} does not exist: they are 0..{self.game.num_actions - 1}")
         self._batch.step(np.array([action], np.int64))
+        self._last_cell = int(action) % self.game.cells
         result = self._batch.buffers.results[0]
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
         self._playing = not (terminated or truncated)
@@ -113,10 +116,19 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         """Return the mines, (H, W) bool; none before the first reveal."""
         return self._board(self._batch.boards.number) == rules.MINE
 
-    def render(self) -> str | None:
-        if self.render_mode is None:
-            return None
-        return viewer.text_board(self._board(self._batch.boards.visible), int(self._batch.boards.games[0]["mines"]))
+    def render(self) -> Any:
+        visible, mines = self._board(self._batch.boards.visible), int(self._batch.boards.games[0]["mines"])
+        if self.render_mode != "rgb_array":
+            return None if self.render_mode is None else viewer.text_board(visible, mines)
+        from src.envs.minesweeper import image  # Pillow, needed for pictures only
+
+        return image.draw(visible, mines, None if self._playing else self._ending(image))
+
+    def _ending(self, image: Any) -> Any:
+        """Return what a picture shows of the finished game."""
+        status = int(self._batch.boards.games[0]["status"])
+        exploded = self._last_cell if status == rules.LOST else None
+        return image.Ending({rules.WON: 1, rules.LOST: -1}.get(status, 0), self.mine_mask(), exploded)
 
     def _observation(self) -> np.ndarray:
         buffer = self._batch.boards.visible if self.config.compact else self._batch.buffers.planes

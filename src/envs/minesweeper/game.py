@@ -33,6 +33,7 @@ class Position:
     boards: rules.Boards  # of one board
     steps: int = 0
     invalid_steps: int = 0
+    exploded: int | None = None  # the cell of the mine that ended the game
     result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # of the latest step
     reward_totals: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
@@ -116,6 +117,7 @@ class Minesweeper(Game[Position, View]):
             rules.toggle_flag(state.boards, 0, cell)
         state.steps += 1
         state.invalid_steps += not valid
+        state.exploded = cell if int(game["status"]) == rules.LOST else None
         playing = int(game["status"]) == rules.PLAYING
         state.result[0]["truncated"] = playing and self.max_steps is not None and state.steps >= self.max_steps
         write_reward(game, state.result[0], valid, opened, flags_before, self._terms)
@@ -156,6 +158,16 @@ class Minesweeper(Game[Position, View]):
     def render(self, state: Position) -> str:
         view = self.view(state)
         return viewer.text_board(view.visible, view.mines)
+
+    def image(self, state: Position) -> np.ndarray:
+        """Draw the board as the player sees it; with all mines once the game is over."""
+        from src.envs.minesweeper import image  # Pillow, needed for pictures only
+
+        view, outcome, ending = self.view(state), self.outcome(state), None
+        if outcome is not None:
+            mines = (state.boards.number[0] == rules.MINE).reshape(self.rows, self.cols)
+            ending = image.Ending(outcome, mines, state.exploded)
+        return image.draw(view.visible, view.mines, ending)
 
     def episode_metrics(self, state: Position) -> dict[str, float]:
         safe = self.cells - int(state.boards.games[0]["mines"])

@@ -123,6 +123,11 @@ class Quoridor(TwoPlayerGame[Position]):
     def render(self, state: Position) -> str:
         return notation.draw_board(self.size, state)
 
+    def image(self, state: Position) -> np.ndarray:
+        from src.envs.quoridor import image  # Pillow, needed for pictures only
+
+        return image.draw(self.size, state, self.outcome(state))
+
     # Search and learning
 
     def observe(self, view: Position) -> np.ndarray:

@@ -75,6 +75,11 @@ class TicTacToe(TabularGame[str]):
     def render(self, state: str) -> str:
         return "\n".join(" ".join(state[row : row + 3]) for row in (0, 3, 6))
 
+    def image(self, state: str) -> np.ndarray:
+        from src.envs.tictactoe import image  # Pillow, needed for pictures only
+
+        return image.draw(state, [line for line in LINES if _is_completed(state, line)])
+
     def move_name(self, state: str, action: int) -> str:
         return str(action)
 
@@ -93,10 +98,15 @@ class TicTacToe(TabularGame[str]):
 # Cached: there are only 5,478 positions.
 @cache
 def _outcome(state: str) -> int | None:
-    for a, b, c in LINES:
-        if state[a] != EMPTY and state[a] == state[b] == state[c]:
-            return 1 if state[a] == STONES[0] else -1
+    for line in LINES:
+        if _is_completed(state, line):
+            return 1 if state[line[0]] == STONES[0] else -1
     return None if EMPTY in state else 0
+
+
+def _is_completed(state: str, line: tuple[int, int, int]) -> bool:
+    a, b, c = line
+    return state[a] != EMPTY and state[a] == state[b] == state[c]
 
 
 @cache

@@ -1,0 +1,271 @@
+"""The pictures of all games: their size, what they show, and that they show no more than the player may see."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
+from src.core.play.game import Game
+from src.core.play.replay import Replay, ReplayedGame
+from src.envs.deployment.scenario import Hex
+from src.envs.minesweeper import image
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.quoridor.image import PLANK
+from src.envs.tictactoe.rules import TicTacToe
+from tests.envs.deployment.making import battle, number, small_game
+from tests.envs.quoridor.making import make_game
+from tests.web.small_games import ConnectFour, Nim
+
+TICTACTOE = TicTacToe(symmetric=True)
+QUORIDOR = make_game(5, 3)
+MINES = Minesweeper(4, 6, 3, safe_neighborhood=False)
+WARGAME = small_game(deployment_type="fixed")
+GAMES: dict[str, Game] = {
+    "tictactoe": TICTACTOE,
+    "minesweeper": MINES,
+    "quoridor": QUORIDOR,
+    "deployment": small_game(on_deadlock="truncate"),
+}
+
+
+def has(picture: np.ndarray, color: str) -> int:
+    """Count the pixels of exactly this color."""
+    return int((picture == list(bytes.fromhex(color[1:]))).all(axis=2).sum())
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_size_of_a_picture_is_the_same_in_a_whole_game(name: str, seed: int):
+    game, rng = GAMES[name], np.random.default_rng(seed)
+    state = game.initial(rng)
+    shape = game.image(state).shape
+    assert min(shape[:2]) >= 100
+    assert max(shape[:2]) <= MAX_SIDE
+    while True:
+        picture = game.image(state)
+        assert picture.dtype == np.uint8
+        assert picture.shape == (*shape[:2], 3)
+        if game.outcome(state) is not None:
+            return
+        state = game.play(state, int(rng.choice(game.random_actions(game.view(state)))))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_drawing_changes_nothing_and_repeats_itself(name: str):
+    game = GAMES[name]
+    state = game.initial(np.random.default_rng(0))
+    state = game.play(state, game.legal_actions(game.view(state))[0])
+    text, first = game.render(state), game.image(state)
+    np.testing.assert_array_equal(game.image(state), first)
+    assert game.render(state) == text
+
+
+# Tic-tac-toe
+
+
+def test_stones_and_completed_rows_are_drawn():
+    boards = [".........", "X........", "O........", "XX.OO....", "XXXOO....", "XXXOXOXOO"]
+    pictures = [TICTACTOE.image(board) for board in boards]
+    assert len({picture.tobytes() for picture in pictures}) == len(boards)
+    assert [bool(has(picture, FIRST)) for picture in pictures] == [False, True, False, True, True, True]
+    assert [bool(has(picture, SECOND)) for picture in pictures] == [False, False, True, True, True, True]
+    rows, two_rows = has(pictures[4], GREEN), has(pictures[5], GREEN)
+    assert [has(picture, GREEN) for picture in pictures[:4]] == [0] * 4
+    assert 0 < rows < two_rows, "one stone can complete two rows"
+
+
+# Minesweeper
+
+
+def test_numbers_and_flags_are_drawn():
+    state = MINES.start(0, [5, 11, 17])  # in the last column
+    pictures = [MINES.image(state)]
+    for action in (24 + 5, 24 + 11, 24 + 11, 23):  # a flag, another, which is removed again, and a number
+        state = MINES.play(state, action)
+        pictures.append(MINES.image(state))
+    np.testing.assert_array_equal(pictures[1], pictures[3])
+    assert len({picture.tobytes() for picture in pictures}) == 4
+
+
+def test_every_number_has_its_own_picture_and_color():
+    pictures = [image.draw(np.array([[count, -1]]), 1, None) for count in range(9)]
+    assert len({picture.tobytes() for picture in pictures}) == 9
+    for count, color in enumerate(image.NUMBERS, 1):
+        assert has(pictures[count], color) > has(pictures[0], color), count
+
+
+@pytest.mark.parametrize("flags", [(), (20, 23)])
+def test_positions_that_look_alike_to_the_player_have_equal_pictures(flags: tuple[int, ...]):
+    """The first column shows the same numbers wherever the mines of the others are."""
+    states = [MINES.start(0, [1, 7, 20]), MINES.start(0, [1, 7, 23])]
+    for k, flag in [(k, flag) for k in range(2) for flag in flags]:
+        states[k] = MINES.play(states[k], 24 + flag)
+    views = [MINES.view(state) for state in states]
+    np.testing.assert_array_equal(views[0].visible, views[1].visible)
+    pictures = [MINES.image(state) for state in states]
+    np.testing.assert_array_equal(pictures[0], pictures[1])
+
+
+def test_mines_are_shown_once_the_game_is_over():
+    mines = [1, 7, 20]
+    lost = MINES.image(MINES.play(MINES.start(0, mines), 7))
+    others = [
+        MINES.image(MINES.play(MINES.start(0, [1, 7, 23]), 7)),  # another mine
+        MINES.image(MINES.play(MINES.start(0, mines), 1)),  # another one explodes
+        MINES.image(MINES.play(MINES.play(MINES.start(0, mines), 24 + 20), 7)),  # a flag on a mine
+        MINES.image(MINES.play(MINES.play(MINES.start(0, mines), 24 + 23), 7)),  # a wrong flag
+    ]
+    assert len({picture.tobytes() for picture in (lost, *others)}) == 5
+    assert has(lost, SECOND) > 500, "a whole tile"
+    won = MINES.start(0, [21, 22, 23])
+    for cell in np.flatnonzero(won.boards.number[0] < 9):
+        won = won if MINES.outcome(won) is not None else MINES.play(won, int(cell))
+    assert MINES.outcome(won) == 1
+    assert has(MINES.image(won), GREEN) > 0
+    assert has(MINES.image(won), SECOND) < 500
+
+
+def test_a_lost_game_remembers_which_mine_exploded():
+    state = MINES.start(0, [1, 7, 20])
+    assert state.exploded is None
+    assert MINES.play(state, 12).exploded is None
+    assert MINES.play(state, 7).exploded == 7
+
+
+def test_large_boards_are_scaled_down():
+    game = Minesweeper(60, 90, 900)
+    picture = game.image(game.initial(np.random.default_rng(0)))
+    assert max(picture.shape) == MAX_SIDE
+    tiny = Minesweeper(1, 700, 9)
+    assert tiny.image(tiny.start(0, [9])).shape[1] == MAX_SIDE
+
+
+# Quoridor
+
+
+def test_pawns_walls_and_walls_in_hand_are_drawn():
+    start = QUORIDOR.initial(np.random.default_rng(0))
+    other = [
+        start,
+        start._replace(pawns=(start.pawns[0] + 1, start.pawns[1])),
+        start._replace(pawns=(start.pawns[0], start.pawns[1] - 1)),
+        start._replace(left=(2, 3)),
+        start._replace(left=(3, 2)),
+        start._replace(horizontal=1 << 5),
+        start._replace(vertical=1 << 5),
+        start._replace(vertical=1 << 6),
+        start._replace(ply=1),
+    ]
+    pictures = [QUORIDOR.image(state) for state in other]
+    assert len({picture.tobytes() for picture in pictures}) == len(other)
+    assert has(pictures[5], PLANK) > has(pictures[0], PLANK) > has(pictures[3], PLANK)
+
+
+def test_the_winner_is_marked():
+    start = QUORIDOR.initial(np.random.default_rng(0))
+    won = [start._replace(pawns=(22, 20)), start._replace(pawns=(3, 0))]
+    assert [QUORIDOR.outcome(state) for state in won] == [1, -1]
+    rings = [np.argwhere((QUORIDOR.image(state) == list(bytes.fromhex(GREEN[1:]))).all(axis=2)) for state in won]
+    assert has(QUORIDOR.image(start), GREEN) == 0
+    height = QUORIDOR.image(start).shape[0]
+    assert rings[0][:, 0].max() < height / 2 < rings[1][:, 0].min(), "player 1 won at the top, player 2 at the bottom"
+
+
+def test_walls_are_where_their_names_say():
+    """a1h runs above a1 and b1, a1v to the right of a1 and a2; rank 1 is at the bottom."""
+    start = QUORIDOR.initial(np.random.default_rng(0))
+    plain = QUORIDOR.image(start)
+    for state, tall in ((start._replace(horizontal=1), False), (start._replace(vertical=1), True)):
+        changed = np.argwhere((QUORIDOR.image(state) != plain).any(axis=2))
+        (top, left), (bottom, right) = changed.min(axis=0), changed.max(axis=0)
+        assert (bottom - top > right - left) == tall
+        assert right < plain.shape[1] / 2
+        assert top > plain.shape[0] / 2
+
+
+# The wargame
+
+
+def test_units_health_and_holders_are_drawn():
+    def picture(change: Any = None, a1: Hex = (2, 5), **others: Hex) -> bytes:
+        state = battle(WARGAME, 0, a1=a1, b1=(2, 1), **others)
+        if change is not None:
+            change(state)
+        return WARGAME.image(state).tobytes()
+
+    def wound(state: Any) -> None:
+        state.games.units["hp"][0, number(state, "b1")] -= 1
+
+    def hold(seat: int) -> Any:
+        def change(state: Any) -> None:
+            state.games.control[0, 0] = seat
+
+        return change
+
+    def score(state: Any) -> None:
+        state.games.sides["victory_points"][0, 1] = 7
+
+    def next_round(state: Any) -> None:
+        state.games.games["round"][0] = 3
+
+    pictures = [
+        picture(),
+        picture(a1=(3, 5)),
+        picture(b2=(4, 1)),
+        picture(wound),
+        picture(hold(0)),
+        picture(hold(1)),
+        picture(score),
+        picture(next_round),
+    ]
+    assert len(set(pictures)) == len(pictures)
+
+
+def test_dead_and_unplaced_units_are_not_drawn():
+    state = battle(WARGAME, a1=(2, 5), b1=(2, 1), b2=(4, 1))
+    dead = battle(WARGAME, a1=(2, 5), b1=(2, 1))
+    assert has(WARGAME.image(state), SECOND) > has(WARGAME.image(dead), SECOND)
+    placing = GAMES["deployment"]
+    empty = placing.initial(np.random.default_rng(0))
+    before = has(placing.image(empty), FIRST)
+    placed = placing.play(empty, placing.legal_actions(empty)[0])
+    assert has(placing.image(placed), FIRST) > before
+
+
+def test_the_active_unit_is_marked():
+    state = battle(WARGAME, a1=(2, 5), a2=(4, 5), b1=(2, 1))
+    before, active = WARGAME.image(state), state.active_unit_id
+    WARGAME.play(state, WARGAME.actions.wait_action)
+    assert state.active_unit_id != active
+    assert WARGAME.image(state).tobytes() != before.tobytes()
+
+
+# Games without their own picture
+
+
+@pytest.mark.parametrize("game", [ConnectFour(), Nim()])
+def test_a_game_without_its_own_picture_shows_its_text(game: Game):
+    state = game.initial(np.random.default_rng(0))
+    picture = game.image(state)
+    assert picture.dtype == np.uint8
+    assert picture.shape[2] == 3
+    np.testing.assert_array_equal(picture, text_image(game.render(state)))
+    assert game.image(game.play(state, 0)).tobytes() != picture.tobytes()
+
+
+def test_text_is_monospaced_and_empty_text_is_drawn_too():
+    assert text_image("iiii\n....").shape == text_image("MMMM\n####").shape
+    assert text_image("").shape[2] == text_image("\n\n").shape[2] == 3
+
+
+def test_the_line_protocol_shows_the_picture_of_its_game():
+    game = ReplayedGame(MINES)
+    state = Replay(seed=3)
+    shown = game.image(game.play(state, 0))
+    np.testing.assert_array_equal(shown, MINES.image(MINES.play(MINES.initial(np.random.default_rng(3)), 0)))
+
+
+def test_colors_mix():
+    assert mix("#ff0000", "#0000ff", 1) == "#ff0000"
+    assert mix("#ff0000", "#0000fe", 0.5) == "#80007f"
