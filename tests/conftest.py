@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
 
         warm.compile_missing()
     return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of garbage collections, which otherwise take a seventh of a composition."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -165,6 +165,13 @@ def import_everything() -> None:
     importlib.import_module("hydra.core.plugins").Plugins.instance()  # which looks for all of them
 
 
+def parse_configs() -> None:
+    """Parse the files of the default configurations, which nearly every command composes."""
+    parsed_configs = importlib.import_module("tests.parsed_configs")
+    parsed_configs.keep()
+    parsed_configs.parse_all()
+
+
 class Server:
     """The server's side: forks children and reports their process ids and exit codes."""
 
@@ -314,6 +321,7 @@ def leave(code: int) -> NoReturn:
 
 def main() -> None:
     import_everything()
+    parse_configs()
     gc.collect()
     gc.freeze()  # a collection in a child would copy all the memory that it shares
     request = Server(socket.socket(fileno=int(sys.argv[1]))).serve()

@@ -28,7 +28,10 @@ from src.core.runs.run import Run, has_learner
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.nets.units import Units
+from tests import parsed_configs
 from tests.lab import Lab
+
+parsed_configs.keep()
 
 
 def options(group: str) -> list[str]:
