@@ -106,6 +106,20 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
             yield from unset_parameters(value, f"{path}.{key}")
 
 
+def with_reward(env: str, option: str) -> DictConfig:
+    """As env=ENV reward=OPTION, from the compositions of either, which other tests need too."""
+    cfg = composed(f"env={env}")
+    cfg.reward = composed(f"reward={option}").reward
+    return cfg
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env", options("env"))
+def test_a_reward_replaces_the_one_of_the_environment(env: str):
+    for option in options("reward"):
+        assert resolved(with_reward(env, option))["env"] == resolved(composed(f"env={env}", f"reward={option}"))["env"]
+
+
 @pytest.mark.parametrize(
     "envs", [pytest.param(FEW_ENVS, id="few"), pytest.param(options("env"), marks=pytest.mark.slow, id="all")]
 )
@@ -113,7 +127,7 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
 def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option: str, envs: list[str]):
     fitting, refusals = [], []
     for env in envs:
-        cfg = composed(f"env={env}", f"reward={option}")
+        cfg = with_reward(env, option)
         try:
             fitting.append(build(cfg.env, "env"))
         except UserError as refusal:

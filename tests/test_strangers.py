@@ -29,7 +29,7 @@ from src.core.errors import UserError
 from src.core.runs.targets import Targets
 from src.play import ConfigLab
 from tests.lab import ROOT, Lab
-from tests.test_compositions import COMPANIONS, REQUIRED_VALUES, composed, options
+from tests.test_compositions import COMPANIONS, FEW_ENVS, REQUIRED_VALUES, composed, options
 
 SHIPPED = sorted(path.parent for path in (ROOT / "experiments").rglob("config.yaml"))
 TICTACTOE = ROOT / "experiments/tictactoe_qlearning"
@@ -134,7 +134,19 @@ COMPOSED = [
 ]
 
 
-@pytest.mark.parametrize("overrides", COMPOSED, ids=" ".join)
+def is_repetition(overrides: list[str]) -> bool:
+    """Whether a composition differs from others in its env or experiment only."""
+    group, name = overrides[0].split("=")
+    return group == "experiment" or (group == "env" and (len(overrides) > 1 or name not in FEW_ENVS))
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        pytest.param(overrides, marks=pytest.mark.slow if is_repetition(overrides) else (), id=" ".join(overrides))
+        for overrides in COMPOSED
+    ],
+)
 def test_whatever_can_be_composed_can_be_loaded_again(tmp_path: Path, overrides: list[str]):
     name = overrides[0].split("=")[1]
     missing = [word.replace("agent.", "env.opponent.") for word in REQUIRED_VALUES.get(name, [])]
