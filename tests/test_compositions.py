@@ -71,7 +71,9 @@ SMALL = {  # whatever an algorithm calls its budget and what it learns from at o
     "eval_episodes": 2,
     "chunk_size": 20,
     "mini_batches": 2,
+    "hidden": [16],
 }
+SMALL_NET = {"channels": 8, "blocks": 1}
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
@@ -146,9 +148,10 @@ def test_every_agent_composes(option: str):
 @pytest.mark.parametrize("algo", options("algo"))
 @pytest.mark.parametrize("env", ENVS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
-    names = [f"env={env}", f"algo={algo}"]
-    budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in composed(*names).algo]
-    cfg = validate(composed(*names, *budget), schema.Train)
+    cfg = composed(f"env={env}", f"algo={algo}")
+    cfg.algo.update({key: value for key, value in SMALL.items() if key in cfg.algo})
+    cfg.net_defaults.update(SMALL_NET)
+    validate(cfg, schema.Train)
     environment = build(cfg.env, "env")
     try:
         with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):

@@ -198,7 +198,7 @@ def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterato
 def composable() -> set[tuple[str, str, int, str]]:
     """Which class Hydra itself can put where, up to the name of the option: agents stand for one another."""
     found = set()
-    for overrides in COMPOSED:
+    for overrides in COMPOSED[len(TUNED) :]:  # tuned settings name no class that the others do not
         group, name = overrides[0].split("=")
         if group not in ("experiment", "+agent@env.baselines.another"):
             cfg = composed(*overrides, *(COMPANIONS.get(name, []) if group == "curriculum" else []))
@@ -302,13 +302,13 @@ def all_targets() -> set[str]:
 
 def build_all(run: Path) -> None:
     """As the commands and pages do; what does not fit is refused, and how is not the question here."""
+    try:
+        config = load_config(run)
+    except UserError:
+        return
     for key in ("env", "algo", "curriculum"):
         try:
-            node = load_config(run)[key]
-        except (UserError, OmegaConfBaseException):
-            return
-        try:
-            build(node, key)
+            build(config[key], key)
         except (UserError, HydraException, OmegaConfBaseException, TypeError, ValueError):
             continue
 
