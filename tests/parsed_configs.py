@@ -7,6 +7,7 @@ from hydra import compose, initialize_config_dir
 from hydra._internal.config_repository import ConfigRepository
 from hydra.plugins.config_source import ConfigResult
 
+from src.cli import share_config_store
 from src.compose import CONF
 
 _parsed: dict[tuple[str, ...], ConfigResult | None] = {}
@@ -23,6 +24,7 @@ def keep() -> None:
             _parsed[key] = parse(self, config_path)
         return copy.deepcopy(_parsed[key])
 
+    share_config_store()
     ConfigRepository.load_config = load_config  # type: ignore[method-assign]
 
 
