@@ -83,7 +83,14 @@ COMPANIONS = {
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
 
 
-@pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
+OPTIONS = [
+    pytest.param(group, option, marks=pytest.mark.slow if group == "env" and option not in FEW_ENVS else ())
+    for group in GROUPS
+    for option in options(group)
+]
+
+
+@pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
         pytest.importorskip(option)
@@ -92,7 +99,7 @@ def test_every_option_composes_into_objects(group: str, option: str):
         build(OmegaConf.select(cfg, name), name)
 
 
-@pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
+@pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
     """A value that only code has by default would differ from what other configurations say, unnoticed."""
     unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))

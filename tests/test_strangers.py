@@ -135,9 +135,11 @@ COMPOSED = [
 
 
 def is_repetition(overrides: list[str]) -> bool:
-    """Whether a composition differs from others in its env or experiment only."""
+    """Whether a composition differs from others in its env or experiment only, or adds the agent of another one."""
     group, name = overrides[0].split("=")
-    return group == "experiment" or (group == "env" and (len(overrides) > 1 or name not in FEW_ENVS))
+    if group == "env":
+        return len(overrides) > 1 or name not in FEW_ENVS
+    return group in ("experiment", "+agent@env.baselines.another") and name != "trained"
 
 
 @pytest.mark.parametrize(

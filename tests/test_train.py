@@ -196,8 +196,10 @@ socket.socket.connect = guarded
 """
 
 
-def test_an_offline_run_sends_nothing(lab: Lab):
-    """Neither from Python, where the guard sits, nor from the service of wandb, which asks for its proxy."""
+@pytest.fixture(scope="module")
+def guarded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An offline run of a Python process of its own, where the guard sits and wandb would ask `Sink` for its proxy."""
+    lab = Lab(tmp_path_factory.mktemp("guarded"))
     (lab.folder / "guard").mkdir()
     (lab.folder / "guard/sitecustomize.py").write_text(GUARD)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:
@@ -207,15 +209,19 @@ def test_an_offline_run_sends_nothing(lab: Lab):
         environment |= {"PYTHONPATH": f"{lab.folder / 'guard'}:{ROOT}", "CONNECTIONS": str(lab.folder / "connections")}
         run = lab.train(*QUICK, environment=environment)
         server.shutdown()
-    assert history(offline_file(run))
+    return run
+
+
+def test_an_offline_run_sends_nothing(guarded_run: Path):
+    """Neither from Python nor from the service of wandb."""
+    assert history(offline_file(guarded_run))
     assert Sink.requests == []
-    assert not (lab.folder / "connections").exists()
+    assert not (guarded_run.parents[4] / "connections").exists()
 
 
-def test_the_same_command_gives_the_same_metrics(lab: Lab, finished_run: Path, tracked_run: Path):
-    first = lab.train(*QUICK, "logger=csv", fresh=True)  # with another hash seed
-    assert_same_end(first, finished_run)
-    assert rows_without_times(tracked_run) != rows_without_times(first), "it has another seed"
+def test_the_same_command_gives_the_same_metrics(guarded_run: Path, finished_run: Path, tracked_run: Path):
+    assert_same_end(guarded_run, finished_run)  # which has another hash seed
+    assert rows_without_times(tracked_run) != rows_without_times(guarded_run), "it has another seed"
 
 
 def rows_written(run: Path) -> int:
@@ -232,7 +238,7 @@ def wait_for(process: Process, condition: Callable[[], bool]) -> None:
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab, chosen: slice):
     overrides = ["logger=csv", "algo.episodes=4000", "algo.eval_every=200", "evaluation.episodes=40", "seed=2"]
     overrides += ["curriculum=random_first", "curriculum.promote_at=0.93"]
-    overrides += ["algo.lr=0.5", "checkpoint_seconds=0.02"]
+    overrides += ["algo.lr=0.5", "checkpoint_seconds=0.1"]
     uninterrupted = lab.train(*overrides)
     stages = [row["train/stage"] for row in rows_without_times(uninterrupted)]
     promoted_after = stages.index("1")
