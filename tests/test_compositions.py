@@ -73,7 +73,7 @@ SMALL = {  # whatever an algorithm calls its budget and what it learns from at o
     "mini_batches": 2,
     "hidden": [16],
 }
-SMALL_NET = {"channels": 8, "blocks": 1}
+SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.judge.run=x"]}
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],

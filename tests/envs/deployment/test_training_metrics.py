@@ -9,8 +9,14 @@ from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
 
 ALGOS = {
-    "ppo": ("algo.mini_batches=2", "algo.epochs=1", "algo.restrict_actions_until_updates=0", "algo.eval_every=256"),
-    "maskable_ppo": ("algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
+    "ppo": (
+        "net_defaults.hidden=[16]",
+        "algo.mini_batches=2",
+        "algo.epochs=1",
+        "algo.restrict_actions_until_updates=0",
+        "algo.eval_every=256",
+    ),
+    "maskable_ppo": ("algo.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
 }
 
 
