@@ -247,7 +247,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab, cho
     process, moments = lab.start("train", *overrides), random.Random(0)
     wait_for(process, lambda: len(lab.run_directories()) == 2)
     (killed,) = set(lab.run_directories()) - {uninterrupted}
-    for rows in (0, 1, promoted_after, promoted_after + 2, 17)[chosen]:
+    for rows in [0, 1, promoted_after, promoted_after + 2, 17][chosen]:
         wait_for(process, lambda rows=rows: rows_written(killed) >= rows)  # type: ignore[misc]
         time.sleep(moments.uniform(0.0, 0.1))
         process.kill()
