@@ -26,11 +26,12 @@ def lab(tmp_path: Path) -> Lab:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
-    """Compile what many tests use before xdist starts its workers."""
+    """Compile what many tests use before xdist starts its workers, which share a fork server."""
     if session.config.pluginmanager.hasplugin("dsession"):
         from tests import warm
 
         warm.compile_missing()
+        FORKS.share()
     return (yield)
 
 
