@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra._internal import utils as hydra_utils
+from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
@@ -47,6 +48,7 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     """Run a Hydra entry point with the rewritten command-line arguments."""
     full_traceback = os.environ.setdefault("HYDRA_FULL_ERROR", "") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # otherwise Hydra prints the traceback itself and exits
+    share_config_store()
     try:
         sys.argv[1:] = rewrite(sys.argv[1:])
         _check_flags(sys.argv[1:])
@@ -58,6 +60,14 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
         if message is None or full_traceback:
             raise
         sys.exit(f"error: {message}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {message}")
+
+
+def share_config_store() -> None:
+    """Let Hydra use its store of structured configs where it copies it, for each composition and each group of --help.
+
+    Hydra only reads it there. The copies took most of the time of --help.
+    """
+    ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
 
 
 def exit_on_user_error(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:

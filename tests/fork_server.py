@@ -4,6 +4,9 @@
 them once, then forks a child for each request on the socket FD. The child runs the module just as `python -m` would:
 with its own folder, environment, arguments and standard streams, as `__main__`, down to what is registered with atexit.
 The server itself computes nothing, so it has no threads that a fork would lose.
+
+`python -m tests.fork_server FD LISTENER` also serves whoever connects to the socket LISTENER: the workers of xdist use
+the server of the process that starts them.
 """
 
 import atexit
@@ -31,6 +34,7 @@ from typing import IO, Any, NoReturn
 ROOT = Path(__file__).parent.parent
 NUMBER = struct.Struct("i")  # a process id, then an exit code
 MAX_BYTES = 1 << 18  # of a request
+SHARED = "TESTS_FORK_SERVER"  # the variable that holds the address of a server that other processes may use
 LIBRARIES = (
     *("antlr4", "hydra._internal.hydra", "hydra.core.plugins", "matplotlib.pyplot", "rich.progress"),
     *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimiser imports
@@ -109,6 +113,7 @@ class ForkServer:
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
         self._channel: socket.socket | None = None
+        self._folder: tempfile.TemporaryDirectory | None = None
 
     def start(
         self, module: str, *arguments: str, folder: Path, environment: Mapping[str, str], stdout: IO[str] | None = None
@@ -134,25 +139,54 @@ class ForkServer:
             os.close(descriptor)
         return Command(control, ours)
 
+    def share(self) -> None:
+        """Start the server, and let processes that this one starts use it too."""
+        self._folder = tempfile.TemporaryDirectory()
+        address = str(Path(self._folder.name, "socket"))
+        self._launch(address)
+        os.environ[SHARED] = address
+
     def _connected(self) -> socket.socket:
-        if self._channel is None:
-            self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
-                cwd=ROOT,
-                env=os.environ
-                | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},  # it has its threads from the start
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
-            theirs.close()
+        if self._channel is None and SHARED in os.environ:
+            self._channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._channel.connect(os.environ[SHARED])
+        elif self._channel is None:
+            return self._launch()
+        return self._channel
+
+    def _launch(self, *address: str) -> socket.socket:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listeners = [_listener(path) for path in address]
+        given = [str(one.fileno()) for one in (theirs, *listeners)]
+        threads = {"OPENBLAS_NUM_THREADS": "1"} | ({"OMP_NUM_THREADS": "1"} if address else {})  # read at the start
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fork_server", *given],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | threads,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[int(number) for number in given],
+        )
+        for one in (theirs, *listeners):
+            one.close()
         return self._channel
 
     def close(self) -> None:
-        if self._channel is not None and self._process is not None:
+        if self._channel is not None:
             self._channel.close()
+        if self._process is not None:
             self._process.wait()
-        self._channel = self._process = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            del os.environ[SHARED]
+        self._channel = self._process = self._folder = None
+
+
+def _listener(path: str) -> socket.socket:
+    """A socket that listens before the server is there, so that who connects has to wait for it only."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+    return listener
 
 
 def import_everything() -> None:
@@ -165,17 +199,25 @@ def import_everything() -> None:
     importlib.import_module("hydra.core.plugins").Plugins.instance()  # which looks for all of them
 
 
+def parse_configs() -> None:
+    """Parse the files of the default configurations, which nearly every command composes."""
+    parsed_configs = importlib.import_module("tests.parsed_configs")
+    parsed_configs.keep()
+    parsed_configs.parse_all()
+
+
 class Server:
     """The server: forks children and reports their process ids and exit codes."""
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: socket.socket, *listeners: socket.socket) -> None:
         self._channel, self._children = channel, dict[int, socket.socket]()
+        self._listeners, self._clients = listeners, set[socket.socket]()
         self._ended, wake = socket.socketpair()  # gets a byte when a child ends
         for end in (self._ended, wake):
             end.setblocking(False)
         self._wake = wake
         self._selector = selectors.DefaultSelector()
-        for readable in (channel, self._ended):
+        for readable in (channel, self._ended, *listeners):
             self._selector.register(readable, selectors.EVENT_READ)
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -185,12 +227,21 @@ class Server:
         """Fork until the channel is closed. Return the request in each child, and finally None in the server."""
         while True:
             for key, _ in self._selector.select():
-                if key.fileobj is self._channel:
-                    message, descriptors, *_ = socket.recv_fds(self._channel, MAX_BYTES, 4)
-                    if not message:
+                if key.fileobj in self._listeners:
+                    client, _ = next(one for one in self._listeners if one is key.fileobj).accept()
+                    self._clients.add(client)
+                    self._selector.register(client, selectors.EVENT_READ)
+                elif key.fileobj in (self._channel, *self._clients):
+                    channel = next(one for one in (self._channel, *self._clients) if one is key.fileobj)
+                    message, descriptors, *_ = socket.recv_fds(channel, MAX_BYTES, 4)
+                    if not message and channel is self._channel:
                         self._kill_all()
                         return None
-                    if self._fork(descriptors):
+                    if not message:
+                        self._selector.unregister(channel)
+                        self._clients.remove(channel)
+                        channel.close()
+                    elif self._fork(descriptors):
                         return json.loads(message)
                 elif key.fileobj is self._ended:
                     self._ended.recv(1 << 10)
@@ -220,7 +271,8 @@ class Server:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self._selector.close()
-        for end in (self._channel, self._ended, self._wake, *self._children.values()):
+        ends = (self._channel, *self._listeners, *self._clients, self._ended, self._wake, *self._children.values())
+        for end in ends:
             end.close()
 
     def _reap(self) -> None:
@@ -314,9 +366,10 @@ def leave(code: int) -> NoReturn:
 
 def main() -> None:
     import_everything()
+    parse_configs()
     gc.collect()
     gc.freeze()  # a collection in a child would copy all the memory that it shares
-    request = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+    request = Server(*(socket.socket(fileno=int(number)) for number in sys.argv[1:])).serve()
     if request is not None:
         leave(exit_code(partial(run, **request)))
 

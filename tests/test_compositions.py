@@ -29,7 +29,10 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.nets.units import Units
 from src.paths import CONF
+from tests import parsed_configs
 from tests.lab import Lab
+
+parsed_configs.keep()
 
 
 def options(group: str) -> list[str]:
@@ -69,7 +72,9 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "eval_episodes": 2,
     "chunk_size": 20,
     "mini_batches": 2,
+    "hidden": [16],
 }
+SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.value_net.run=x"]}
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
@@ -79,7 +84,14 @@ COMPANIONS = {
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
 
 
-@pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
+OPTIONS = [
+    pytest.param(group, option, marks=pytest.mark.slow if group == "env" and option not in FEW_ENVS else ())
+    for group in GROUPS
+    for option in options(group)
+]
+
+
+@pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
         pytest.importorskip(option)
@@ -88,7 +100,7 @@ def test_every_option_composes_into_objects(group: str, option: str):
         build(OmegaConf.select(cfg, name), name)
 
 
-@pytest.mark.parametrize(("group", "option"), [(group, option) for group in GROUPS for option in options(group)])
+@pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
     """A default value in code only could silently differ from other configurations."""
     unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))
@@ -104,6 +116,20 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
             yield from unset_parameters(value, f"{path}.{key}")
 
 
+def with_reward(env: str, option: str) -> DictConfig:
+    """As env=ENV reward=OPTION, from the compositions of either, which other tests need too."""
+    cfg = composed(f"env={env}")
+    cfg.reward = composed(f"reward={option}").reward
+    return cfg
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env", options("env"))
+def test_a_reward_replaces_the_one_of_the_environment(env: str):
+    for option in options("reward"):
+        assert resolved(with_reward(env, option))["env"] == resolved(composed(f"env={env}", f"reward={option}"))["env"]
+
+
 @pytest.mark.parametrize(
     "envs", [pytest.param(FEW_ENVS, id="few"), pytest.param(options("env"), marks=pytest.mark.slow, id="all")]
 )
@@ -111,7 +137,7 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
 def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option: str, envs: list[str]):
     fitting, refusals = [], []
     for env in envs:
-        cfg = composed(f"env={env}", f"reward={option}")
+        cfg = with_reward(env, option)
         try:
             fitting.append(build(cfg.env, "env"))
         except UserError as refusal:
@@ -130,9 +156,10 @@ def test_every_agent_composes(option: str):
 @pytest.mark.parametrize("algo", options("algo"))
 @pytest.mark.parametrize("env", ENVS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
-    names = [f"env={env}", f"algo={algo}"]
-    budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in composed(*names).algo]
-    cfg = validate(composed(*names, *budget), schema.Train)
+    cfg = composed(f"env={env}", f"algo={algo}")
+    cfg.algo.update({key: value for key, value in SMALL.items() if key in cfg.algo})
+    cfg.net_defaults.update(SMALL_NET)
+    validate(cfg, schema.Train)
     environment = build(cfg.env, "env")
     try:
         with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):

@@ -51,6 +51,7 @@ def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
 
 SHOWN = [(name, words) for page in PAGES for name, words in commands(page)]
 COMPOSED = sorted({(name, tuple(words)) for name, words in SHOWN if name in SCHEMAS})
+OF_MAIN_PAGES = [(name, tuple(words)) for page in PAGES[:2] for name, words in commands(page)]
 
 
 def test_commands_are_found_on_the_pages():
@@ -61,7 +62,14 @@ def test_commands_are_found_on_the_pages():
     assert all(len(words) == 1 for name, words in SHOWN if name == "sweep"), "it takes a directory and nothing else"
 
 
-@pytest.mark.parametrize(("name", "words"), COMPOSED, ids=[shlex.join([name, *words]) for name, words in COMPOSED])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param(*command, marks=() if command in OF_MAIN_PAGES else pytest.mark.slow, id=shlex.join(words))
+        for command in COMPOSED
+        for words in [[command[0], *command[1]]]
+    ],
+)
 def test_a_command_of_a_page_composes(name: str, words: tuple[str, ...]):
     for plugin, extra in PLUGINS:
         need(plugin, extra)

@@ -47,7 +47,7 @@ def test_the_beginners_network_wins_most_games():
     [
         ("quoridor_ppo", ["env=quoridor", "env.game.distance_maps=true"]),
         ("deployment_value/deployment", ["env=deployment"]),
-        ("deployment_value/deployment_mirror", ["env=deployment_mirror"]),
+        pytest.param("deployment_value/deployment_mirror", ["env=deployment_mirror"], marks=pytest.mark.slow),
     ],
 )
 def test_networks_of_games_for_two_beat_a_random_player(run: str, env: list[str]):

@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import pytest
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 import src.resolvers
@@ -13,9 +12,11 @@ from src.compose import build
 from src.core.play.agent import RandomAgent
 from src.core.runs.run import Run
 from src.paths import CONF
-from tests.test_compositions import ENVS, composed, options
+from tests.test_compositions import FEW_ENVS, composed, options
 
 OVERRIDES = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]
+PAIRS = [(env, algo) for env in options("env") for algo in options("algo")]
+TUNED_FEW = [(env, algo) for env, algo in PAIRS if env in FEW_ENVS and f"{env}_{algo}" in options("tuned")]
 
 
 def test_every_pair_is_tuned_or_has_a_reason():
@@ -62,12 +63,12 @@ def test_a_choice_on_the_command_line_wins(overrides: list[str], key: str, expec
     assert OmegaConf.select(cfg, key) == (tuned if expected == "tuned" else expected)
 
 
-@pytest.mark.parametrize("env", ENVS)
-def test_every_tuned_file_composes_for_both_devices(env: str):
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
-        for algo in options("algo"):
-            for device in ("cpu", "cuda"):
-                compose("train", [f"env={env}", f"algo={algo}", f"device={device}"])
+@pytest.mark.parametrize(
+    ("env", "algo"), [pytest.param(*pair, marks=() if pair in TUNED_FEW else pytest.mark.slow) for pair in PAIRS]
+)
+def test_every_tuned_file_composes_for_both_devices(env: str, algo: str):
+    for device in ("cpu", "cuda"):
+        composed(f"env={env}", f"algo={algo}", f"device={device}")
 
 
 def test_tuned_settings_follow_the_device(monkeypatch: pytest.MonkeyPatch):

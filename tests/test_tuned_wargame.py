@@ -16,7 +16,10 @@ from src.nets.flat import FlatNet
 from src.nets.units import UnitsNet
 from tests.test_compositions import composed
 
-ENVS = ("deployment", "deployment_mirror", "deployment_siege", "deployment_alternated")
+ENVS = [
+    "deployment_mirror",
+    *(pytest.param(f"deployment{name}", marks=pytest.mark.slow) for name in ("", "_siege", "_alternated")),
+]
 NETS = {"cpu": FlatNet, "cuda": UnitsNet}
 
 
@@ -48,7 +51,7 @@ def test_maskable_ppo_is_tuned_for_every_scenario(env: str):
     build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))
 
 
-@pytest.mark.parametrize("device", NETS)
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.slow)])
 def test_what_is_chosen_on_the_command_line_stays_chosen(device: str):
     plain = ("env=deployment", "algo=ppo", f"device={device}")
     assert isinstance(network(composed(*plain, "net@algo.net=mlp")), FlatNet)

@@ -174,7 +174,7 @@ def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
 def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
     settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "hidden": [64], "lr": 0.006, "epochs": 4}
     env = tictactoe(opponent())
-    agent = fit(tmp_path, env, total_steps=12_000, eval_every=4000, eval_episodes=100, **settings)
+    agent = fit(tmp_path, env, total_steps=8000, eval_every=8000, eval_episodes=100, **settings)
     random = evaluate(env.game, RandomAgent(), RandomAgent(), 400, seed=1).total.win_rate
     assert evaluate(env.game, agent, RandomAgent(), 400, seed=1).total.win_rate > random + 0.2
 

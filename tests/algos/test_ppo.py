@@ -380,7 +380,7 @@ def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     return request.param, folder
 
 
-@pytest.mark.parametrize("saves", [3, 8, 9, 11, 12, 30])
+@pytest.mark.parametrize("saves", [3, 9, 12, *(pytest.param(saves, marks=pytest.mark.slow) for saves in (8, 11, 30))])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: tuple[str, Path], saves: int):
     """Killed during a rollout of 8 steps, which saves after the first 7, or during the 4 minibatches after it."""
     backend, whole = uninterrupted

@@ -31,7 +31,7 @@ TWO = replace(CPU, threads=2)
 LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches whose sums are split over threads
 LEARNERS: dict[str, Callable[[], Any]] = {
     "ppo": lambda: ppo(compute=TWO, **LARGE),
-    "imitation": lambda: imitation(compute=TWO, batch_size=512, chunk_size=512, total_steps=2560),
+    "imitation": lambda: imitation(compute=TWO, batch_size=512, chunk_size=512, total_steps=1024, eval_every=512),
     "maskable_ppo": lambda: maskable_ppo(threads=2, channels=[16], batch_size=512, **(LARGE | {"total_steps": 2048})),
 }
 
@@ -57,23 +57,29 @@ def assert_same_run(run: Path, other: Path) -> None:
         assert all(torch.equal(ours[key], theirs[key]) for key in ours), name
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_threads_at_hand_do_not_change_a_run(tmp_path: Path, name: str):
-    for available in (1, 3):
-        with run_in(tmp_path / str(available)) as run:
-            fit(run, name, available)
-    assert_same_run(tmp_path / "1", tmp_path / "3")
+@pytest.fixture(scope="module", params=LEARNERS)
+def single(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The name of a learner, and its run where one thread was at hand."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with run_in(folder) as run:
+        fit(run, request.param, available=1)
+    return request.param, folder
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_run_resumed_with_other_threads_equals_an_uninterrupted_one(tmp_path: Path, name: str):
-    with run_in(tmp_path / "whole") as run:
-        fit(run, name, available=1)
+def test_the_threads_at_hand_do_not_change_a_run(tmp_path: Path, single: tuple[str, Path]):
+    name, whole = single
+    with run_in(tmp_path) as run:
+        fit(run, name, available=3)
+    assert_same_run(whole, tmp_path)
+
+
+def test_a_run_resumed_with_other_threads_equals_an_uninterrupted_one(tmp_path: Path, single: tuple[str, Path]):
+    name, whole = single
     with killed_after(1, tmp_path / "killed") as run:
         fit(run, name, available=1)
     with run_in(tmp_path / "killed") as run:
         fit(run, name, available=3)
-    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+    assert_same_run(whole, tmp_path / "killed")
 
 
 def test_the_number_of_threads_is_set_for_a_while():

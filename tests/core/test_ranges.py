@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-import hydra
 import pytest
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from src import compose, resolvers, schema  # noqa: F401 (registers the resolvers)
+from src import compose, schema
 from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Positive, check, check_fields, checked
 from src.paths import CONF
+from tests.test_compositions import composed
 
 COMPOSITIONS = [
     ("tictactoe", "qlearning", ()),
@@ -110,17 +110,16 @@ def unbounded(hint: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("env", "algo", "more"), COMPOSITIONS)
 def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: str, algo: str, more: tuple[str, ...]):
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = hydra.compose("train", [f"env={env}", f"algo={algo}", *more])
+    cfg = composed(f"env={env}", f"algo={algo}", *more)
     OmegaConf.set_struct(cfg, False)
     tried = 0
     for root in ("env", "algo", "curriculum"):
         for parent, key, path in numbers(cfg[root], root):
             number = parent[key]
-            for value in NEVER:
+            for value, whole in zip(NEVER, (True, *[False] * len(NEVER)), strict=False):
                 parent[key] = value
                 with pytest.raises(UserError, match=rf"^{re.escape(path)}=.* must be "):
-                    compose.build(cfg[root], root)
+                    compose.build(*((cfg[root], root) if whole else (parent, path.rpartition(".")[0])))
                 tried += 1
             parent[key] = number
     assert tried > 30

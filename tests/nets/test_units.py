@@ -1,26 +1,24 @@
 """A network that parses the observations of the wargame, checked against the game itself."""
 
-import hydra
 import numpy as np
 import pytest
 import torch
-from hydra.utils import instantiate
 
-import src.resolvers  # noqa: F401 (for the composition)
+from src.compose import build
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.nets.units import Layout, Units, UnitsNet
+from tests.test_compositions import composed
 
 GAMES = ("deployment", "deployment_mirror", "deployment_siege")
 
 
-@pytest.fixture(params=GAMES)
+@pytest.fixture(scope="module", params=GAMES)
 def made(request: pytest.FixtureRequest) -> tuple[DeploymentEnv, Units]:
-    with hydra.initialize_config_module("conf", version_base="1.3"):
-        names = [f"env={request.param}", "algo=ppo", "net@algo.net=units", "algo.net.channels=8", "algo.net.blocks=1"]
-        cfg = hydra.compose("train", names)
-        return instantiate(cfg.env), instantiate(cfg.algo.net)
+    small = ("algo.net.channels=8", "algo.net.blocks=1")
+    cfg = composed(f"env={request.param}", "algo=ppo", "net@algo.net=units", *small)
+    return build(cfg.env, "env"), build(cfg.algo.net, "algo.net")
 
 
 def net_for(env: DeploymentEnv, architecture: Units) -> UnitsNet:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from omegaconf import open_dict
 
 from src import schema
 from src.compose import build, validate
@@ -28,13 +29,21 @@ GROUPS = ("board", "zones", "profiles", "scenario")
 @pytest.mark.parametrize("key", [*KEYS, *GROUPS])
 def test_a_required_key_that_is_missing_is_named(key: str):
     """There are no implicit defaults: no key may be missing or unset."""
-    group = f"env/deployment/{key}@env.game.{key}" if key in GROUPS else f"env.game.{key}"
-    cfg = composed("env=deployment", f"~{group}")
+    cfg = composed("env=deployment")
+    with open_dict(cfg):
+        del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
         build(cfg.env, "env")
     if key in ("deployment_type", "on_deadlock"):
         with pytest.raises(UserError, match=rf"required and not set: env\.game\.{key}"):
             validate(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
+
+
+@pytest.mark.parametrize("removed", ["env.game.on_deadlock", "env/deployment/zones@env.game.zones"])
+def test_a_key_can_be_removed_on_the_command_line(removed: str):
+    key = removed.rpartition(".")[2]
+    with pytest.raises(UserError, match=rf"missing a required argument: '{key}'"):
+        build(composed("env=deployment", f"~{removed}").env, "env")
 
 
 def test_random_deployment_does_not_exist():

@@ -123,8 +123,8 @@ def test_a_game_that_is_decided_before_the_learner_acts_is_begun_again(asked: bo
             return greedy.decide(game, view, rng)
 
     env = make_env(game, Asked() if asked else greedy, seat="second")
-    assert sum(is_over_before_the_second_player_acts(game, greedy, seed) for seed in range(30)) > 5
-    for seed in range(30):
+    assert sum(is_over_before_the_second_player_acts(game, greedy, seed) for seed in range(12)) > 1
+    for seed in range(12):
         _, info = env.reset(seed=seed)
         assert info["action_mask"].any()
         assert env._batch.states[0].units["b1"].hp == 1

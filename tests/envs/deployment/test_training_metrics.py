@@ -9,17 +9,23 @@ from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
 
 ALGOS = {
-    "ppo": ("algo.mini_batches=2", "algo.epochs=1", "algo.restrict_actions_until_updates=0", "algo.eval_every=512"),
-    "maskable_ppo": ("algo.batch_size=128", "algo.epochs=1", "algo.eval_every=512"),
+    "ppo": (
+        "net_defaults.hidden=[16]",
+        "algo.mini_batches=2",
+        "algo.epochs=1",
+        "algo.restrict_actions_until_updates=0",
+        "algo.eval_every=256",
+    ),
+    "maskable_ppo": ("algo.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
 }
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", ["ppo", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
 def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
     small = (
-        "algo.total_steps=1024",
+        "algo.total_steps=512",
         "algo.num_envs=8",
-        "algo.steps_per_env=64",
+        "algo.steps_per_env=32",
         "algo.eval_episodes=2",
         "evaluation.episodes=2",
     )

@@ -186,11 +186,11 @@ def test_a_saved_environment_resumes_exactly(variant: str, backend: str, tmp_pat
     played(env, 43, seed=0)
     env.set_frontier_mask(True)
     checkpoint.save(tmp_path / "env", env.state())
-    expected = played(env, 60, seed=1)
+    expected = played(env, 30, seed=1)
     fresh = make()
     for other in (env, fresh):
         other.load_state(checkpoint.load(tmp_path / "env"))
-        assert_equal_trees(played(other, 60, seed=1), expected)
+        assert_equal_trees(played(other, 30, seed=1), expected)
     assert_equal_trees(env.reset(), fresh.reset())
 
 
