@@ -18,7 +18,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import DeploymentStats, episode_metrics
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
-from src.envs.versus import SEATS, Seat
+from src.envs.versus import SEATS, OutcomeReward, Seat
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -33,7 +33,12 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
 
     @checked
     def __init__(
-        self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: Seat, baselines: Mapping[str, Agent]
+        self,
+        game: DeploymentGame,
+        opponent: Agent,
+        reward: Reward | OutcomeReward,
+        seat: Seat,
+        baselines: Mapping[str, Agent],
     ) -> None:
         """`seat`: first, second, or random to draw it for each game."""
         opponent.check(game)
