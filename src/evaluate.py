@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     cfg = compose.validate(cfg, schema.Evaluate, unused=("opponent",))
     if cfg.json is not None:
         require_writable(Path(cfg.json))  # before the games are played
-    game = compose.build(cfg.env, "env").game
+    game = compose.build_env(cfg).game
     agent, opponent = compose.build_agent("agent", cfg, game), None
     if game.players == 2:
         cfg = compose.validate(cfg, schema.Evaluate)
