@@ -39,7 +39,7 @@ def make(env_id: str, *overrides: str, render_mode: str | None = None, **setting
     learner itself, it plays at random until an algorithm sets the learner.
     """
     words = [f"env={env_id}", *overrides, *(f"{key}={_quoted(value)}" for key, value in _leaves("env", settings))]
-    env = configs.build(_compose("evaluate", words).env, "env")
+    env = configs.build_env(_compose("evaluate", words))
     if isinstance(getattr(env, "opponent", None), SelfPlay):
         env.opponent.set_agent(RandomAgent())
     if render_mode is not None:
@@ -122,8 +122,8 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 def _compose(command: str, words: list[str]) -> DictConfig:
     with as_user_errors(), hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(command, words, return_hydra_config=True)
-        parts = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent")}
-    return DictConfig(parts)
+        parts = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent", "reward")}
+        return DictConfig({**parts, "composition": config.hydra.runtime.choices})
 
 
 def _leaves(path: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

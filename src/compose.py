@@ -1,9 +1,11 @@
 """Validate configurations and build objects from them, for all entry points."""
 
 import contextlib
+import copy
 import inspect
 import logging
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,13 +16,17 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.object_type import ObjectType
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from hydra.utils import get_object as get_by_name
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
+from src.cli import user_message
 from src.core import ranges
 from src.core.errors import UserError, require
 from src.core.files import new_directories
@@ -33,6 +39,7 @@ from src.core.runs.run import checkpoint_path
 from src.core.runs.targets import Targets
 from src.paths import CONF
 from src.resolvers import accelerator
+from src.schema import Train
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +53,12 @@ MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
 def validate(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
     """Return `cfg` if every key is known, set and of its type; keys below `unused` ones may be missing."""
     absent = [item.name for item in fields(schema) if item.name not in cfg]
-    missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] not in unused)
+    try:
+        missing = sorted(key for key in OmegaConf.missing_keys(cfg) if key.split(".")[0] not in unused)
+    except InterpolationKeyError as error:  # such as curriculum.warm_up.random.game, which is ${env.game}
+        group = str(error.full_key).split(".")[0]
+        _report_misfit(cfg, group, group, error)
+        raise
     if absent or missing:
         keys = [*absent, *missing]
         raise UserError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
@@ -64,6 +76,14 @@ def _check_keys(node: Any, schema: type, path: str) -> None:
             _check_keys(node[key], hint, f"{path}{key}.")
         elif hint is not Any:
             ranges.check(_plain(node[key]), hint, f"{path}{key}")
+
+
+class WrongClassError(UserError):
+    """The object at `path` of a configuration is of a class that is not accepted there."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def build(node: Any, path: str) -> Any:
@@ -95,6 +115,54 @@ def _with_located_targets(node: Any) -> Any:
     return [_with_located_targets(value) for value in node] if isinstance(node, list) else node
 
 
+def build_env(cfg: DictConfig) -> Any:
+    """Build the environment. A reward that it does not accept is reported with the options that it does."""
+    try:
+        return build(cfg.env, "env")
+    except WrongClassError as error:
+        _report_misfit(cfg, error.path.rpartition(".")[2], error.path, error)
+        raise
+
+
+def build_curriculum(cfg: DictConfig) -> Any:
+    """Build the curriculum. One for other environments is reported with the options for this one."""
+    try:
+        return build(cfg.curriculum, "curriculum")
+    except (UserError, HydraException) as error:
+        _report_misfit(cfg, "curriculum", "curriculum", error)
+        raise
+
+
+def _report_misfit(cfg: DictConfig, group: str, place: str, error: Exception) -> None:
+    """Raise an error that lists the options of `group` that can be built at `place`, unless the chosen one can."""
+    names = cfg.get("composition", {})
+    chosen, fitting = names.get(group), []
+    if chosen is not None:
+        fitting = _fitting_options(cfg, group, place)
+    if fitting and chosen not in fitting:
+        reason = "" if isinstance(error, WrongClassError) else f"{user_message(error)}; "
+        options = " or ".join(f"{group}={name}" for name in fitting)
+        raise UserError(f"{group}={chosen} does not fit env={names['env']}: {reason}type {options}") from error
+
+
+def _fitting_options(cfg: DictConfig, group: str, place: str) -> list[str]:
+    """Return the options of a group, those of --config-dir included, that can be built at `place` of `cfg`."""
+    root, fitting = place.split(".")[0], []
+    running = GlobalHydra.instance().is_initialized()
+    with contextlib.ExitStack() as stack:
+        if not running:
+            stack.enter_context(hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"))
+        stack.enter_context(warnings.catch_warnings(action="ignore"))  # Hydra's, about the files of options
+        for name in GlobalHydra.instance().config_loader().get_group_options(group, ObjectType.CONFIG):
+            trial = copy.deepcopy(cfg)
+            OmegaConf.set_struct(trial, False)
+            with contextlib.suppress(Exception):  # whatever prevents it, an option that cannot be built does not fit
+                OmegaConf.update(trial, place, hydra.compose(f"{group}/{name}")[group], merge=False)
+                build(trial[root], root)
+                fitting.append(name)
+    return fitting
+
+
 def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:
     """Build the algorithm; without `init_from` when resuming, because that run may have been deleted."""
     return build(OmegaConf.merge(node, {"init_from": None}) if resumes and "init_from" in node else node, "algo")
@@ -108,17 +176,30 @@ def _check_arguments(node: Any, path: str) -> None:
     if not isinstance(node, DictConfig):
         return
     arguments = {str(key): node[key] for key in node if key != "_target_"}
+    target = get_object(node._target_) if "_target_" in node else None
+    hints = {} if target is None else _hints(target)
     for key, value in arguments.items():
+        _check_class(value, hints.get(key, Any), f"{path}.{key}")  # before the arguments of that class
         _check_arguments(value, f"{path}.{key}")
-    if "_target_" in node:
-        target = get_object(node._target_)
+    if target is not None:
         try:
             inspect.signature(target).bind(**arguments)
         except TypeError as error:
             raise UserError(f"{path} does not fit {node._target_}: {error}") from error
-        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
         for key, value in arguments.items():
             _check_value(value, hints.get(key, Any), f"{path}.{key}")
+
+
+def _hints(target: Any) -> dict[str, Any]:
+    return get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+
+
+def _check_class(value: Any, hint: Any, path: str) -> None:
+    if isinstance(value, DictConfig) and "_target_" in value:
+        target, expected = get_object(value._target_), _expected_classes(hint)
+        if inspect.isclass(target) and expected and not issubclass(target, expected):
+            names = " or ".join(f"{one.__module__}.{one.__name__}" for one in expected)
+            raise WrongClassError(f"{path} is a {value._target_}, but must be a {names}", path)
 
 
 def _check_value(value: Any, hint: Any, path: str) -> None:
@@ -127,10 +208,7 @@ def _check_value(value: Any, hint: Any, path: str) -> None:
         for key, child in value.items():
             _check_value(child, get_args(hint)[1], f"{path}.{key!s}")
     elif isinstance(value, DictConfig) and "_target_" in value:
-        target = get_object(value._target_)
-        fits = not inspect.isclass(target) or not _expected_classes(hint) or issubclass(target, _expected_classes(hint))
-        expected = " or ".join(f"{one.__module__}.{one.__name__}" for one in _expected_classes(hint))
-        require(fits, f"{path} is a {target.__name__}, but must be a {expected}")
+        _check_class(value, hint, path)
     elif _expected_classes(hint) and not (value is None and NoneType in get_args(hint)):
         names = " or ".join(one.__name__ for one in _expected_classes(hint))
         raise UserError(f"{path}={ranges.shown(value)} must be a config of {names}: {_suggestion(value, path)}")
@@ -261,6 +339,7 @@ def compose_train(*overrides: str) -> DictConfig:
         cfg = hydra.compose("train", list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     cfg = DictConfig({key: node for key, node in cfg.items_ex(resolve=False) if key != "hydra"})
+    validate(cfg, Train)
     cfg.composition.overrides = task_overrides()
     return DictConfig(resolved(cfg))
 

@@ -215,7 +215,7 @@ def main(cfg: DictConfig) -> None:
     from src import compose, schema
 
     cfg = compose.validate(cfg, schema.Engine)
-    game = compose.build(cfg.env, "env").game
+    game = compose.build_env(cfg).game
     agent = compose.build_agent("agent", cfg, game)
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # invalid UTF-8 gets an error line like any unknown command

@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     cfg = compose.validate(cfg, schema.Evaluate, unused=("opponent",))
     if cfg.json is not None:
         require_writable(Path(cfg.json))  # before the games are played
-    game = compose.build(cfg.env, "env").game
+    game = compose.build_env(cfg).game
     agent, opponent = compose.build_players(cfg, schema.Evaluate, game)
     starts = None if cfg.boards is None else game.fixed_starts(Path(cfg.boards))
     given = [override for override in overrides if override.startswith("episodes=")]

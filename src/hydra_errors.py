@@ -1,6 +1,7 @@
 """One-line messages for errors of Hydra and OmegaConf: what is wrong, what is allowed, what to type."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 from src.core.runs.config_file import current_key
 
 MAX_LISTED = 40
+MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
 EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
 
 
@@ -21,7 +23,9 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
         if isinstance(error, OverrideParseException):
             return f"{error.override} cannot be parsed: expected key=value, with quotes around special characters"
         if isinstance(error, InterpolationResolutionError) and error.full_key:
-            return f"{error.full_key} cannot be resolved: {_first_line(error)}"
+            missing = MISSING_KEY.fullmatch(_first_line(error))
+            reason = f"it refers to {missing[1]}, which is not set" if missing else _first_line(error)
+            return f"{error.full_key} cannot be resolved: {reason}"
         if isinstance(error, OmegaConfBaseException) and (keys := _keys(error)) is not None:
             name, parent = error.full_key or error.key, error.parent_node._key()
             current = current_key(str(error.key), parent)

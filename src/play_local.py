@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     if cfg.heatmap is not None:
         require(Path(cfg.heatmap).parent.is_dir(), f"heatmap={cfg.heatmap}: its folder does not exist")
         require_writable(Path(cfg.heatmap))
-    env = compose.build(cfg.env, "env")
+    env = compose.build_env(cfg)
     require(hasattr(env, "play_local"), f"env={cfg.composition.env} cannot be played in the terminal")
     agent = None if cfg.agent is None else compose.build_agent("agent", cfg, env.game)
     rng = np.random.default_rng() if cfg.seed is None else generator(cfg.seed, "play_local")

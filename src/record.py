@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     output = Path(cfg.output)
     require(output.suffix.lower() == ".gif", f"output={cfg.output} must end with .gif")
     require_writable(output)  # before the games are played
-    game = compose.build(cfg.env, "env").game
+    game = compose.build_env(cfg).game
     agent, opponent = compose.build_players(cfg, schema.Record, game)
     arena.require_openings(game, cfg.opening_plies)
     animation, lines = Animation(cfg.width), []

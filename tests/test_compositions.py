@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -19,7 +20,19 @@ from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
-from src.compose import build, build_agent, require_algorithm_fits, resolved, validate
+from src.cli import user_message
+from src.compose import (
+    WrongClassError,
+    build,
+    build_agent,
+    build_algorithm,
+    build_curriculum,
+    build_env,
+    compose_train,
+    require_algorithm_fits,
+    resolved,
+    validate,
+)
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
@@ -116,34 +129,80 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
             yield from unset_parameters(value, f"{path}.{key}")
 
 
-def with_reward(env: str, option: str) -> DictConfig:
-    """As env=ENV reward=OPTION, from the compositions of either, which other tests need too."""
-    cfg = composed(f"env={env}")
-    cfg.reward = composed(f"reward={option}").reward
-    return cfg
+@pytest.mark.parametrize("env", ENVS)
+def test_every_reward_fits_or_is_refused_with_those_that_fit(env: str):
+    fitting = [name for name in options("reward") if accepts_reward(env, name)]
+    assert "outcome" in fitting
+    refused = next(name for name in options("reward") if name not in fitting)
+    with pytest.raises(UserError) as refusal:
+        build_env(composed(f"env={env}", f"reward={refused}", "algo=ppo"))
+    listed = " or ".join(f"reward={name}" for name in fitting)
+    assert str(refusal.value) == f"reward={refused} does not fit env={env}: type {listed}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("env", options("env"))
-def test_a_reward_replaces_the_one_of_the_environment(env: str):
-    for option in options("reward"):
-        assert resolved(with_reward(env, option))["env"] == resolved(composed(f"env={env}", f"reward={option}"))["env"]
+def accepts_reward(env: str, reward: str) -> bool:
+    try:
+        build(composed(f"env={env}", f"reward={reward}", "algo=ppo").env, "env")
+    except WrongClassError:
+        return False
+    return True
 
 
-@pytest.mark.parametrize(
-    "envs", [pytest.param(FEW_ENVS, id="few"), pytest.param(options("env"), marks=pytest.mark.slow, id="all")]
-)
-@pytest.mark.parametrize("option", options("reward"))
-def test_every_reward_fits_some_environment_and_is_refused_by_the_others(option: str, envs: list[str]):
-    fitting, refusals = [], []
-    for env in envs:
-        cfg = with_reward(env, option)
-        try:
-            fitting.append(build(cfg.env, "env"))
-        except UserError as refusal:
-            refusals.append(str(refusal))
-    assert fitting
-    assert all("reward is a" in refusal and "but must be a src.envs." in refusal for refusal in refusals)
+@pytest.mark.parametrize("algos", [["ppo"], pytest.param(options("algo"), marks=pytest.mark.slow)], ids=["ppo", "all"])
+@pytest.mark.parametrize("env", ENVS)
+def test_every_curriculum_fits_or_is_refused_with_those_that_fit(env: str, algos: list[str]):
+    for algo in algos:
+        answers = {name: answer(f"env={env}", f"algo={algo}", f"curriculum={name}") for name in options("curriculum")}
+        fitting = [name for name, text in answers.items() if text is None or text.startswith(f"algo={algo} ")]
+        assert "none" in fitting
+        listed = " or ".join(f"curriculum={name}" for name in fitting)
+        for name in set(answers) - set(fitting):
+            text = answers[name] or ""
+            assert text.startswith(f"curriculum={name} does not fit env={env}: ")
+            assert text.endswith(f"; type {listed}") or algo not in ALL_GAMES
+            assert "Interpolation" not in text
+
+
+ALL_GAMES = ("ppo", "maskable_ppo")  # with others, a curriculum may be refused after the algorithm
+
+
+def answer(*overrides: str) -> str | None:
+    """Return the error that `src.train` reports before it trains, or None."""
+    try:
+        cfg = validate(composed(*overrides), schema.Train)
+        env = build_env(cfg)
+        require_algorithm_fits(cfg, env.game)
+        build_algorithm(cfg.algo, resumes=False).check(env, build_curriculum(cfg))
+    except (UserError, HydraException) as error:
+        return user_message(error)
+    return None
+
+
+def test_a_value_of_a_curriculum_that_fits_is_reported_as_before():
+    cfg = composed("curriculum=random_first", "curriculum.promote_at=7")
+    with pytest.raises(UserError, match=r"^curriculum.promote_at=7 must be a number in"):
+        build_curriculum(validate(cfg, schema.Train))
+
+
+def test_a_curriculum_that_does_not_fit_is_refused_in_scripts_too():
+    with pytest.raises(UserError, match=r"^curriculum=random_first does not fit env=minesweeper_8x8: "):
+        compose_train("env=minesweeper_8x8", "algo=ppo", "curriculum=random_first")
+
+
+def test_rewards_and_curricula_of_the_user_take_part(lab: Lab):
+    for group, text in {
+        "reward": "defaults: [outcome, _self_]\nwin: 2.0\nloss: -2.0\n",
+        "curriculum": "defaults: [random_first, _self_]\nkeep: 0.5\n",
+    }.items():
+        (lab.folder / "mine" / group).mkdir(parents=True)
+        (lab.folder / "mine" / group / "own.yaml").write_text(text)
+    own = ("--config-dir", str(lab.folder / "mine"))
+    done = lab.run("train", *own, "env=tictactoe", "reward=minesweeper", "logger=csv")
+    assert "reward=minesweeper does not fit env=tictactoe: type reward=outcome or reward=own" in done.stderr
+    done = lab.run("train", *own, "env=tictactoe", "curriculum=minesweeper_ladder", "logger=csv")
+    assert done.stderr.strip().endswith("type curriculum=none or curriculum=own or curriculum=random_first")
+    done = lab.run("train", *own, "env=tictactoe", "reward=own", "logger=csv", "algo.episodes=20")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("option", options("agent"))

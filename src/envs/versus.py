@@ -7,6 +7,7 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
+from src.core.errors import require
 from src.core.play.agent import Agent, check_baselines
 from src.core.play.game import TwoPlayerGame
 from src.core.ranges import checked
@@ -39,6 +40,13 @@ class GameReward:
 @dataclass(frozen=True)
 class OutcomeReward(GameReward):
     """Reward for the outcome only; works for every game."""
+
+
+def outcome_values(reward: OutcomeReward) -> tuple[float, float, float]:
+    """Return the rewards for win, draw and loss, for games that compute their own rewards and ask for no potential."""
+    shaped = type(reward).potential is not GameReward.potential
+    require(not shaped, f"the potential of {type(reward).__name__} is not used in this game: leave it out")
+    return float(reward(1)), float(reward(0)), float(reward(-1))
 
 
 class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):

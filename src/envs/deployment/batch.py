@@ -18,11 +18,12 @@ from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.invariants import check_invariants
-from src.envs.deployment.reward import Reward
+from src.envs.deployment.reward import Reward, terms
 from src.envs.deployment.state import UNIT_STATE
 from src.envs.deployment.stepping import RESULT, Buffers, Setup
 from src.envs.masked_vector_env import load_arrays, save_arrays
 from src.envs.splitmix import seed_word
+from src.envs.versus import OutcomeReward
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
 
@@ -34,7 +35,7 @@ class Batch:
         self,
         game: DeploymentGame,
         opponent: Agent,
-        reward: Reward,
+        reward: Reward | OutcomeReward,
         seats: Sequence[int],
         count: int,
         *,
@@ -54,7 +55,7 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
-        self._terms = reward.terms()
+        self._terms = terms(reward)
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
 

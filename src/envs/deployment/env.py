@@ -20,7 +20,7 @@ from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
 from src.envs.masked_discrete import MaskedDiscrete
 from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
-from src.envs.versus import SEATS, Seat
+from src.envs.versus import SEATS, OutcomeReward, Seat
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -36,7 +36,12 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
 
     @checked
     def __init__(
-        self, game: DeploymentGame, opponent: Agent, reward: Reward, seat: Seat, baselines: Mapping[str, Agent]
+        self,
+        game: DeploymentGame,
+        opponent: Agent,
+        reward: Reward | OutcomeReward,
+        seat: Seat,
+        baselines: Mapping[str, Agent],
     ) -> None:
         """`seat` is first, second, or random to draw it for each game."""
         opponent.check(game)

@@ -10,6 +10,7 @@ from src.envs.deployment.dice import kernel
 from src.envs.deployment.objectives import surviving_points
 from src.envs.deployment.state import OFF_BOARD, Games
 from src.envs.deployment.world import MAX_VICTORY_POINTS, World
+from src.envs.versus import OutcomeReward, outcome_values
 
 COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
 
@@ -40,8 +41,12 @@ class Reward:
     survival: float  # for a lead of a whole army in surviving points
     objective_placement: float  # for an army placed on objectives; 0 leaves deployment unshaped
 
-    def terms(self) -> Terms:
-        return Terms(*(float(getattr(self, name)) for name in Terms._fields))
+
+def terms(reward: Reward | OutcomeReward) -> Terms:
+    """Return the values of a reward as floats; those of an `OutcomeReward` have no shaping."""
+    if isinstance(reward, OutcomeReward):
+        return Terms(*outcome_values(reward), victory_points=0.0, survival=0.0, objective_placement=0.0)
+    return Terms(*(float(getattr(reward, name)) for name in Terms._fields))
 
 
 @kernel

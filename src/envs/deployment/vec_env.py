@@ -15,6 +15,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.metrics import DeploymentStats, episode_metrics
 from src.envs.deployment.reward import COMPONENTS, Reward
 from src.envs.masked_vector_env import MaskedVectorEnv, Step
+from src.envs.versus import OutcomeReward
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,12 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     render_mode = "ansi"
 
     def __init__(
-        self, num_envs: int, game: DeploymentGame, opponent: Agent, reward: Reward, seats: Sequence[int]
+        self,
+        num_envs: int,
+        game: DeploymentGame,
+        opponent: Agent,
+        reward: Reward | OutcomeReward,
+        seats: Sequence[int],
     ) -> None:
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game

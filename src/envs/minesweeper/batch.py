@@ -15,9 +15,10 @@ from src.envs.minesweeper import rules
 from src.envs.minesweeper.encoding import FLAGS, Layout
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.planes import show_cell, show_options, spread_frontier
-from src.envs.minesweeper.reward import Reward, Terms
+from src.envs.minesweeper.reward import Reward, weights
 from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
 from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
+from src.envs.versus import OutcomeReward
 
 PARALLEL_FROM = 128  # envs; with fewer, threads cost more than they save
 
@@ -45,7 +46,9 @@ class Setup(NamedTuple):
 class Batch:
     """The state of N games and the output buffers of their steps."""
 
-    def __init__(self, game: Minesweeper, reward: Reward, count: int, *, frontier_mask: bool, restart: bool) -> None:
+    def __init__(
+        self, game: Minesweeper, reward: Reward | OutcomeReward, count: int, *, frontier_mask: bool, restart: bool
+    ) -> None:
         planes, cells = game.encoding.planes, game.cells
         self.boards = rules.new_boards(count, game.rows, game.cols, game.safe_neighborhood)
         self.buffers = Buffers(
@@ -66,7 +69,7 @@ class Batch:
             frontier_mask=frontier_mask,
             restart=restart,
         )
-        self._layout, self._terms = game.encoding.layout, reward.terms()
+        self._layout, self._weights = game.encoding.layout, weights(reward)
         self._parallel = count >= PARALLEL_FROM
 
     def restart(self, which: np.ndarray) -> None:
@@ -76,12 +79,12 @@ class Batch:
     def step(self, actions: np.ndarray) -> None:
         """Play one action (N,) int64 per board; the results are written to `buffers`."""
         step = _step_parallel if self._parallel else _step_serial
-        step(actions, self.boards, self.buffers, self._setup, self._layout, self._terms)
+        step(actions, self.boards, self.buffers, self._setup, self._layout, self._weights)
 
     def reveal_all(self, cells: np.ndarray) -> None:
         """Reveal the hidden cells among `cells` (N, HW) bool in one step of each game."""
         reveal_all = _reveal_all_parallel if self._parallel else _reveal_all_serial
-        reveal_all(cells, self.boards, self.buffers, self._setup, self._layout, self._terms)
+        reveal_all(cells, self.boards, self.buffers, self._setup, self._layout, self._weights)
 
     def set_frontier_mask(self, on: bool) -> None:
         self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._layout.frontier >= 0)
@@ -113,18 +116,18 @@ class Batch:
 
 @kernel
 def _step_serial(
-    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any
 ) -> None:
     for i in range(actions.size):
-        _step(i, actions[i], boards, buffers, setup, layout, terms)
+        _step(i, actions[i], boards, buffers, setup, layout, weights)
 
 
 @jit(parallel=True)
 def _step_parallel(
-    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+    actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any
 ) -> None:
     for i in prange(actions.size):
-        _step(i, actions[i], boards, buffers, setup, layout, terms)
+        _step(i, actions[i], boards, buffers, setup, layout, weights)
 
 
 @kernel
@@ -135,26 +138,26 @@ def _restart_all(which: np.ndarray, boards: Boards, buffers: Buffers, setup: Set
 
 @kernel
 def _reveal_all_serial(
-    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any
 ) -> None:
     for i in range(cells.shape[0]):
-        _reveal_all(i, cells[i], boards, buffers, setup, layout, terms)
+        _reveal_all(i, cells[i], boards, buffers, setup, layout, weights)
 
 
 @jit(parallel=True)
 def _reveal_all_parallel(
-    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+    cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any
 ) -> None:
     for i in prange(cells.shape[0]):
-        _reveal_all(i, cells[i], boards, buffers, setup, layout, terms)
+        _reveal_all(i, cells[i], boards, buffers, setup, layout, weights)
 
 
 @kernel
-def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms) -> None:
+def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any) -> None:
     cells = boards.visible.shape[1]
     cell = action if action < cells else action - cells
     valid = boards.visible[i, cell] < 0
-    flags_before = flags_worth(boards.games[i], terms)
+    flags_before = flags_worth(boards.games[i], weights)
     opened = 0
     if valid and action < cells:
         opened = rules.reveal(boards, i, cell)
@@ -163,12 +166,12 @@ def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, l
     if buffers.planes.shape[1] > 0:
         buffers.planes[i, FLAGS, cell] = boards.visible[i, cell] == FLAGGED
     _show(i, opened, boards, buffers, setup, layout)
-    _end_step(i, valid, opened, flags_before, boards, buffers, setup, layout, terms)
+    _end_step(i, valid, opened, flags_before, boards, buffers, setup, layout, weights)
 
 
 @kernel
 def _reveal_all(
-    i: int, cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, terms: Terms
+    i: int, cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, layout: Layout, weights: Any
 ) -> None:
     """Reveal the hidden cells among `cells` (HW,) bool in one step; if one is a mine, only that mine."""
     visible, number = boards.visible[i], boards.number[i]
@@ -184,7 +187,7 @@ def _reveal_all(
                 count = rules.reveal(boards, i, cell)
                 _show(i, count, boards, buffers, setup, layout)
                 opened += count
-    _end_step(i, True, opened, 0.0, boards, buffers, setup, layout, terms)
+    _end_step(i, True, opened, 0.0, boards, buffers, setup, layout, weights)
 
 
 @kernel
@@ -197,7 +200,7 @@ def _end_step(
     buffers: Buffers,
     setup: Setup,
     layout: Layout,
-    terms: Terms,
+    weights: Any,
 ) -> None:
     """Count the step, compute its reward, and start the next game if this one ended."""
     game, result = boards.games[i], buffers.results[i]
@@ -206,7 +209,7 @@ def _end_step(
     result.terminated = game.status != PLAYING
     result.truncated = not result.terminated and result.steps >= setup.max_steps
     result.terminated = result.terminated or result.truncated  # a truncated game is lost
-    write_reward(game, result, valid, opened, flags_before, terms)
+    write_reward(game, result, valid, opened, flags_before, weights)
     if setup.restart and result.terminated:
         _keep_final(i, boards, buffers)
         _restart(i, boards, buffers, setup, layout)

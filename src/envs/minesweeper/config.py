@@ -9,6 +9,7 @@ from src.core.ranges import Bounds, Fraction, Interval, check_fields
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.variant import FirstClick, Side, Variant
+from src.envs.versus import OutcomeReward
 
 if TYPE_CHECKING:
     from src.envs.minesweeper.game import Minesweeper
@@ -25,7 +26,7 @@ class EnvConfig:
     first_click: FirstClick  # "uniform": the env draws and plays the first reveal
     max_steps: Interval  # ends an episode, such as one of endless flag toggling
     flag_actions: bool  # False: actions reveal only
-    reward: Reward = field(default_factory=Reward)
+    reward: Reward | OutcomeReward = field(default_factory=Reward)
     guarantee_safe_neighborhood: bool = True  # the first reveal keeps its 8 neighbours free of mines, not only itself
     mine_density: Sequence[Fraction] | None = None  # [low, high]: each episode's mine count is drawn from this band
     frontier_mask: bool = False  # restricts masks to cells next to a revealed one; the rules allow all

@@ -19,7 +19,7 @@ from src.envs.minesweeper.batch import Batch
 from src.envs.minesweeper.calibration import GAMES, mine_calibration
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.play_local import play_local
-from src.envs.minesweeper.reward import COMPONENTS
+from src.envs.minesweeper.reward_kernel import components_of
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from src.envs.rendering import RENDER_FPS, RENDER_MODES
 from src.envs.splitmix import seed_word
@@ -101,8 +101,8 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         result = self._batch.buffers.results[0]
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
         self._playing = not (terminated or truncated)
-        rewards = {name: float(result[name]) for name in COMPONENTS}
-        return self._observation(), float(result["reward"]), terminated, truncated, self._info() | {"rewards": rewards}
+        info = self._info() | {"rewards": components_of(result)}
+        return self._observation(), float(result["reward"]), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, (A,) bool; sb3-contrib expects this name."""

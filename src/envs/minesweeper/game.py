@@ -14,9 +14,10 @@ from src.envs.minesweeper import planes, rules, viewer
 from src.envs.minesweeper.encoding import Encoding
 from src.envs.minesweeper.fixed_boards import read_boards
 from src.envs.minesweeper.planes import frontier_or_hidden
-from src.envs.minesweeper.reward import COMPONENTS, Reward
-from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
+from src.envs.minesweeper.reward import COMPONENTS, Reward, weights
+from src.envs.minesweeper.reward_kernel import RESULT, components_of, flags_worth, write_reward
 from src.envs.minesweeper.variant import FirstClick, Variant
+from src.envs.versus import OutcomeReward
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Minesweeper(Game[Position, View]):
         flag_actions: bool = True,
         frontier_mask: bool = False,
         encoding: Encoding | None = None,
-        reward: Reward | None = None,
+        reward: Reward | OutcomeReward | None = None,
     ) -> None:
         """`mine_density=[low, high]` draws the mine count of each game from this fraction of the cells, instead of
         `mines`.
@@ -87,7 +88,7 @@ class Minesweeper(Game[Position, View]):
         self.flag_actions, self.frontier_mask = flag_actions, frontier_mask
         self.mine_range = self.variant.mine_range
         self.encoding = encoding or Encoding()
-        self._terms = (reward or Reward()).terms()
+        self._weights = weights(reward or Reward())
 
     def initial(self, rng: np.random.Generator) -> Position:
         boards = self._empty_board()
@@ -110,7 +111,7 @@ class Minesweeper(Game[Position, View]):
             raise UserError(f"action {action} does not exist: they are 0..{self.num_actions - 1}")
         kind, cell = divmod(action, self.cells)
         game, valid, opened = state.boards.games[0], bool(state.boards.visible[0, cell] < 0), 0
-        flags_before = flags_worth(game, self._terms)
+        flags_before = flags_worth(game, self._weights)
         if valid and kind == 0:
             opened = rules.reveal(state.boards, 0, cell)
         elif valid:
@@ -120,9 +121,9 @@ class Minesweeper(Game[Position, View]):
         state.exploded = cell if int(game["status"]) == rules.LOST else None
         playing = int(game["status"]) == rules.PLAYING
         state.result[0]["truncated"] = playing and self.max_steps is not None and state.steps >= self.max_steps
-        write_reward(game, state.result[0], valid, opened, flags_before, self._terms)
-        for name in COMPONENTS:
-            state.reward_totals[name] += float(state.result[0][name])
+        write_reward(game, state.result[0], valid, opened, flags_before, self._weights)
+        for name, amount in components_of(state.result[0]).items():
+            state.reward_totals[name] += amount
         return state
 
     def move_name(self, state: Position, action: int) -> str:

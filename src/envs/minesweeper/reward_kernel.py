@@ -1,21 +1,18 @@
-"""The compiled computation of rewards."""
+"""The reward of a step as the compiled step writes it; what it is made of is in `reward.py`."""
 
 from typing import Any
 
 import numpy as np
 
-from src.envs.minesweeper.reward import Terms
-from src.envs.minesweeper.rules import PLAYING, WON, kernel
+from src.envs.minesweeper import reward
+from src.envs.minesweeper.reward import COMPONENTS, StepFeatures
+from src.envs.minesweeper.rules import LOST, PLAYING, WON, kernel
 
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the next five
-        ("progress", np.float64),
-        ("outcome", np.float64),
-        ("step", np.float64),
-        ("invalid", np.float64),
-        ("flag", np.float64),
-        ("final_safe_revealed", np.float64),  # this and the next three: of a game that ended in this step
+        ("reward", np.float64),  # the sum of the next
+        ("components", np.float64, len(COMPONENTS)),
+        ("final_safe_revealed", np.float64),  # of a game that ended in this step: share of its safe cells revealed
         ("final_steps", np.int32),
         ("final_invalid_steps", np.int32),
         ("final_won", np.bool_),
@@ -27,25 +24,36 @@ RESULT = np.dtype(
     align=True,
 )
 
+_components, _flags_worth = kernel(reward.components), kernel(reward.flags_worth)
+
 
 @kernel
-def flags_worth(game: Any, terms: Terms) -> float:
-    """Return the reward for the flags on the board of `game`, a record of `Boards.games`."""
+def flags_worth(game: Any, weights: Any) -> float:
+    """Return the reward for the flags that are on the board of `game`, a record of `Boards.games`."""
     if not game.laid:
         return 0.0
-    return game.right_flags * terms.right_flag + (game.flags - game.right_flags) * terms.wrong_flag
+    return _flags_worth(game.right_flags, game.flags - game.right_flags, weights)
 
 
 @kernel
-def write_reward(game: Any, result: Any, valid: bool, opened: int, flags_before: float, terms: Terms) -> None:
-    """Write the reward of a step to `result`, a record of `RESULT` whose `truncated` is already set.
+def write_reward(game: Any, result: Any, valid: bool, opened: int, flags_before: float, weights: Any) -> None:
+    """Write the reward of a step to `result`, a record of `RESULT` that says whether it was truncated."""
+    step = StepFeatures(
+        opened,
+        game.status == WON,
+        game.status == LOST,
+        result.truncated,
+        game.status == PLAYING,
+        not valid,
+        flags_worth(game, weights) - flags_before,
+    )
+    parts = _components(step, weights)
+    result.reward = 0.0
+    for k in range(len(parts)):
+        result.components[k] = parts[k] + 0.0  # -0.0 would be shown as a penalty
+        result.reward += parts[k]
 
-    A truncated game is rewarded like a lost one; otherwise toggling flags up to the limit would cost less than a risk.
-    """
-    goes_on = game.status == PLAYING
-    result.progress = opened * terms.progress
-    result.outcome = terms.win if game.status == WON else (0.0 if goes_on and not result.truncated else terms.loss)
-    result.step = terms.step if goes_on else 0.0
-    result.invalid = 0.0 if valid else terms.invalid
-    result.flag = flags_worth(game, terms) - flags_before if goes_on else 0.0
-    result.reward = result.progress + result.outcome + result.step + result.invalid + result.flag
+
+def components_of(result: Any) -> dict[str, float]:
+    """Return the parts of the reward in a record of `RESULT` by name."""
+    return dict(zip(COMPONENTS, result["components"].tolist(), strict=True))

@@ -11,7 +11,7 @@ from src.core.errors import UserError
 from src.envs.masked_vector_env import MaskedVectorEnv, Step
 from src.envs.minesweeper import viewer
 from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
-from src.envs.minesweeper.reward import COMPONENTS
+from src.envs.minesweeper.reward import Components, StepFeatures, components, flags_worth, weights
 from src.envs.minesweeper.torch_rules import (
     BoardPool,
     Games,
@@ -47,7 +47,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         super().__init__(num_envs, self.encoding.space(config.H, config.W), self.variant.num_actions)
         if pool < 2:
             raise UserError(f"pool={pool}: at least two games per env are drawn ahead, one to take and one to refill")
-        self.config, self.device, self._terms = config, torch.device(device), config.reward.terms()
+        self.config, self.device, self._weights = config, torch.device(device), weights(config.reward)
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise UserError(f"device={device}: torch finds no CUDA device here")
         self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
@@ -112,7 +112,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         following, taken = self._pool.take(after, taken, ended)
         info = {
             "action_mask": self._mask(following),
-            "rewards": rewards,
+            "rewards": rewards._asdict(),
             "final_obs": self._encode(after),
             "_final_obs": ended,
             "final_info": {
@@ -124,27 +124,21 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
             },
             "_final_info": ended,
         }
-        reward = sum(rewards[name] for name in COMPONENTS)
+        reward = sum(rewards)
         return following, taken, self._encode(following), reward, terminated, truncated, info
 
-    def _rewards(self, result: StepResult, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> dict[str, Tensor]:
-        """Return the same components as `reward_kernel.write_reward`, (N,) float64 each."""
-        terms, goes_on = self._terms, (~(won | result.lost)).double()
-        return {
-            "progress": result.opened.double() * terms.progress,
-            "outcome": won.double() * terms.win + (result.lost | truncated).double() * terms.loss,
-            "step": goes_on * terms.step,
-            "invalid": (~result.valid).double() * terms.invalid,
-            "flag": goes_on * flags_gain,
-        }
+    def _rewards(self, result: StepResult, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> Components:
+        """Return the parts of the rewards, (N,) float64 each."""
+        undecided = ~(won | result.lost)
+        facts = (result.opened, won, result.lost, truncated, undecided, ~result.valid, flags_gain)
+        return components(StepFeatures(*(fact.double() for fact in facts)), self._weights)
 
     def _flags_worth(self, games: Games) -> Tensor:
-        terms = self._terms
-        if terms.right_flag == terms.wrong_flag == 0:
+        if not self._weights.use_flag_shaping:
             return games.flags_worth
         flags = games.visible == FLAGGED
         right = (flags & (games.code == MINE)).sum((1, 2)).double()
-        return games.laid * (right * terms.right_flag + (flags.sum((1, 2)) - right) * terms.wrong_flag)
+        return games.laid * flags_worth(right, flags.sum((1, 2)) - right, self._weights)
 
     def _lay_where_games_begin(self, actions: Tensor) -> None:
         begins = ~self._games.laid & (actions < self.variant.cells)

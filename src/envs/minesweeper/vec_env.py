@@ -62,7 +62,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         terminated, truncated = results["terminated"].copy(), results["truncated"].copy()
         info: dict[str, Any] = {
             "action_mask": self.action_masks(),
-            "rewards": {name: results[name].copy() for name in COMPONENTS},
+            "rewards": {name: results["components"][:, k].copy() for k, name in enumerate(COMPONENTS)},
         }
         ended = terminated | truncated
         if ended.any():

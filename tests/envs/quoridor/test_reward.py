@@ -61,5 +61,5 @@ def test_over_a_game_only_the_outcome_counts():
 
 
 def test_other_games_have_no_paths():
-    with pytest.raises(UserError, match="is a PathReward, but must be a src"):
+    with pytest.raises(UserError, match=r"is a src\.envs\.quoridor\.reward\.PathReward, but must be a src"):
         build(composed("env=tictactoe", "reward=quoridor").env, "env")

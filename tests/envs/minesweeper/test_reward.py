@@ -1,0 +1,172 @@
+"""The reward, defined once: every backend computes it from the same function."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from src.core.errors import UserError
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.reward import Reward, StepFeatures, components, flags_worth, weights
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.versus import OutcomeReward
+from tests.envs.minesweeper.making import make_config
+from tests.lab import ROOT
+
+REWARD = Reward(
+    progress_reward=2.0,
+    win_reward=30.0,
+    loss_reward=-500.0,
+    step_penalty=7.0,
+    invalid_penalty=11.0,
+    flag_correct_reward=13.0,
+    flag_incorrect_reward=-17.0,
+    use_flag_shaping=True,
+)
+OUTCOME = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+UNDECIDED = StepFeatures(opened=0, won=0, lost=0, truncated=0, undecided=1, invalid=0, flags_gain=0)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (UNDECIDED, (0, 0, -7, 0, 0)),
+        (UNDECIDED._replace(opened=3), (6, 0, -7, 0, 0)),
+        (UNDECIDED._replace(opened=3, won=1, undecided=0), (6, 30, 0, 0, 0)),
+        (UNDECIDED._replace(lost=1, undecided=0, flags_gain=5), (0, -500, 0, 0, 0)),
+        (UNDECIDED._replace(truncated=1, invalid=1), (0, -500, -7, -11, 0)),
+        (UNDECIDED._replace(flags_gain=-4), (0, 0, -7, 0, -4)),
+    ],
+)
+def test_components_by_hand(step: StepFeatures, expected: tuple[int, ...]):
+    assert components(step, weights(REWARD)) == expected
+    tensors = StepFeatures(*(torch.full((2,), value, dtype=torch.float64) for value in step))
+    assert [part.tolist() for part in components(tensors, weights(REWARD))] == [[value] * 2 for value in expected]
+
+
+def test_flags_are_worth_nothing_without_shaping():
+    assert flags_worth(2, 1, weights(REWARD)) == 2 * 13 - 17
+    assert flags_worth(2, 1, weights(Reward())) == 0
+
+
+# A strip of six cells with mines at 2 and 5, whose first reveal was at 0, which opened 0 and 1:
+#   0 1 * . . *
+STEPS = [  # action, reward by REWARD; flags are at 6 and beyond
+    (6 + 2, -7 + 13),  # a right flag
+    (6 + 3, -7 - 17),  # a wrong one
+    (6 + 3, -7 + 17),  # taken away
+    (0, -7 - 11),  # invalid
+    (4, -7 + 2),
+    (3, 2 + 30),  # the last safe cell
+]
+
+
+def rewards_of_env(config: EnvConfig) -> Iterator[float]:
+    env = MinesweeperEnv(config)
+    env.reset(seed=0)
+    game, batch = config.game(), env._batch
+    start = game.start(0, [2, 5])
+    for field in ("number", "visible", "games"):
+        getattr(batch.boards, field)[:] = getattr(start.boards, field)
+    yield from (env.step(action)[1] for action, _ in STEPS)
+
+
+def rewards_of_batch(config: EnvConfig) -> Iterator[float]:
+    batch: Any = MinesweeperEnv(config).vectorize(3)
+    batch.reset(seed=0)
+    start = config.game().start(0, [2, 5])
+    for field in ("number", "visible", "games"):
+        getattr(batch._batch.boards, field)[:] = getattr(start.boards, field)
+    yield from (float(batch.step(np.full(3, action))[1][2]) for action, _ in STEPS)
+
+
+def rewards_of_torch(config: EnvConfig) -> Iterator[float]:
+    batch = TorchMinesweeper(3, config, "cpu")
+    batch.reset(seed=0)
+    mines = torch.tensor([0, 0, 1, 0, 0, 1]).bool().expand(3, 1, 6)
+    batch.set_boards(mines, torch.zeros(3, dtype=torch.int64))
+    yield from (float(batch.step(torch.full((3,), action))[1][2]) for action, _ in STEPS)
+
+
+def rewards_of_game(config: EnvConfig) -> Iterator[float]:
+    game = config.game()
+    state = game.start(0, [2, 5])
+    for action, _ in STEPS:
+        state = game.play(state, action)
+        yield float(state.result[0]["reward"])
+
+
+BACKENDS = [rewards_of_env, rewards_of_batch, rewards_of_torch, rewards_of_game]
+
+
+def strip(reward: Reward | OutcomeReward) -> EnvConfig:
+    return make_config(rows=1, cols=6, mines=2, reward=reward, safe_neighborhood=False)
+
+
+@pytest.mark.parametrize("rewards", BACKENDS)
+def test_every_backend_computes_them(rewards):
+    assert list(rewards(strip(REWARD))) == [expected for _, expected in STEPS]
+
+
+@pytest.mark.parametrize("rewards", BACKENDS)
+def test_the_outcome_alone_is_rewarded_at_the_end_only(rewards):
+    assert list(rewards(strip(OUTCOME))) == [0, 0, 0, 0, 0, 1]
+
+
+def test_a_lost_and_a_truncated_game_have_the_outcome_of_a_loss():
+    env = MinesweeperEnv(make_config(rows=3, cols=3, mines=3, max_steps=4, reward=OUTCOME, safe_neighborhood=False))
+    env.reset(seed=0)
+    assert env.step(0)[1] == 0
+    assert env.step(int(np.flatnonzero(env.mine_mask())[0]))[1] == -1
+    env.reset(seed=0)
+    assert [env.step(9)[1] for _ in range(4)] == [0, 0, 0, -1]
+
+
+def test_a_potential_that_would_be_ignored_is_refused():
+    class Shaped(OutcomeReward):
+        def potential(self, game: object, state: object, seat: int) -> float:
+            return 1.0
+
+    with pytest.raises(UserError, match="the potential of Shaped is not used in this game"):
+        MinesweeperEnv(strip(Shaped(1.0, 0.0, -1.0)))
+
+
+FLAG_LINE = "        flag=step.undecided * step.flags_gain,\n"
+NEW_TERM = [  # as CONTRIBUTING describes it: a value, a component and its formula, in one file
+    ("    use_flag_shaping: bool = False\n", "    use_flag_shaping: bool = False\n    last_reward: float = 0.5\n"),
+    ("    flag: Any\n", "    flag: Any\n    last: Any\n"),
+    (FLAG_LINE, FLAG_LINE + "        last=step.opened * step.won * weights.last_reward,\n"),
+]
+PRINT_REWARDS = """
+from tests.envs.minesweeper.test_reward import BACKENDS, REWARD, strip
+print([list(rewards(strip(REWARD)))[-1] for rewards in BACKENDS])
+from tests.envs.minesweeper.making import make_env
+env = make_env(); env.reset(seed=0); print(list(env.step(0)[4]["rewards"]))
+"""
+
+
+@pytest.mark.slow
+def test_a_new_term_in_one_file_reaches_every_backend(tmp_path: Path):
+    """In a copy of the sources, because it changes them; it compiles the kernels anew."""
+    for folder in ("src", "tests", "conf"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "web"))
+    path = tmp_path / "src/envs/minesweeper/reward.py"
+    text = path.read_text()
+    for old, new in NEW_TERM:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", PRINT_REWARDS]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rewards, names = done.stdout.splitlines()
+    assert rewards == str([2 + 30 + 0.5] * 4)
+    assert names.endswith("'last']")
