@@ -27,8 +27,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     """One action per step, for one unit. The opponent replies inside `step`, so the learner is to move unless the game
     is over.
 
-    `info` has the action mask (all False once the game is over), the seat, and the components whose sum is the reward;
-    after the last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
+    `info` has the action mask while the game continues, the seat, and the components whose sum is the reward; after the
+    last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
@@ -104,8 +104,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         result = self._batch.buffers.results[0]
-        mask = self.action_masks() if self._playing else np.zeros(self.game.num_actions, np.bool_)
-        return {"seat": int(result["seat"]), "steps": int(result["steps"]), "action_mask": mask}
+        info = {"seat": int(result["seat"]), "steps": int(result["steps"])}
+        return info | {"action_mask": self.action_masks()} if self._playing else info
 
     def _final(self) -> dict[str, Any]:
         batch = self._batch
