@@ -64,7 +64,7 @@ $(VENV)/installed-web: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard]'
+	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx]'
 	touch $@
 
 $(VENV)/installed-audit: $(VENV)/installed
