@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format audit golden bench faults experiment clean
+.PHONY: help train play test testslow lint format docs audit golden bench faults experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -30,6 +30,10 @@ lint: $(VENV)/installed-dev  ## Check style and types
 format: $(VENV)/installed-dev  ## Fix what lint can fix automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/installed-docs  ## Build the documentation site into build/site; fails on broken links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 audit: $(VENV)/installed-audit  ## Look up known vulnerabilities of the pinned versions, which needs a network
 	$(BIN)/python -m tests.audit
@@ -64,7 +68,11 @@ $(VENV)/installed-web: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard]'
+	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs]'
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/installed-audit: $(VENV)/installed

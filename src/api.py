@@ -122,8 +122,8 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 def _compose(command: str, words: list[str]) -> DictConfig:
     with as_user_errors(), hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(command, words, return_hydra_config=True)
-        parts = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent", "reward")}
-        return DictConfig({**parts, "composition": config.hydra.runtime.choices})
+        parts: dict[str, Any] = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent", "reward")}
+        return DictConfig(parts | {"composition": config.hydra.runtime.choices})
 
 
 def _leaves(path: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """The configuration keys of each command and their types; unknown keys are rejected."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from src.core.ranges import Bounds, Count, NonNegative, Plies, Seed
 
@@ -75,6 +75,13 @@ class PlayLocal(Command):
     agent: Any
     seed: Seed | None
     heatmap: str | None
+
+
+@dataclass
+class Export:
+    run: str
+    checkpoint: Literal["best", "last"]
+    onnx: str | None
 
 
 @dataclass

@@ -32,6 +32,7 @@ FLAGS = {"-m", "--cfg", "job", "hydra"}
 SCHEMAS: dict[str, Any] = {
     "train": schema.Train,
     "evaluate": schema.Evaluate,
+    "export": schema.Export,
     "engine": schema.Engine,
     "play": schema.Play,
     "play_local": schema.PlayLocal,

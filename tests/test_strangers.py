@@ -87,6 +87,7 @@ def gift(tmp_path: Path) -> Path:
     [
         ("evaluate", ["agent=trained", "agent.run=outputs/gift", "episodes=2"]),
         ("engine", ["agent=trained", "agent.run=outputs/gift"]),
+        ("export", ["run=outputs/gift"]),
         ("train", ["resume=outputs/gift", "logger=csv"]),
         ("train", ["agent@env.opponent=trained", "env.opponent.run=outputs/gift", "logger=csv"]),
     ],

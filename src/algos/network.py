@@ -29,6 +29,7 @@ from src.core.runs.algorithm import Environment
 from src.core.runs.report import win_rate_metrics
 from src.core.runs.run import Run, checkpoint_path
 from src.nets.boards import Heads, ResidualBlock
+from src.nets.exported import ExportedNetwork
 from src.nets.masked import MaskedCategorical
 from src.nets.symmetry import averaged
 
@@ -233,6 +234,11 @@ class NetworkAgent(Agent):
         no_benchmark = torch.backends.cudnn.flags(enabled=True, benchmark=False)
         with self.compute.fixed_threads(), self.compute.autocast(), no_benchmark:
             return averaged(self.net, batch) if self.play.symmetries else self.net(batch)
+
+    def exported_network(self, game: Game) -> nn.Module:
+        """Return a copy of the network on the CPU, averaged over symmetries if this agent does that."""
+        has_aux = game.aux_task is not None and getattr(self.net, "aux_head", None) is not None
+        return ExportedNetwork(copy.deepcopy(self.net).cpu(), symmetries=self.play.symmetries, aux=has_aux)
 
 
 def require_finite(net: nn.Module, step: int) -> None:

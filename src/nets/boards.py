@@ -144,7 +144,11 @@ class BoardNet(nn.Module):
         features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
         with torch.autocast(features.device.type, enabled=False):
             features = features.to(dtype)
-            aux = features.new_zeros(len(features), 0) if self.aux_head is None else self.aux_head(features).squeeze(1)
+            aux = (
+                features.new_zeros(features.shape[0], 0)
+                if self.aux_head is None
+                else self.aux_head(features).squeeze(1)
+            )
             policy = self.policy_head(features)
             if self.aux_weight is not None:
                 # Detached: the auxiliary head is trained by its own loss only, not by the policy loss.

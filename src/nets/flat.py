@@ -33,7 +33,7 @@ class FlatNet(nn.Module):
 
     def forward(self, observation: Tensor) -> Heads:
         features = self.trunk(observation.to(self.value_head.weight.dtype))
-        no_aux = torch.zeros(len(observation), 0, device=observation.device)
+        no_aux = torch.zeros(observation.shape[0], 0, device=observation.device)
         with torch.autocast(features.device.type, enabled=False):  # heads in float32, as in `BoardNet`
             features = features.to(self.value_head.weight.dtype)
             return Heads(self.policy_head(features), self.value_head(features).squeeze(-1), no_aux)

@@ -115,7 +115,7 @@ class UnitsNet(nn.Module):
         placing = self._placing(facts, planes, features, tokens[:, :slots])
         aiming = self.aim(tokens[:, slots:]).squeeze(2)
         policy = torch.cat([placing, passing, self.go(features).flatten(1), aiming, waiting], dim=1)
-        return Heads(policy, self.value(rest).squeeze(1), torch.zeros(len(policy), 0, device=policy.device))
+        return Heads(policy, self.value(rest).squeeze(1), torch.zeros(policy.shape[0], 0, device=policy.device))
 
     def _parts(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         layout = self.layout
@@ -144,7 +144,7 @@ class UnitsNet(nn.Module):
 
     def _scatter(self, tokens: Tensor, where: Tensor) -> Tensor:
         """Add the embedding of each unit to its cell, (B, F, H, W)."""
-        board = tokens.new_zeros(len(tokens), self.layout.cells, tokens.shape[2])
+        board = tokens.new_zeros(tokens.shape[0], self.layout.cells, tokens.shape[2])
         board = board.scatter_add(1, where[:, :, None].expand_as(tokens), tokens)
         return board.transpose(1, 2).unflatten(2, (self.layout.rows, self.layout.columns))
 

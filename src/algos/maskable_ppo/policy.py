@@ -1,5 +1,6 @@
 """The policy network: size-preserving convolutions, then separate layers for policy and value."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -138,6 +139,19 @@ class BoardPolicy(MaskableActorCriticPolicy):
         return self.action_dist.proba_distribution(action_logits=logits)
 
 
+class ExportedPolicy(nn.Module):
+    """Map observations (B, ...) to policy logits (B, A) and values (B,), without the distribution of sb3."""
+
+    def __init__(self, policy: BoardPolicy) -> None:
+        super().__init__()
+        parts = (policy.features_extractor, policy.mlp_extractor, policy.action_net, policy.value_net)
+        self.features, self.mlp, self.policy_head, self.value_head = (copy.deepcopy(part).cpu() for part in parts)
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        for_policy, for_value = self.mlp(self.features(observations))
+        return self.policy_head(for_policy), self.value_head(for_value).squeeze(1)
+
+
 class MaskablePolicyAgent(Agent):
     """Play the most probable legal action; ties go to the lowest."""
 
@@ -176,6 +190,10 @@ class MaskablePolicyAgent(Agent):
 
     def choose(self, probabilities: np.ndarray, rngs: Sequence[np.random.Generator]) -> list[int]:
         return list(map(int, probabilities.argmax(axis=1)))
+
+    def exported_network(self, game: Game) -> nn.Module:
+        """Return a copy of the network on the CPU."""
+        return ExportedPolicy(self.policy)
 
 
 class SampledPolicyAgent(MaskablePolicyAgent):

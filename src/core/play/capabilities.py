@@ -1,4 +1,4 @@
-"""Optional interfaces of vector environments and games; learners check for them with `isinstance`."""
+"""Optional interfaces of vector environments, games and agents, checked for with `isinstance`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,3 +69,15 @@ class SupportsAgentMetrics(Protocol):
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
         """Return metrics of a trained agent that are specific to this game."""
+
+
+@runtime_checkable
+class SupportsExport(Protocol):
+    """An interface of agents with a network that other runtimes can evaluate."""
+
+    def exported_network(self, game: Any) -> Any:
+        """Return a copy of the network on the CPU, a torch module.
+
+        It maps observations (B, ...) of the game to a tuple: policy logits (B, A), value (B,), and, if the game has
+        an `AuxTask` that the network predicts, its logits (B, H, W).
+        """

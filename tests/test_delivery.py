@@ -1,0 +1,140 @@
+"""Continuous integration and container images refer to files, extras and versions that exist."""
+
+import configparser
+import json
+import re
+from fnmatch import fnmatch
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+
+from tests.lab import ROOT
+from tests.test_constraints import EVERYWHERE
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+CONTAINER = ROOT / ".devcontainer"
+
+
+def setup() -> configparser.ConfigParser:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    return config
+
+
+def workflow() -> dict[str, Any]:
+    """The workflow, with all values as text: YAML would read `on` as true and 3.10 as 3.1."""
+    return dict(yaml.load((ROOT / ".github/workflows/ci.yml").read_text(), yaml.BaseLoader))
+
+
+def job() -> dict[str, Any]:
+    (found,) = workflow()["jobs"].values()
+    return dict(found)
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile with their arguments, continued lines joined."""
+    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    parts = (line.split(maxsplit=1) for line in joined.splitlines() if line.strip())
+    return [(name, " ".join(rest.split())) for name, rest in parts]
+
+
+def arguments(name: str) -> list[str]:
+    return [rest for instruction, rest in instructions() if instruction == name]
+
+
+def copied() -> list[str]:
+    """The paths that the Dockerfile copies from the repository."""
+    words = [[word for word in rest.split() if not word.startswith("--")] for rest in arguments("COPY")]
+    return [path for *paths, _ in words for path in paths]
+
+
+def test_ci_runs_everything_on_pushes_and_pull_requests():
+    assert {"push", "pull_request"} <= set(workflow()["on"])
+    commands = [step["run"] for step in job()["steps"] if "run" in step]
+    assert commands[-1] == "bash .ci/run"
+    assert (ROOT / ".ci/run").is_file()
+
+
+def test_ci_tests_the_oldest_python_that_is_supported():
+    required = SpecifierSet(setup()["options"]["python_requires"])
+    versions = job()["strategy"]["matrix"]["python"]
+    assert required == SpecifierSet(f">={versions[0]}")
+    assert all(required.contains(version) for version in versions)
+    assert set(versions) <= {environment["python_version"] for environment in EVERYWHERE}, "for which there are pins"
+    assert job()["container"]["image"] == "python:${{ matrix.python }}-bookworm"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_have_few_permissions_and_pinned_actions(path):
+    found = yaml.load(path.read_text(), yaml.BaseLoader)
+    assert found["permissions"] == {"contents": "read"}
+    for each in found["jobs"].values():
+        assert "permissions" not in each
+        assert int(each["timeout-minutes"]) > 0
+        actions = [step["uses"] for step in each["steps"] if "uses" in step]
+        assert actions
+        assert [action for action in actions if not re.fullmatch(r"actions/[\w-]+@v\d+", action)] == []
+
+
+def test_ci_caches_packages_by_their_pins():
+    (cache,) = (step["with"] for step in job()["steps"] if step.get("uses", "").startswith("actions/cache@"))
+    assert cache["path"] == job()["env"]["PIP_CACHE_DIR"]
+    hashed = re.findall(r"'([^']+)'", cache["key"])
+    assert "constraints.txt" in hashed
+    assert all((ROOT / name).is_file() for name in hashed)
+
+
+def test_the_image_copies_what_exists_and_is_not_ignored():
+    ignored = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    assert ignored[0] == "*"
+    assert copied()
+    for path in copied():
+        assert (ROOT / path).exists(), path
+        assert f"!{path}" in ignored
+    again = [pattern for pattern in ignored if not pattern.startswith("!")][1:]
+    assert [path for path in copied() if any(fnmatch(path, pattern.removeprefix("**/")) for pattern in again)] == []
+
+
+def test_the_image_installs_extras_that_exist():
+    extras = set(setup()["options.extras_require"])
+    defaults = dict(rest.split("=", 1) for rest in arguments("ARG"))
+    assert set(defaults["EXTRAS"].split(",")) <= extras
+    (install,) = (rest for rest in arguments("RUN") if "pip install" in rest)
+    assert '-c constraints.txt -e ".[$EXTRAS]"' in install
+    assert defaults["TORCH_INDEX"] == "", "the usual index is enough"
+    assert SpecifierSet(setup()["options"]["python_requires"]).contains(defaults["PYTHON"])
+
+
+def test_no_image_runs_as_root():
+    starts = [number for number, (name, _) in enumerate(instructions()) if name == "FROM"]
+    stages = [instructions()[first:last] for first, last in pairwise([*starts, None])]
+    named = {stage[0][1].split(" AS ")[1]: stage for stage in stages}
+    assert set(named) == {"base", "dev", "run"}
+    for name in ("dev", "run"):
+        users = [rest for instruction, rest in named[name] if instruction == "USER"]
+        assert users == ["lab"]
+        assert [instruction for instruction, _ in named[name]].index("USER") > 0
+        assert "RUN" not in [instruction for instruction, _ in named[name][named[name].index(("USER", "lab")) :]]
+
+
+def test_the_development_container_resolves():
+    found = json.loads((CONTAINER / "devcontainer.json").read_text())
+    described = found["build"]
+    assert (CONTAINER / described["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert (CONTAINER / described["context"]).resolve() == ROOT
+    assert any(rest.endswith(f" AS {described['target']}") for rest in arguments("FROM"))
+    assert found["remoteUser"] in arguments("USER")
+    assert f"$(VENV)/{found['postCreateCommand'].removeprefix('make .venv/')}:" in (ROOT / "Makefile").read_text()
+
+
+def test_installed_extras_of_the_makefile_and_the_readme_exist_and_agree():
+    extras = set(setup()["options.extras_require"])
+    asked = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Makefile").read_text())
+    assert {extra for one in asked for extra in one.split(",")} <= extras
+    (everything,) = (one for one in asked if one.startswith("test,"))
+    assert f"'.[{everything}]'    # to test" in (ROOT / "README.md").read_text()
+    assert extras - set(everything.split(",")) == {"audit", "bench"}
