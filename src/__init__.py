@@ -3,8 +3,8 @@
 Importing the package registers its environments in Gymnasium, such as `boardlab/Minesweeper-16x16-v0`.
 """
 
-from src.core.package import answer_to_both_names
-from src.registration import register_envs
+from .core.package import answer_to_both_names
+from .registration import register_envs
 
 answer_to_both_names()
 register_envs()

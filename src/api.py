@@ -14,19 +14,19 @@ import gymnasium
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-import src.resolvers  # noqa: F401 (registers them)
-from src import compose as configs
-from src.cli import as_user_errors
-from src.core.errors import require
-from src.core.play import arena
-from src.core.play.agent import Agent, RandomAgent, SelfPlay
-from src.core.play.arena import Score
-from src.core.runs.algorithm import Environment
-from src.paths import CONF
-from src.train import train as train_in
+from . import compose as configs
+from . import resolvers  # noqa: F401 (registers them)
+from .cli import as_user_errors
+from .core.errors import require
+from .core.play import arena
+from .core.play.agent import Agent, RandomAgent, SelfPlay
+from .core.play.arena import Score
+from .core.runs.algorithm import Environment
+from .paths import CONF
+from .train import train as train_in
 
 if TYPE_CHECKING:
-    from src.envs.aec import GameAEC
+    from .envs.aec import GameAEC
 
 __all__ = ["compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
 
@@ -59,7 +59,7 @@ def make_vec(
 
 def make_aec(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> "GameAEC":
     """Make a PettingZoo environment of a two-player game; needs the extra `pettingzoo`."""
-    from src.envs.aec import GameAEC
+    from .envs.aec import GameAEC
 
     return GameAEC(make(env_id, *overrides, **settings).game, render_mode)
 
@@ -122,7 +122,8 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 def _compose(command: str, words: list[str]) -> DictConfig:
     with as_user_errors(), hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(command, words, return_hydra_config=True)
-        parts: dict[str, Any] = {key: OmegaConf.to_container(config[key], resolve=True) for key in ("env", "agent", "reward")}
+        groups = ("env", "agent", "reward")
+        parts: dict[str, Any] = {group: OmegaConf.to_container(config[group], resolve=True) for group in groups}
         return DictConfig(parts | {"composition": config.hydra.runtime.choices})
 
 

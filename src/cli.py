@@ -19,12 +19,13 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from src.core import ranks
-from src.core.errors import UserError, require
-from src.core.files import require_no_links
-from src.core.package import command
-from src.core.runs.config_file import CONFIG
-from src.hydra_errors import hydra_message
+from . import resolvers  # noqa: F401 (registers them)
+from .core import ranks
+from .core.errors import UserError, require
+from .core.files import require_no_links
+from .core.package import command
+from .core.runs.config_file import CONFIG
+from .hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as typed on the command line
 NO_OUTPUT = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
@@ -212,7 +213,7 @@ def train_arguments(arguments: list[str]) -> list[str]:
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             # a slow import, which --help does not need
-            from src.core.runs.sweep import require_same_jobs
+            from .core.runs.sweep import require_same_jobs
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = resume_arguments(arguments)

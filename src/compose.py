@@ -26,20 +26,20 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
-from src.cli import user_message
-from src.core import ranges
-from src.core.errors import UserError, require
-from src.core.files import new_directories
-from src.core.package import CHECKOUT, ROOT, locate
-from src.core.play.agent import Agent, SelfPlay, require_traits
-from src.core.play.game import Game
-from src.core.runs import checkpoint
-from src.core.runs.config_file import CONFIG, read_config
-from src.core.runs.run import checkpoint_path
-from src.core.runs.targets import Targets
-from src.paths import CONF
-from src.resolvers import accelerator
-from src.schema import Train
+from .cli import user_message
+from .core import ranges
+from .core.errors import UserError, require
+from .core.files import new_directories
+from .core.package import CHECKOUT, ROOT, locate
+from .core.play.agent import Agent, SelfPlay, require_traits
+from .core.play.game import Game
+from .core.runs import checkpoint
+from .core.runs.config_file import CONFIG, read_config
+from .core.runs.run import checkpoint_path
+from .core.runs.targets import Targets
+from .paths import CONF
+from .resolvers import accelerator
+from .schema import Train
 
 log = logging.getLogger(__name__)
 

@@ -10,16 +10,16 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, launch, refuse_multirun
-from src.core.errors import UserError
-from src.core.files import MAX_DATA_BYTES, read_regular, write_atomic
-from src.core.interrupt import handle_interrupts
-from src.core.play.agent import Agent
-from src.core.play.game import Game, TwoPlayerGame
-from src.core.play.record import read_game, write_game
-from src.core.play.replay import ReplayedGame
-from src.core.seeding import generator
-from src.paths import CONF
+from .cli import exit_on_user_error, launch, refuse_multirun
+from .core.errors import UserError
+from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
+from .core.interrupt import handle_interrupts
+from .core.play.agent import Agent
+from .core.play.game import Game, TwoPlayerGame
+from .core.play.record import read_game, write_game
+from .core.play.replay import ReplayedGame
+from .core.seeding import generator
+from .paths import CONF
 
 MAX_LINE_LENGTH = 1 << 20  # characters
 MAX_ERROR_LENGTH = 300  # characters
@@ -212,7 +212,7 @@ def _file_of(command: str, arguments: list[str]) -> Path:
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="engine")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from src import compose, schema
+    from . import compose, schema
 
     cfg = compose.validate(cfg, schema.Engine)
     game = compose.build_env(cfg).game

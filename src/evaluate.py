@@ -7,19 +7,19 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, expand_opponent, launch
-from src.core.errors import require
-from src.paths import CONF
+from .cli import exit_on_user_error, expand_opponent, launch
+from .core.errors import require
+from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="evaluate")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from src import compose, schema
-    from src.core.files import require_writable, write_atomic
-    from src.core.play import arena
-    from src.core.runs import report
-    from src.core.runs.console import progress_bar
+    from . import compose, schema
+    from .core.files import require_writable, write_atomic
+    from .core.play import arena
+    from .core.runs import report
+    from .core.runs.console import progress_bar
 
     overrides = HydraConfig.get().overrides.task
     cfg = compose.validate(cfg, schema.Evaluate, unused=("opponent",))

@@ -9,9 +9,9 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, launch, refuse_multirun
-from src.core.errors import UserError, require
-from src.paths import CONF
+from .cli import exit_on_user_error, launch, refuse_multirun
+from .core.errors import UserError, require
+from .paths import CONF
 
 POSITIONS = 64  # on which the exported network is compared with torch
 TOLERANCE = 1e-3  # of that comparison, relative and absolute: float32 sums in another order
@@ -24,9 +24,9 @@ EXTRA = "src.export needs an extra: pip install -c constraints.txt -e '.[onnx]'"
 def main(cfg: DictConfig) -> None:
     from importlib.util import find_spec
 
-    from src import compose, schema
-    from src.core.files import require_writable, write_atomic
-    from src.core.play.capabilities import SupportsExport
+    from . import compose, schema
+    from .core.files import require_writable, write_atomic
+    from .core.play.capabilities import SupportsExport
 
     cfg = compose.validate(cfg, schema.Export)
     path = Path(cfg.onnx or Path(cfg.run, "network.onnx"))
@@ -51,7 +51,7 @@ def random_observations(game: Any, count: int, seed: int = 0) -> Any:
     """Return observations (count, ...) of consecutive positions in random games."""
     import numpy as np
 
-    from src.core.seeding import draw, generator
+    from .core.seeding import draw, generator
 
     rng = generator(seed, "export")
     found: list[np.ndarray] = []

@@ -8,7 +8,7 @@ from typing import Any
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
-from src.core.runs.config_file import current_key
+from .core.runs.config_file import current_key
 
 MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")

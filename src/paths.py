@@ -3,4 +3,4 @@
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-CONF = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # installed, checkout
+CONF = _HERE / "conf" if (_HERE / "conf").is_dir() else _HERE.parent / "conf"  # installed, or in a checkout

@@ -15,14 +15,14 @@ import numpy as np
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
-from src import compose
-from src.cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
-from src.core.errors import UserError, require
-from src.core.package import ROOT
-from src.core.play.agent import NOTHING, Agent
-from src.core.play.game import Game
-from src.core.seeding import generator
-from src.paths import CONF
+from . import compose
+from .cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
+from .core.errors import UserError, require
+from .core.package import ROOT
+from .core.play.agent import NOTHING, Agent
+from .core.play.game import Game
+from .core.seeding import generator
+from .paths import CONF
 
 
 class ConfigLab:
@@ -97,12 +97,12 @@ def listening_socket(host: str, port: int) -> socket.socket:
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="play")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from src import schema
+    from . import schema
 
     cfg = compose.validate(cfg, schema.Play)
     listener = listening_socket(cfg.host, cfg.port)
     try:
-        from src.web import app
+        from .web import app
     except ModuleNotFoundError as error:
         raise UserError(f"the web page needs a package ({error}): pip install -e '.[web]', or make play") from error
     # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process.

@@ -3,9 +3,9 @@
 import hydra
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, launch, refuse_multirun
-from src.core.errors import require
-from src.paths import CONF
+from .cli import exit_on_user_error, launch, refuse_multirun
+from .core.errors import require
+from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="play_local")
@@ -15,9 +15,9 @@ def main(cfg: DictConfig) -> None:
 
     import numpy as np
 
-    from src import compose, schema
-    from src.core.files import require_writable
-    from src.core.seeding import generator
+    from . import compose, schema
+    from .core.files import require_writable
+    from .core.seeding import generator
 
     if "agent" not in cfg:  # agent=null: the user plays
         cfg = DictConfig({**cfg, "agent": None})

@@ -5,9 +5,9 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from src.cli import exit_on_user_error, expand_opponent, launch
-from src.core.errors import require
-from src.paths import CONF
+from .cli import exit_on_user_error, expand_opponent, launch
+from .core.errors import require
+from .paths import CONF
 
 RESULTS = {1: "won", 0: "drawn", -1: "lost"}
 
@@ -15,11 +15,11 @@ RESULTS = {1: "won", 0: "drawn", -1: "lost"}
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="record")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from src import compose, schema
-    from src.core.files import require_writable, write_atomic
-    from src.core.play import arena
-    from src.core.play.gif import Animation
-    from src.core.runs.console import progress_bar
+    from . import compose, schema
+    from .core.files import require_writable, write_atomic
+    from .core.play import arena
+    from .core.play.gif import Animation
+    from .core.runs.console import progress_bar
 
     cfg = compose.validate(cfg, schema.Record, unused=("opponent",))
     output = Path(cfg.output)

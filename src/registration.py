@@ -1,7 +1,7 @@
 """Register an environment in Gymnasium for every file in conf/env."""
 
-from src.core.package import INSTALLED, ROOT
-from src.paths import CONF
+from .core.package import INSTALLED, ROOT
+from .paths import CONF
 
 VERSION = 0
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
+from .core.package import ROOT
+
 
 def accelerator(device: str) -> str:
     """Return "cpu" or "gpu", which selects the tuned settings, for an option of the group `device`."""
@@ -25,3 +27,4 @@ def gpu_usable() -> bool:
 
 
 OmegaConf.register_new_resolver("accelerator", accelerator, replace=True)
+OmegaConf.register_new_resolver("package", lambda name: f"{ROOT}.{name}", replace=True)  # of a module or class here

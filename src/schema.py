@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from src.core.ranges import Bounds, Count, NonNegative, Plies, Seed
+from .core.ranges import Bounds, Count, NonNegative, Plies, Seed
 
 
 @dataclass

@@ -17,14 +17,14 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-import src.resolvers  # noqa: F401 (registers them)
-from src.cli import SWEEP_DIRECTORY, launch, quote_value, user_message
-from src.core import ranks
-from src.core.errors import require
-from src.core.files import new_directories, write_atomic
-from src.core.package import command
-from src.core.runs import sweep
-from src.core.runs.config_file import CONFIG
+from . import resolvers  # noqa: F401 (registers them)
+from .cli import SWEEP_DIRECTORY, launch, quote_value, user_message
+from .core import ranks
+from .core.errors import require
+from .core.files import new_directories, write_atomic
+from .core.package import command
+from .core.runs import sweep
+from .core.runs.config_file import CONFIG
 
 log = logging.getLogger(__name__)
 

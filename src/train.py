@@ -8,11 +8,11 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-import src.resolvers  # noqa: F401 (registers them)
-from src.cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
-from src.core import ranks
-from src.core.errors import require
-from src.paths import CONF
+from . import resolvers  # noqa: F401 (registers them)
+from .cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
+from .core import ranks
+from .core.errors import require
+from .paths import CONF
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +23,11 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     Invalid settings raise `UserError` before anything is written.
     """
     # Slow imports, which --help does not need.
-    from src import compose, schema
-    from src.core.play.arena import require_openings
-    from src.core.runs import report
-    from src.core.runs.run import Run, has_learner
-    from src.core.runs.worker_run import WorkerRun
+    from . import compose, schema
+    from .core.play.arena import require_openings
+    from .core.runs import report
+    from .core.runs.run import Run, has_learner
+    from .core.runs.worker_run import WorkerRun
 
     cfg = compose.validate(cfg, schema.Train)
     compose.require_tuned(cfg.composition)
@@ -58,9 +58,9 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="train")
 @exit_on_user_error
 def main(cfg: DictConfig) -> float:
-    from src import compose, schema
-    from src.core.runs.run import is_finished
-    from src.core.runs.sweep import final_metric
+    from . import compose, schema
+    from .core.runs.run import is_finished
+    from .core.runs.sweep import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_outputs_on_error(directory), suggest_resume(directory):

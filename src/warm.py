@@ -23,12 +23,14 @@ import hydra
 import numba
 from llvmlite import binding
 
-import src.resolvers  # noqa: F401 (registers them)
-from src import compose
-from src.core import kernel_cache
-from src.core.machine import CORES
-from src.core.package import ROOT
-from src.paths import CONF
+from . import (
+    compose,
+    resolvers,  # noqa: F401 (registers them)
+)
+from .core import kernel_cache
+from .core.machine import CORES
+from .core.package import ROOT
+from .paths import CONF
 
 ENVS = Path(__file__).parent / "envs"
 GAMES = sorted(path.parent.name for path in ENVS.glob("*/warm_up.py"))

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "algos": {"core", "nets", "algos"},
     "web": {"core", "envs", "web"},
     "schema": {"core"},
-    "resolvers": set(),
+    "resolvers": {"core"},
     "paths": set(),
     "registration": {"core", "paths"},
     "api": {"core", "envs", "compose", "resolvers", "cli", "paths", "train"},
@@ -33,14 +33,18 @@ MAY_IMPORT = {
 }
 
 
-def imports(path: Path) -> Iterator[str]:
+def imports(path: Path, module: Path) -> Iterator[str]:
+    """Yield the absolute names that the source in `path` imports, as if it were at `module` below src."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} imports relatively, which hides where from"
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            name = node.module or ""
+            if node.level > 0:  # the package has another name when installed, so it imports itself relatively
+                folder = ("src", *module.parts)[: -node.level]
+                name = ".".join([*folder, *name.split(".")] if name else folder)
+            yield name
+            yield from (f"{name}.{alias.name}" for alias in node.names)
 
 
 GAMES = {game.name for game in (SRC / "envs").iterdir() if game.is_dir() and game.name != "__pycache__"}
@@ -51,7 +55,7 @@ def breaches(path: Path, module: Path) -> list[str]:
     own_layer = module.parts[0].removesuffix(".py")
     own_game = module.parts[1] if own_layer == "envs" else None
     found = []
-    for name in imports(path):
+    for name in imports(path, module):
         package, *rest = name.split(".")
         if package == "src" and rest:
             above = rest[0] not in MAY_IMPORT[own_layer]

@@ -7,14 +7,14 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from src.algos.plain_search import PlainSearch
-from src.core.errors import require
-from src.core.play.agent import Agent, Decision, Line
-from src.core.play.curriculum import Curriculum
-from src.core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, parent_score
-from src.core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
-from src.core.runs.run import Run
+from ..core.errors import require
+from ..core.play.agent import Agent, Decision, Line
+from ..core.play.curriculum import Curriculum
+from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
+from ..core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, parent_score
+from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
+from ..core.runs.run import Run
+from .plain_search import PlainSearch
 
 MAX_DEPTH = 64
 UNLIMITED = 1 << 60

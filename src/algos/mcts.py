@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Trait, TwoPlayerGame, outcome_for_seat
-from src.core.ranges import Interval, NonNegative, checked
+from ..core.play.agent import Agent, Decision, Line
+from ..core.play.game import Trait, TwoPlayerGame, outcome_for_seat
+from ..core.ranges import Interval, NonNegative, checked
 
 
 class Node:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Game, Trait, outcome_for_seat
-from src.core.seeding import draw
+from ..core.play.agent import Agent, Decision, Line
+from ..core.play.game import Game, Trait, outcome_for_seat
+from ..core.seeding import draw
 
 
 class MinimaxAgent(Agent):

@@ -15,23 +15,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.algos.threads import torch_threads
-from src.core.errors import UserError, require
-from src.core.machine import CORES
-from src.core.play.agent import Agent, Decision, RandomAgent
-from src.core.play.arena import evaluate
-from src.core.play.capabilities import AuxTask
-from src.core.play.exhaustive import walk_replies
-from src.core.play.game import Game, Trait
-from src.core.ranges import BelowOne, Threads, check_fields
-from src.core.runs import checkpoint
-from src.core.runs.algorithm import Environment
-from src.core.runs.report import win_rate_metrics
-from src.core.runs.run import Run, checkpoint_path
-from src.nets.boards import Heads, ResidualBlock
-from src.nets.exported import ExportedNetwork
-from src.nets.masked import MaskedCategorical
-from src.nets.symmetry import averaged
+from ..core.errors import UserError, require
+from ..core.machine import CORES
+from ..core.play.agent import Agent, Decision, RandomAgent
+from ..core.play.arena import evaluate
+from ..core.play.capabilities import AuxTask
+from ..core.play.exhaustive import walk_replies
+from ..core.play.game import Game, Trait
+from ..core.ranges import BelowOne, Threads, check_fields
+from ..core.runs import checkpoint
+from ..core.runs.algorithm import Environment
+from ..core.runs.report import win_rate_metrics
+from ..core.runs.run import Run, checkpoint_path
+from ..nets.boards import Heads, ResidualBlock
+from ..nets.exported import ExportedNetwork
+from ..nets.masked import MaskedCategorical
+from ..nets.symmetry import averaged
+from .threads import torch_threads
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from src.algos.network import Compute
-from src.core import ranks
+from ..core import ranks
+from .network import Compute
 
 
 class Optimizer:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from src.core.play.game import TwoPlayerGame, outcome_for_seat
-from src.core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, noise_at, parent_score
+from ..core.play.game import TwoPlayerGame, outcome_for_seat
+from ..core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, noise_at, parent_score
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN

@@ -5,7 +5,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from src.core.errors import UserError, require
+from .errors import UserError, require
 
 new_directories: list[Path] = []  # created by the run of this process, innermost first
 MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record

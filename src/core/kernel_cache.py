@@ -23,7 +23,10 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-ROOT = Path(__file__).resolve().parents[2]  # contains src and other folders with kernels, such as experiments
+from .package import INSTALLED
+
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parent  # contains the package and other folders with kernels, such as experiments
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w.]+))", re.MULTILINE)
 
 
@@ -54,13 +57,20 @@ def _content(path: Path) -> bytes:
 @cache
 def _imported(path: Path) -> list[Path]:
     """Return the files of this repository that a source file imports."""
-    names = []
+    stems = []
     for package, members, module in _IMPORT.findall(_content(path).decode()):
-        names.append(module or package)
-        names += [f"{package}.{member}" for member in re.findall(r"\w+", members)]
-    stems = [ROOT.joinpath(*name.split(".")) for name in names]
-    candidates = [path for stem in stems for path in (stem.with_suffix(".py"), stem / "__init__.py")]
-    return [path for path in candidates if path.is_file()]
+        stem = _stem(module or package, path)
+        stems += [stem, *(stem / member for member in re.findall(r"\w+", members))]
+    candidates = [file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")]
+    return [file for file in candidates if file.is_file()]
+
+
+def _stem(name: str, importer: Path) -> Path:
+    """Return where a module is that a source file imports, without .py."""
+    parts = name.lstrip(".")
+    level = len(name) - len(parts)
+    base = ROOT if level == 0 else importer.parents[level - 1]
+    return base.joinpath(*filter(None, parts.split(".")))
 
 
 @cache
@@ -77,7 +87,7 @@ def lasting_folder() -> Path | None:
 def _candidates() -> list[Path]:
     chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 (never raises)
-    return [*chosen, ROOT / "src" / "__pycache__", user / "tactical-board-games"]
+    return [*chosen, PACKAGE / "__pycache__", user / INSTALLED]
 
 
 def _is_writable(path: Path) -> bool:

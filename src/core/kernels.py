@@ -19,9 +19,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 
-from src.core.kernel_cache import KernelCache
-from src.core.kernel_references import declare_read_only
-from src.core.kernel_signatures import remember_signatures
+from .kernel_cache import KernelCache
+from .kernel_references import declare_read_only
+from .kernel_signatures import remember_signatures
 
 remember_signatures()
 

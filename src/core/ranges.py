@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from src.core.errors import require
+from .errors import require
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

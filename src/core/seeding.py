@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from src.core.errors import UserError
+from .errors import UserError
 
 Option = TypeVar("Option")
 

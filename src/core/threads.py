@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from src.core.machine import CORES
+from .machine import CORES
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -6,9 +6,9 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from src.core.errors import require
-from src.core.play.game import Game, outcome_for_seat
-from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
+from ..core.errors import require
+from ..core.play.game import Game, outcome_for_seat
+from .rendering import RENDER_FPS, RENDER_MODES, rendered
 
 SEATS = {"player_0": 0, "player_1": 1}
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent, opponents_in
-from src.core.play.capabilities import SupportsEpisodeStats, add_up
-from src.envs.masked_vector_env import MaskedVectorEnv, Step
+from ..core.errors import UserError, require
+from ..core.play.agent import Agent, opponents_in
+from ..core.play.capabilities import SupportsEpisodeStats, add_up
+from .masked_vector_env import MaskedVectorEnv, Step
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
 

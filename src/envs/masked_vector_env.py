@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from src.core.errors import UserError, require
+from ..core.errors import UserError, require
 
 Array = TypeVar("Array")
 Step = tuple[Array, Array, Array, Array, dict[str, Any]]

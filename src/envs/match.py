@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from src.core.play.agent import Agent, opponents_in
-from src.core.play.game import TwoPlayerGame, outcome_for_seat
-from src.core.seeding import draw
+from ..core.play.agent import Agent, opponents_in
+from ..core.play.game import TwoPlayerGame, outcome_for_seat
+from ..core.seeding import draw
 
 
 class Reward(Protocol):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.play.game import Game
+from ..core.play.game import Game
 
 RENDER_MODES = ("ansi", "rgb_array")
 RENDER_FPS = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from src.core.kernels import jit
+from ..core.kernels import jit
 
 # No allocations, so Numba's reference counting is disabled; everything is inlined, because a game draws thousands of
 # numbers.

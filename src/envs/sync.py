@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from src.core.errors import require
-from src.core.play.agent import Agent
-from src.core.play.game import TwoPlayerGame
-from src.envs.masked_vector_env import MaskedVectorEnv, Step
-from src.envs.match import Match, Reward, let_opponents_move
+from ..core.errors import require
+from ..core.play.agent import Agent
+from ..core.play.game import TwoPlayerGame
+from .masked_vector_env import MaskedVectorEnv, Step
+from .match import Match, Reward, let_opponents_move
 
 
 class SyncVersus(MaskedVectorEnv[np.ndarray]):

@@ -7,15 +7,15 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.agent import Agent, check_baselines
-from src.core.play.game import TwoPlayerGame
-from src.core.ranges import checked
-from src.envs.concat import vectorize_against
-from src.envs.masked_discrete import MaskedDiscrete
-from src.envs.match import Match, let_opponents_move
-from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
-from src.envs.sync import SyncVersus
+from ..core.errors import require
+from ..core.play.agent import Agent, check_baselines
+from ..core.play.game import TwoPlayerGame
+from ..core.ranges import checked
+from .concat import vectorize_against
+from .masked_discrete import MaskedDiscrete
+from .match import Match, let_opponents_move
+from .rendering import RENDER_FPS, RENDER_MODES, rendered
+from .sync import SyncVersus
 
 Seat = Literal["first", "second", "random"]
 SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}

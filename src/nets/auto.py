@@ -5,8 +5,8 @@ from typing import Any
 
 from torch import nn
 
-from src.nets.boards import CNN, Residual
-from src.nets.flat import MLP
+from .boards import CNN, Residual
+from .flat import MLP
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
 from torch import Tensor, nn
 
-from src.core.errors import require
-from src.core.ranges import Bounds, Depth, Size
+from ..core.errors import require
+from ..core.ranges import Bounds, Depth, Size
 
 CODE_PLANES = 11  # of an int8 board of codes: non-negative, -2, and one for each of 0..8
 

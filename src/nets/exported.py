@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from src.nets.symmetry import averaged
+from .symmetry import averaged
 
 
 class ExportedNetwork(nn.Module):

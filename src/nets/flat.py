@@ -9,8 +9,8 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from src.core.ranges import Bounds, Size
-from src.nets.boards import Heads
+from ..core.ranges import Bounds, Size
+from .boards import Heads
 
 
 @dataclass(frozen=True)

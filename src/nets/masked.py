@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from src.core.errors import UserError
+from ..core.errors import UserError
 
 MASKED_LOGIT = -1e9  # minus infinity would make the gradient of the entropy NaN
 

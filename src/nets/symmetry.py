@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from src.nets.boards import Heads
+from .boards import Heads
 
 Transform = Callable[[Tensor], Tensor]
 

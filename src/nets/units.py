@@ -19,9 +19,9 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from src.core.errors import require
-from src.core.ranges import Bounds, Depth, NonNegativeInt, Size
-from src.nets.boards import Heads, pooled, residual_tower
+from ..core.errors import require
+from ..core.ranges import Bounds, Depth, NonNegativeInt, Size
+from .boards import Heads, pooled, residual_tower
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 
-from src.web.lab import Lab
-from src.web.origin import SameOriginMiddleware
-from src.web.pages import PageEntry, discover
-from src.web.shell import frame
+from .lab import Lab
+from .origin import SameOriginMiddleware
+from .pages import PageEntry, discover
+from .shell import frame
 
 log = logging.getLogger(__name__)
 

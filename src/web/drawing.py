@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from nicegui import events, ui
 
-from src.core.errors import UserError, require
-from src.web.shell import finish, show_errors
+from ..core.errors import UserError, require
+from .shell import finish, show_errors
 
 LEFT, RIGHT = "left", "right"
 

@@ -7,13 +7,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from nicegui import events, ui
 
-from src.core.errors import UserError, require
-from src.core.play.agent import NOTHING
-from src.web import shell
-from src.web.drawing import Pick, numbered
-from src.web.lab import Lab
-from src.web.match import Match
-from src.web.players import YOU, AgentCache, Player, chosen
+from ..core.errors import UserError, require
+from ..core.play.agent import NOTHING
+from . import shell
+from .drawing import Pick, numbered
+from .lab import Lab
+from .match import Match
+from .players import YOU, AgentCache, Player, chosen
 
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.agent import NOTHING, Agent
-from src.core.play.game import Game
-from src.web import files
-from src.web.files import RunPath, Stamp
+from ..core.errors import UserError
+from ..core.play.agent import NOTHING, Agent
+from ..core.play.game import Game
+from . import files
+from .files import RunPath, Stamp
 
 BEST = "checkpoints/best.safetensors"
 

@@ -5,8 +5,8 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.game import Game, NamesMoves
+from ..core.errors import UserError
+from ..core.play.game import Game, NamesMoves
 
 State = TypeVar("State")
 Move = TypeVar("Move")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from src.web.lab import Lab
+from .lab import Lab
 
 FOLDER = Path(__file__).parent
 GENERIC = f"{__package__}.generic"

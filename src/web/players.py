@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.agent import NOTHING, Agent, Decision
-from src.core.play.game import Game
-from src.web.lab import FinishedRun, Lab
+from ..core.errors import UserError
+from ..core.play.agent import NOTHING, Agent, Decision
+from ..core.play.game import Game
+from .lab import FinishedRun, Lab
 
 Option = TypeVar("Option")
 

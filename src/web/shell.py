@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 from nicegui import events, ui
 
-from src.core.errors import UserError
-from src.web.pages import PageEntry
-from src.web.style import BLUE, CSS, GREEN, ORANGE, VERMILLION
+from ..core.errors import UserError
+from .pages import PageEntry
+from .style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
 P = ParamSpec("P")
 Result = TypeVar("Result")

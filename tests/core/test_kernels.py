@@ -118,8 +118,9 @@ def test_a_file_that_names_a_class_of_before_is_compiled_anew(tmp_path: Path, mo
     assert files.load("another") is None
 
 
-def test_an_import_is_followed_through_other_files(project: Path):
-    write(project, "numbers", "from src.deeper import (\n    FACTOR,\n)\n")
+@pytest.mark.parametrize("deeper", ["src.deeper", ".deeper"])
+def test_an_import_is_followed_through_other_files(project: Path, deeper: str):
+    write(project, "numbers", f"from {deeper} import (\n    FACTOR,\n)\n")
     write(project, "deeper", "FACTOR = 2.0\n")
     before = kernel_cache.stamp(project / "src" / "sums.py")
     write(project, "deeper", "FACTOR = 3.0\n")

@@ -1,9 +1,9 @@
 """Modules of the games import each other in one direction only."""
 
-import ast
 from graphlib import TopologicalSorter
 
 from tests.lab import ROOT
+from tests.test_architecture import imports
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -13,10 +13,8 @@ MODULES = {
 
 def imported(module: str) -> set[str]:
     """List the modules of src/envs that a module imports anywhere, also inside functions and for type checkers only."""
-    names = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text())):
-        if isinstance(node, ast.ImportFrom):
-            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    path = MODULES[module]
+    names = set(imports(path, path.relative_to(ROOT / "src")))
     return (names & set(MODULES)) - {module}
 
 

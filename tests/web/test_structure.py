@@ -1,6 +1,5 @@
 """Dependencies between the pages, read from the source."""
 
-import ast
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -9,6 +8,7 @@ import pytest
 
 from src.web.pages import FOLDER, PageEntry, discover, generic_page
 from tests.lab import ROOT
+from tests.test_architecture import imports
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -18,11 +18,10 @@ MODULES = {
 
 def imported(name: str) -> Iterator[str]:
     """Return the modules of src.web that a module imports, including those for type checkers."""
-    for node in ast.walk(ast.parse(MODULES[name].read_text())):
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                target = f"{node.module}.{alias.name}"
-                yield from (found for found in (target if target in MODULES else node.module,) if found in MODULES)
+    path = MODULES[name]
+    names = set(imports(path, path.relative_to(ROOT / "src"))) & MODULES.keys()
+    # A module that is imported from its package is meant, not the package.
+    yield from (one for one in names if not any(other.rpartition(".")[0] == one for other in names))
 
 
 def circle_from(name: str, imports: dict[str, set[str]]) -> list[str]:

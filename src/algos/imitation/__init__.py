@@ -1,5 +1,5 @@
 """Imitation learning from a solver."""
 
-from src.algos.imitation.learning import Imitation
+from .learning import Imitation
 
 __all__ = ["Imitation"]

@@ -9,8 +9,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from src.algos.imitation.stream import LabeledBatchStream, Teacher
-from src.algos.network import (
+from ...core.errors import require
+from ...core.play.capabilities import SupportsAgentMetrics
+from ...core.play.curriculum import Curriculum
+from ...core.play.game import Trait
+from ...core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, check_fields
+from ...core.runs.algorithm import Environment
+from ...core.runs.run import Run
+from ...nets.boards import Heads
+from ...nets.losses import aux_loss
+from ...nets.masked import MASKED_LOGIT, MaskedCategorical
+from ...nets.symmetry import mirrored
+from ..network import (
     Architecture,
     Compute,
     InferenceConfig,
@@ -24,18 +34,8 @@ from src.algos.network import (
     require_finite,
     selection_metrics,
 )
-from src.algos.optimizer import Optimizer
-from src.core.errors import require
-from src.core.play.capabilities import SupportsAgentMetrics
-from src.core.play.curriculum import Curriculum
-from src.core.play.game import Trait
-from src.core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, check_fields
-from src.core.runs.algorithm import Environment
-from src.core.runs.run import Run
-from src.nets.boards import Heads
-from src.nets.losses import aux_loss
-from src.nets.masked import MASKED_LOGIT, MaskedCategorical
-from src.nets.symmetry import mirrored
+from ..optimizer import Optimizer
+from .stream import LabeledBatchStream, Teacher
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from src.core.machine import CORES
-from src.core.play.game import Game
-from src.core.seeding import generator
+from ...core.machine import CORES
+from ...core.play.game import Game
+from ...core.seeding import generator
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """MaskablePPO of sb3-contrib for every game: environment adapter, network and training."""
 
-from src.algos.maskable_ppo.adapter import MaskedVecEnv
-from src.algos.maskable_ppo.learning import MaskablePPO
-from src.algos.maskable_ppo.policy import MaskablePolicyAgent
+from .adapter import MaskedVecEnv
+from .learning import MaskablePPO
+from .policy import MaskablePolicyAgent
 
 __all__ = ["MaskablePPO", "MaskablePolicyAgent", "MaskedVecEnv"]

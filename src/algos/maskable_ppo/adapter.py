@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
-from src.core.errors import UserError, require
-from src.core.play.capabilities import SupportsEpisodeStats
+from ...core.errors import UserError, require
+from ...core.play.capabilities import SupportsEpisodeStats
 
 
 class MaskedVecEnv(VecEnv):

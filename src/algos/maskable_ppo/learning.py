@@ -7,17 +7,12 @@ from typing import Annotated, Any, ClassVar
 import torch
 from stable_baselines3.common.utils import get_device
 
-from src.algos.maskable_ppo.adapter import MaskedVecEnv
-from src.algos.maskable_ppo.model import Model
-from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import first_baseline, next_evaluation, require_known_device, selection_metrics, selection_score
-from src.algos.threads import torch_threads
-from src.core.errors import UserError, require
-from src.core.play.agent import SelfPlay
-from src.core.play.arena import require_varied
-from src.core.play.curriculum import Curriculum
-from src.core.play.game import Trait
-from src.core.ranges import (
+from ...core.errors import UserError, require
+from ...core.play.agent import SelfPlay
+from ...core.play.arena import require_varied
+from ...core.play.curriculum import Curriculum
+from ...core.play.game import Trait
+from ...core.ranges import (
     Bounds,
     Count,
     Fraction,
@@ -30,7 +25,12 @@ from src.core.ranges import (
     Threads,
     check_fields,
 )
-from src.core.runs.run import Run
+from ...core.runs.run import Run
+from ..network import first_baseline, next_evaluation, require_known_device, selection_metrics, selection_score
+from ..threads import torch_threads
+from .adapter import MaskedVecEnv
+from .model import Model
+from .policy import MaskablePolicyAgent, Network, SampledPolicyAgent
 
 
 @dataclass(frozen=True)

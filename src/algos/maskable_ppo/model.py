@@ -7,8 +7,8 @@ import sb3_contrib
 import torch
 from stable_baselines3.common.logger import Logger
 
-from src.algos.maskable_ppo.adapter import MaskedVecEnv
-from src.algos.maskable_ppo.policy import BoardPolicy, Network
+from .adapter import MaskedVecEnv
+from .policy import BoardPolicy, Network
 
 LOSSES = {  # our metric: the metric of sb3-contrib and its sign
     "losses/policy_loss": ("train/policy_gradient_loss", 1),

@@ -13,11 +13,11 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
-from src.algos.maskable_ppo.adapter import require_legal
-from src.algos.threads import torch_threads
-from src.core.errors import require
-from src.core.play.agent import Agent, Decision
-from src.core.play.game import Game
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision
+from ...core.play.game import Game
+from ..threads import torch_threads
+from .adapter import require_legal
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """Proximal policy optimisation over the legal actions (Schulman et al. 2017; Huang & Ontanon 2022 for the masks)."""
 
-from src.algos.ppo.learning import PPO
+from .learning import PPO
 
 __all__ = ["PPO"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from src.nets.masked import require_legal
+from ...nets.masked import require_legal
 
 STORED = (
     *("observations", "masks", "aux_targets", "aux_logits", "actions", "log_probs", "values", "rewards", "dones"),

@@ -10,7 +10,36 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src.algos.network import (
+from ...core import ranks
+from ...core.errors import require
+from ...core.play.agent import SelfPlay
+from ...core.play.arena import require_varied
+from ...core.play.capabilities import (
+    SupportsActionRestriction,
+    SupportsAgentMetrics,
+    SupportsAuxTargets,
+    SupportsMultiAction,
+    add_up,
+)
+from ...core.play.curriculum import Curriculum
+from ...core.play.game import Trait
+from ...core.ranges import (
+    AboveZero,
+    BelowOne,
+    Count,
+    Fraction,
+    Interval,
+    NonNegative,
+    NonNegativeInt,
+    NumEnvs,
+    Plies,
+    Positive,
+    check_fields,
+)
+from ...core.runs.algorithm import Environment
+from ...core.runs.report import win_rate_band
+from ...core.runs.run import Run
+from ..network import (
     Architecture,
     Compute,
     InferenceConfig,
@@ -26,39 +55,10 @@ from src.algos.network import (
     selection_metrics,
     selection_score,
 )
-from src.algos.optimizer import Optimizer
-from src.algos.ppo.buffer import Batch
-from src.algos.ppo.rollout import Rollouts
-from src.algos.ppo.update import LossWeights, normalised, ppo_update
-from src.core import ranks
-from src.core.errors import require
-from src.core.play.agent import SelfPlay
-from src.core.play.arena import require_varied
-from src.core.play.capabilities import (
-    SupportsActionRestriction,
-    SupportsAgentMetrics,
-    SupportsAuxTargets,
-    SupportsMultiAction,
-    add_up,
-)
-from src.core.play.curriculum import Curriculum
-from src.core.play.game import Trait
-from src.core.ranges import (
-    AboveZero,
-    BelowOne,
-    Count,
-    Fraction,
-    Interval,
-    NonNegative,
-    NonNegativeInt,
-    NumEnvs,
-    Plies,
-    Positive,
-    check_fields,
-)
-from src.core.runs.algorithm import Environment
-from src.core.runs.report import win_rate_band
-from src.core.runs.run import Run
+from ..optimizer import Optimizer
+from .buffer import Batch
+from .rollout import Rollouts
+from .update import LossWeights, normalised, ppo_update
 
 log = logging.getLogger(__name__)
 

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.algos.network import Compute, as_device
-from src.algos.ppo.buffer import RolloutBuffer
-from src.core.play.capabilities import (
+from ...core.play.capabilities import (
     EpisodeStats,
     SupportsActionRestriction,
     SupportsAuxTargets,
     SupportsEpisodeStats,
     SupportsMultiAction,
 )
-from src.nets.masked import MaskedCategorical
+from ...nets.masked import MaskedCategorical
+from ..network import Compute, as_device
+from .buffer import RolloutBuffer
 
 SAVED = ("_observations", "_masks", "_returns", "_lengths")  # attributes in a checkpoint, besides envs and buffer
 

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from src.algos.network import Compute
-from src.algos.optimizer import Optimizer
-from src.algos.ppo.buffer import Batch
-from src.core import ranks
-from src.core.ranges import NonNegative, Positive
-from src.nets.losses import aux_loss
-from src.nets.masked import MaskedCategorical
+from ...core import ranks
+from ...core.ranges import NonNegative, Positive
+from ...nets.losses import aux_loss
+from ...nets.masked import MaskedCategorical
+from ..network import Compute
+from ..optimizer import Optimizer
+from .buffer import Batch
 
 
 @dataclass(frozen=True)

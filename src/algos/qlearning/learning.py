@@ -7,16 +7,16 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from src.algos.qlearning.policy import QTableAgent, action_values
-from src.algos.qlearning.ranking import RankingStore
-from src.core.errors import require
-from src.core.play.agent import Agent, SelfPlay
-from src.core.play.curriculum import Curriculum
-from src.core.play.exhaustive import walk_replies
-from src.core.play.game import TabularGame, Trait, outcome_for_seat
-from src.core.ranges import AboveZero, Count, Fraction, Interval, check_fields
-from src.core.runs.run import Run
-from src.core.seeding import draw
+from ...core.errors import require
+from ...core.play.agent import Agent, SelfPlay
+from ...core.play.curriculum import Curriculum
+from ...core.play.exhaustive import walk_replies
+from ...core.play.game import TabularGame, Trait, outcome_for_seat
+from ...core.ranges import AboveZero, Count, Fraction, Interval, check_fields
+from ...core.runs.run import Run
+from ...core.seeding import draw
+from .policy import QTableAgent, action_values
+from .ranking import RankingStore
 
 
 class TableEnv(Protocol):

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from src.algos.qlearning.ranking import RankingStore
-from src.core.errors import require
-from src.core.play.agent import Agent, Decision, Line
-from src.core.play.game import Game, TabularGame, Trait, outcome_for_seat
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision, Line
+from ...core.play.game import Game, TabularGame, Trait, outcome_for_seat
+from .ranking import RankingStore
 
 
 class QTableAgent(Agent):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from src.core.errors import UserError, require
-from src.core.files import MAX_DATA_BYTES, read_regular, write_atomic
+from ...core.errors import UserError, require
+from ...core.files import MAX_DATA_BYTES, read_regular, write_atomic
 
 FORMAT_VERSION = 1
 

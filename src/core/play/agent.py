@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.game import Game, Trait
-from src.core.ranges import Fraction, checked
-from src.core.seeding import draw
+from ..errors import UserError, require
+from ..ranges import Fraction, checked
+from ..seeding import draw
+from .game import Game, Trait
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

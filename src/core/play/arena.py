@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core import ranks
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent
-from src.core.play.game import Game, Trait, outcome_for_seat
-from src.core.seeding import draw, generator
+from .. import ranks
+from ..errors import UserError, require
+from ..seeding import draw, generator
+from .agent import Agent
+from .game import Game, Trait, outcome_for_seat
 
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from src.core.errors import UserError, require
-from src.core.ranges import AboveZero, BelowOne, checked
+from ..errors import UserError, require
+from ..ranges import AboveZero, BelowOne, checked
 
 
 class Curriculum:

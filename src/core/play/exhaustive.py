@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core.play.agent import Agent
-from src.core.play.arena import Tally
-from src.core.play.game import Game, outcome_for_seat
+from .agent import Agent
+from .arena import Tally
+from .game import Game, outcome_for_seat
 
 
 def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, runtime_checkab
 import numpy as np
 from typing_extensions import TypeVar
 
-from src.core.errors import UserError
-from src.core.play.capabilities import AuxTask
-from src.core.play.search import Evaluation, Searcher
-from src.core.seeding import draw
+from ..errors import UserError
+from ..seeding import draw
+from .capabilities import AuxTask
+from .search import Evaluation, Searcher
 
 State = TypeVar("State", default=Any)
 View = TypeVar("View", default=Any)  # what the player to move may know of a state
@@ -75,7 +75,7 @@ class Game(ABC, Generic[State, View]):
 
     def image(self, state: State) -> np.ndarray:
         """Return a picture of what the player may see, (H, W, 3) uint8; by default the text of `render`."""
-        from src.core.play.canvas import text_image  # Pillow, needed for pictures only
+        from .canvas import text_image  # Pillow, needed for pictures only
 
         return text_image(self.render(state))
 

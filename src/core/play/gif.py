@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
-from src.core.play.canvas import CARD
+from .canvas import CARD
 
 COLORS = 128  # few colors make small files; one more is used for the pixels that do not change
 SAMPLED_FRAMES = 24  # whose colors make up the palette

@@ -10,8 +10,8 @@ The result is 1-0, 0-1 or 1/2-1/2, first the points of the player who moves firs
 from collections.abc import Sequence
 from typing import Any
 
-from src.core.errors import UserError, require
-from src.core.play.game import TwoPlayerGame
+from ..errors import UserError, require
+from .game import TwoPlayerGame
 
 RESULTS = {1: "1-0", 0: "1/2-1/2", -1: "0-1", None: "*"}
 

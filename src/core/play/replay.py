@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.game import Game, NamesMoves, TwoPlayerGame
+from ..errors import UserError, require
+from .game import Game, NamesMoves, TwoPlayerGame
 
 FORM = "a position of this game is `seed N` followed by the moves so far"
 LARGEST_SEED = 2**32 - 1

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from src.core.errors import require
-from src.core.ranges import NonNegativeInt, check_fields
+from ..errors import require
+from ..ranges import NonNegativeInt, check_fields
 
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
 QUIET_PLIES = 2  # how far a selective search follows threats beyond its depth

@@ -2,10 +2,10 @@
 
 from typing import Any, ClassVar, Protocol
 
-from src.core.play.agent import Agent
-from src.core.play.curriculum import Curriculum
-from src.core.play.game import Game, Trait
-from src.core.runs.run import Run
+from ..play.agent import Agent
+from ..play.curriculum import Curriculum
+from ..play.game import Game, Trait
+from .run import Run
 
 
 class Environment(Protocol):

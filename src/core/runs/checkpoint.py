@@ -15,8 +15,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from src.core.errors import UserError
-from src.core.files import write_atomic
+from ..errors import UserError
+from ..files import write_atomic
 
 FORMAT = "tactical-board-games checkpoint"
 VERSION = 1

@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from src.core.errors import UserError, require
-from src.core.files import read_regular
-from src.core.package import canonical
+from ..errors import UserError, require
+from ..files import read_regular
+from ..package import canonical
 
 CONFIG = "config.yaml"
 MAX_BYTES = 1 << 18  # ten times our largest configuration

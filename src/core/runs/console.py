@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
-from src.core import ranks
+from .. import ranks
 
 LINE_SECONDS = 30.0  # between lines if standard error is not a terminal
 DRAW_SECONDS = 0.1  # between updates of the bar if it is one

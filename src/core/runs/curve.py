@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from src.core.files import write_atomic
-from src.core.play.arena import wilson_interval
-from src.core.runs.config_file import CONFIG, read_config
-from src.core.runs.runlog import RunLog
+from ..files import write_atomic
+from ..play.arena import wilson_interval
+from .config_file import CONFIG, read_config
+from .runlog import RunLog
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from src.core import ranks
-from src.core.machine import CORES
+from .. import ranks
+from ..machine import CORES
 
 DIFF = "diff.patch"  # in the run directory: uncommitted changes
 MAX_DIFF_CHARS = 1 << 20

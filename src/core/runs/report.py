@@ -9,13 +9,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent, RandomAgent
-from src.core.play.arena import Score, Tally, evaluate, require_varied, wilson_interval
-from src.core.play.exhaustive import walk_replies
-from src.core.play.game import Game, Trait
-from src.core.runs.algorithm import Environment
-from src.core.runs.console import progress_bar
+from ..errors import UserError, require
+from ..play.agent import Agent, RandomAgent
+from ..play.arena import Score, Tally, evaluate, require_varied, wilson_interval
+from ..play.exhaustive import walk_replies
+from ..play.game import Game, Trait
+from .algorithm import Environment
+from .console import progress_bar
 
 log = logging.getLogger(__name__)
 

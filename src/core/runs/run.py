@@ -13,17 +13,17 @@ import numpy as np
 import yaml
 from filelock import FileLock, Timeout
 
-from src.core import ranks
-from src.core.errors import UserError, require
-from src.core.files import require_real_directory, require_replaceable, write_atomic
-from src.core.package import command
-from src.core.runs import checkpoint
-from src.core.runs.config_file import CONFIG, read_config
-from src.core.runs.console import approximate_duration, progress_bar
-from src.core.runs.curve import PICTURE, draw_counts, draw_run
-from src.core.runs.provenance import DIFF, provenance, uncommitted
-from src.core.runs.runlog import RunLog, Tracker
-from src.core.seeding import generator
+from .. import ranks
+from ..errors import UserError, require
+from ..files import require_real_directory, require_replaceable, write_atomic
+from ..package import command
+from ..seeding import generator
+from . import checkpoint
+from .config_file import CONFIG, read_config
+from .console import approximate_duration, progress_bar
+from .curve import PICTURE, draw_counts, draw_run
+from .provenance import DIFF, provenance, uncommitted
+from .runlog import RunLog, Tracker
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from src.core.errors import UserError, require
-from src.core.files import read_regular, write_atomic
-from src.core.runs.metrics import CURVES, current_names, is_documented
+from ..errors import UserError, require
+from ..files import read_regular, write_atomic
+from .metrics import CURVES, current_names, is_documented
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from src.core.errors import require
-from src.core.files import read_regular
-from src.core.play.arena import wilson_interval
-from src.core.runs.config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
-from src.core.runs.report import as_percent
-from src.core.runs.runlog import RunLog
+from ..errors import require
+from ..files import read_regular
+from ..play.arena import wilson_interval
+from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
+from .report import as_percent
+from .runlog import RunLog
 
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
 FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its first line

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from src.core.errors import require
-from src.core.runs.config_file import LOADER
+from ..errors import require
+from .config_file import LOADER
 
 TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from src.core.errors import require
-from src.core.runs.runlog import try_tracker
+from ..errors import require
+from .runlog import try_tracker
 
 
 class TensorboardTracker:

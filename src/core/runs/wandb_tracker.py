@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from src.core.files import write_atomic
-from src.core.ranges import Positive, checked
-from src.core.runs.provenance import DIFF
-from src.core.runs.runlog import try_tracker
+from ..files import write_atomic
+from ..ranges import Positive, checked
+from .provenance import DIFF
+from .runlog import try_tracker
 
 log = logging.getLogger(__name__)
 

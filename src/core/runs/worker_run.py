@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from src.core import ranks
-from src.core.runs.run import Run
-from src.core.runs.runlog import Tracker
+from .. import ranks
+from .run import Run
+from .runlog import Tracker
 
 
 class WorkerRun(Run):

@@ -1,9 +1,9 @@
 """The discrete action space: conversion between action indices and their meaning; rules.py has the table of actions."""
 
-from src.envs.deployment import deployment, rules
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import OFF_BOARD, GameState
-from src.envs.deployment.world import World
+from . import deployment, rules
+from .scenario import Hex
+from .state import OFF_BOARD, GameState
+from .world import World
 
 ATTACK_VERBS = {"shoot": "shoots", "charge": "charges", "fight": "fights"}
 

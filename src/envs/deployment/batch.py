@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.agent import Agent
-from src.core.threads import run_in_spans
-from src.envs.deployment import rules, stepping
-from src.envs.deployment.bot_policy import LUCK, NO_ACTION
-from src.envs.deployment.bots import Bot, require_action
-from src.envs.deployment.deployment import deadlock
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.invariants import check_invariants
-from src.envs.deployment.reward import Reward, terms
-from src.envs.deployment.state import UNIT_STATE
-from src.envs.deployment.stepping import RESULT, Buffers, Setup
-from src.envs.masked_vector_env import load_arrays, save_arrays
-from src.envs.splitmix import seed_word
-from src.envs.versus import OutcomeReward
+from ...core.errors import require
+from ...core.play.agent import Agent
+from ...core.threads import run_in_spans
+from ..masked_vector_env import load_arrays, save_arrays
+from ..splitmix import seed_word
+from ..versus import OutcomeReward
+from . import rules, stepping
+from .bot_policy import LUCK, NO_ACTION
+from .bots import Bot, require_action
+from .deployment import deadlock
+from .game import DeploymentGame
+from .invariants import check_invariants
+from .reward import Reward, terms
+from .state import UNIT_STATE
+from .stepping import RESULT, Buffers, Setup
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
 

@@ -5,10 +5,10 @@ of their ids; the phase ends when none is eligible. Units that are off the board
 position cannot enter a distance.
 """
 
-from src.envs.deployment.dice import d6, kernel, roll_damage
-from src.envs.deployment.objectives import score, surviving_points, take_objectives
-from src.envs.deployment.state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from src.envs.deployment.world import (
+from .dice import d6, kernel, roll_damage
+from .objectives import score, surviving_points, take_objectives
+from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
+from .world import (
     CHARGE,
     CHARGE_REACH,
     COMMAND,

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.deployment import battle, rules
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.placement import UNRANKED
-from src.envs.deployment.state import OFF_BOARD, Games
-from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
-from src.envs.splitmix import below, next_word
+from ...core.kernel_references import by_reference
+from ..splitmix import below, next_word
+from . import battle, rules
+from .dice import kernel
+from .placement import UNRANKED
+from .state import OFF_BOARD, Games
+from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1

@@ -6,14 +6,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent, Decision
-from src.core.play.game import Game, Trait
-from src.core.ranges import Fraction, checked
-from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import Placement
-from src.envs.deployment.state import GameState
+from ...core.errors import UserError, require
+from ...core.play.agent import Agent, Decision
+from ...core.play.game import Game, Trait
+from ...core.ranges import Fraction, checked
+from .bot_policy import LUCK, NO_ACTION, Policy, choose
+from .game import DeploymentGame
+from .placement import Placement
+from .state import GameState
 
 
 class Bot(Agent):

@@ -6,12 +6,12 @@ The kernels are used by compiled steps. The functions below them provide the sam
 
 from typing import Literal
 
-from src.core.errors import UserError
-from src.envs.deployment import battle
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.scenario import Hex, is_whole
-from src.envs.deployment.state import NOBODY, OFF_BOARD, Games, GameState
-from src.envs.deployment.world import World
+from ...core.errors import UserError
+from . import battle
+from .dice import kernel
+from .scenario import Hex, is_whole
+from .state import NOBODY, OFF_BOARD, Games, GameState
+from .world import World
 
 OrderMode = Literal["player_by_player", "alternated_p1_start"]
 DeploymentType = Literal["active", "fixed"]

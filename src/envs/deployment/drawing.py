@@ -1,7 +1,7 @@
 """Text rendering of a position."""
 
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import GameState
+from .scenario import Hex
+from .state import GameState
 
 
 def board_text(state: GameState) -> str:

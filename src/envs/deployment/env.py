@@ -7,20 +7,20 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent, check_baselines, opponents_in
-from src.core.play.game import outcome_for_seat
-from src.core.ranges import checked
-from src.core.seeding import draw
-from src.envs.concat import vectorize_against
-from src.envs.deployment.batch import Batch
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import DeploymentStats, episode_metrics
-from src.envs.deployment.reward import COMPONENTS, Reward
-from src.envs.deployment.vec_env import VecDeployment, legal_masks, log_deadlocks
-from src.envs.masked_discrete import MaskedDiscrete
-from src.envs.rendering import RENDER_FPS, RENDER_MODES, rendered
-from src.envs.versus import SEATS, OutcomeReward, Seat
+from ...core.errors import UserError, require
+from ...core.play.agent import Agent, check_baselines, opponents_in
+from ...core.play.game import outcome_for_seat
+from ...core.ranges import checked
+from ...core.seeding import draw
+from ..concat import vectorize_against
+from ..masked_discrete import MaskedDiscrete
+from ..rendering import RENDER_FPS, RENDER_MODES, rendered
+from ..versus import SEATS, OutcomeReward, Seat
+from .batch import Batch
+from .game import DeploymentGame
+from .metrics import DeploymentStats, episode_metrics
+from .reward import COMPONENTS, Reward
+from .vec_env import VecDeployment, legal_masks, log_deadlocks
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):

@@ -5,15 +5,15 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.game import Game, Trait
-from src.core.ranges import Bounds, checked
-from src.envs.deployment import deployment, drawing, observation, rules, world
-from src.envs.deployment.actions import Actions
-from src.envs.deployment.deployment import DeploymentError
-from src.envs.deployment.invariants import check_invariants
-from src.envs.deployment.scenario import Scenario, is_whole
-from src.envs.deployment.state import UNDECIDED, Games, GameState, new_games
+from ...core.errors import require
+from ...core.play.game import Game, Trait
+from ...core.ranges import Bounds, checked
+from . import deployment, drawing, observation, rules, world
+from .actions import Actions
+from .deployment import DeploymentError
+from .invariants import check_invariants
+from .scenario import Scenario, is_whole
+from .state import UNDECIDED, Games, GameState, new_games
 
 Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
@@ -147,7 +147,7 @@ class DeploymentGame(Game[GameState, GameState]):
         return drawing.board_text(state)
 
     def image(self, state: GameState) -> np.ndarray:
-        from src.envs.deployment import image  # Pillow, needed for pictures only
+        from . import image  # Pillow, needed for pictures only
 
         return image.draw(state, self.outcome(state))
 

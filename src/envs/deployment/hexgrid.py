@@ -12,7 +12,7 @@ All tables are computed once per board.
 
 import numpy as np
 
-from src.core.kernels import jit
+from ...core.kernels import jit
 
 NEAR = 6
 _EVEN_COLUMN = ((0, -1), (1, -1), (1, 0), (0, 1), (-1, 0), (-1, -1))

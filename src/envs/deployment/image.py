@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from src.core.play.canvas import (
+from ...core.play.canvas import (
     CARD,
     CELL,
     CLOSED_EDGE,
@@ -21,9 +21,9 @@ from src.core.play.canvas import (
     Point,
     mix,
 )
-from src.envs.deployment.hexgrid import neighbors
-from src.envs.deployment.scenario import Board, Hex, Scenario
-from src.envs.deployment.state import GameState, Unit
+from .hexgrid import neighbors
+from .scenario import Board, Hex, Scenario
+from .state import GameState, Unit
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius

@@ -1,6 +1,6 @@
 """Invariants of the game state between two actions, checked by tests and with `debug: true`."""
 
-from src.envs.deployment.state import NOBODY, OFF_BOARD, GameState
+from .state import NOBODY, OFF_BOARD, GameState
 
 
 def check_invariants(state: GameState) -> None:

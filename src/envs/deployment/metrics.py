@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.deployment.game import DeploymentGame
+from .game import DeploymentGame
 
 ACTIVE = "active"
 PLAYERS = ("first", "second")  # by seat

@@ -1,8 +1,8 @@
 """Control of objectives, victory points, and the points of surviving units."""
 
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.state import OFF_BOARD, Games
-from src.envs.deployment.world import VICTORY_STEP, World
+from .dice import kernel
+from .state import OFF_BOARD, Games
+from .world import VICTORY_STEP, World
 
 
 @kernel

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.deployment import deployment, rules
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.objectives import surviving_points
-from src.envs.deployment.state import NOBODY, OFF_BOARD, Games
-from src.envs.deployment.world import (
+from ...core.kernel_references import by_reference
+from . import deployment, rules
+from .dice import kernel
+from .objectives import surviving_points
+from .state import NOBODY, OFF_BOARD, Games
+from .world import (
     DEPLOYMENT,
     MAX_VICTORY_POINTS,
     MELEE,

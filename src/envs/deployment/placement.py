@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.envs.deployment.scenario import Scenario
-from src.envs.deployment.world import World
+from ...core.errors import UserError
+from .scenario import Scenario
+from .world import World
 
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.objectives import surviving_points
-from src.envs.deployment.state import OFF_BOARD, Games
-from src.envs.deployment.world import MAX_VICTORY_POINTS, World
-from src.envs.versus import OutcomeReward, outcome_values
+from ...core.kernel_references import by_reference
+from ..versus import OutcomeReward, outcome_values
+from .dice import kernel
+from .objectives import surviving_points
+from .state import OFF_BOARD, Games
+from .world import MAX_VICTORY_POINTS, World
 
 COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
 

@@ -9,10 +9,10 @@
 S unit slots, H hex slots, C cells. Slots number a player's whole roster by id and its whole zone by (col, row).
 """
 
-from src.envs.deployment import battle, deployment
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from src.envs.deployment.world import CHARGE, CHARGE_REACH, DEPLOYMENT, MOVE_PHASE, World
+from . import battle, deployment
+from .dice import kernel
+from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
+from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, MOVE_PHASE, World
 
 
 @kernel

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.envs.deployment.hexgrid import distance, neighbors, turned
+from ...core.errors import UserError, require
+from .hexgrid import distance, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.deployment.scenario import Hex, Profile, Scenario
-from src.envs.deployment.world import PHASES, World
+from ...core.kernel_references import by_reference
+from .scenario import Hex, Profile, Scenario
+from .world import PHASES, World
 
 OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
 NOBODY = -1

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.envs.deployment import battle
-from src.envs.deployment.bot_policy import LUCK
-from src.envs.deployment.dice import d6, save_needed, wound_needed
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import NOBODY, GameState
-from src.envs.deployment.world import MELEE, RANGED
+from . import battle
+from .bot_policy import LUCK
+from .dice import d6, save_needed, wound_needed
+from .game import DeploymentGame
+from .scenario import Hex
+from .state import NOBODY, GameState
+from .world import MELEE, RANGED
 
 
 class Command(NamedTuple):

@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.core.kernels import jit
-from src.envs.deployment import observation, reward, rules
-from src.envs.deployment.bot_policy import NO_ACTION, Policy, choose
-from src.envs.deployment.dice import kernel
-from src.envs.deployment.observation import StaticFeatures
-from src.envs.deployment.reward import Terms
-from src.envs.deployment.state import UNDECIDED, Games
-from src.envs.deployment.world import DEPLOYMENT, World
-from src.envs.splitmix import below, next_word
+from ...core.kernel_references import by_reference
+from ...core.kernels import jit
+from ..splitmix import below, next_word
+from . import observation, reward, rules
+from .bot_policy import NO_ACTION, Policy, choose
+from .dice import kernel
+from .observation import StaticFeatures
+from .reward import Terms
+from .state import UNDECIDED, Games
+from .world import DEPLOYMENT, World
 
 # Results of the latest step, and counts over an episode.
 RESULT = np.dtype(

@@ -8,14 +8,14 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent
-from src.envs.deployment.batch import Batch
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.metrics import DeploymentStats, episode_metrics
-from src.envs.deployment.reward import COMPONENTS, Reward
-from src.envs.masked_vector_env import MaskedVectorEnv, Step
-from src.envs.versus import OutcomeReward
+from ...core.errors import UserError, require
+from ...core.play.agent import Agent
+from ..masked_vector_env import MaskedVectorEnv, Step
+from ..versus import OutcomeReward
+from .batch import Batch
+from .game import DeploymentGame
+from .metrics import DeploymentStats, episode_metrics
+from .reward import COMPONENTS, Reward
 
 log = logging.getLogger(__name__)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from src.core.play.agent import Agent, RandomAgent
-from src.envs.deployment.bots import Bot
-from src.envs.deployment.env import DeploymentEnv
-from src.envs.deployment.placement import FrontLine
-from src.envs.deployment.step_report import Command, apply_and_describe
+from ...core.play.agent import Agent, RandomAgent
+from .bots import Bot
+from .env import DeploymentEnv
+from .placement import FrontLine
+from .step_report import Command, apply_and_describe
 
 ENV = "deployment"
 

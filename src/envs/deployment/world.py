@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.deployment import hexgrid
-from src.envs.deployment.dice import NEVER, expected_damage
-from src.envs.deployment.scenario import Hex, Scenario
+from ...core.kernel_references import by_reference
+from . import hexgrid
+from .dice import NEVER, expected_damage
+from .scenario import Hex, Scenario
 
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")

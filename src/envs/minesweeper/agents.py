@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.agent import Agent, Decision
-from src.core.play.game import Game, Trait
-from src.core.threads import map_in_threads
-from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import choose, exact_moves, heuristic_moves, rules_moves
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision
+from ...core.play.game import Game, Trait
+from ...core.threads import map_in_threads
+from .game import Minesweeper, View
+from .solver import choose, exact_moves, heuristic_moves, rules_moves
 
 
 def first_reveal(rows: int, cols: int) -> int:

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import prange
 
-from src.core.errors import UserError
-from src.core.kernels import jit
-from src.envs.minesweeper import rules
-from src.envs.minesweeper.encoding import FLAGS, Layout
-from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.planes import show_cell, show_options, spread_frontier
-from src.envs.minesweeper.reward import Reward, weights
-from src.envs.minesweeper.reward_kernel import RESULT, flags_worth, write_reward
-from src.envs.minesweeper.rules import FLAGGED, PLAYING, WON, Boards, kernel
-from src.envs.versus import OutcomeReward
+from ...core.errors import UserError
+from ...core.kernels import jit
+from ..versus import OutcomeReward
+from . import rules
+from .encoding import FLAGS, Layout
+from .game import Minesweeper
+from .planes import show_cell, show_options, spread_frontier
+from .reward import Reward, weights
+from .reward_kernel import RESULT, flags_worth, write_reward
+from .rules import FLAGGED, PLAYING, WON, Boards, kernel
 
 PARALLEL_FROM = 128  # envs; with fewer, threads cost more than they save
 

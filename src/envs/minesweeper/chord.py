@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from src.core.errors import require
-from src.envs.minesweeper.rules import neighbors
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...core.errors import require
+from .rules import neighbors
+from .variant import FLAGGED, HIDDEN
 
 
 def chord(visible: np.ndarray, cell: int) -> list[int]:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from src.core.errors import UserError
-from src.core.ranges import Bounds, Fraction, Interval, check_fields
-from src.envs.minesweeper.encoding import Encoding
-from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.variant import FirstClick, Side, Variant
-from src.envs.versus import OutcomeReward
+from ...core.errors import UserError
+from ...core.ranges import Bounds, Fraction, Interval, check_fields
+from ..versus import OutcomeReward
+from .encoding import Encoding
+from .reward import Reward
+from .variant import FirstClick, Side, Variant
 
 if TYPE_CHECKING:
-    from src.envs.minesweeper.game import Minesweeper
+    from .game import Minesweeper
 
 RENDER_MODES = ("ansi",)
 EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of `final_info` that learners log as means over games
@@ -69,7 +69,7 @@ class EnvConfig:
 
     def game(self) -> "Minesweeper":
         # Imported here: it imports the compiled rules, which the torch environment does not need.
-        from src.envs.minesweeper.game import Minesweeper
+        from .game import Minesweeper
 
         return Minesweeper(
             **vars(self.variant()), frontier_mask=self.frontier_mask, encoding=self.encoding(), reward=self.reward

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from src.core.errors import UserError
-from src.envs.minesweeper.variant import FLAGGED
+from ...core.errors import UserError
+from .variant import FLAGGED
 
 REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
 BASE_PLANES = 11

@@ -11,18 +11,18 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
-from src.core.errors import UserError
-from src.core.play.agent import Agent, check_baselines
-from src.core.ranges import checked
-from src.envs.minesweeper import rules, viewer
-from src.envs.minesweeper.batch import Batch
-from src.envs.minesweeper.calibration import GAMES, mine_calibration
-from src.envs.minesweeper.config import EnvConfig
-from src.envs.minesweeper.play_local import play_local
-from src.envs.minesweeper.reward_kernel import components_of
-from src.envs.minesweeper.vec_env import VecMinesweeper
-from src.envs.rendering import RENDER_FPS, RENDER_MODES
-from src.envs.splitmix import seed_word
+from ...core.errors import UserError
+from ...core.play.agent import Agent, check_baselines
+from ...core.ranges import checked
+from ..rendering import RENDER_FPS, RENDER_MODES
+from ..splitmix import seed_word
+from . import rules, viewer
+from .batch import Batch
+from .calibration import GAMES, mine_calibration
+from .config import EnvConfig
+from .play_local import play_local
+from .reward_kernel import components_of
+from .vec_env import VecMinesweeper
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
 
@@ -75,7 +75,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         """
         if self.backend == "numpy" or (self.backend == "auto" and device == "cpu"):
             return VecMinesweeper(num_envs, self.config, copy=copy)
-        from src.envs.minesweeper.torch_env import TorchMinesweeper  # torch is imported only if needed
+        from .torch_env import TorchMinesweeper  # torch is imported only if needed
 
         return TorchMinesweeper(num_envs, self.config, device)
 
@@ -120,7 +120,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         visible, mines = self._board(self._batch.boards.visible), int(self._batch.boards.games[0]["mines"])
         if self.render_mode != "rgb_array":
             return None if self.render_mode is None else viewer.text_board(visible, mines)
-        from src.envs.minesweeper import image  # Pillow, needed for pictures only
+        from . import image  # Pillow, needed for pictures only
 
         return image.draw(visible, mines, None if self._playing else self._ending(image))
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from src.core.errors import UserError
-from src.core.files import MAX_DATA_BYTES, read_regular
+from ...core.errors import UserError
+from ...core.files import MAX_DATA_BYTES, read_regular
 
 
 class FixedBoard(NamedTuple):

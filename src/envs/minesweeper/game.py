@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.capabilities import AuxTask
-from src.core.play.game import Game, Trait
-from src.envs.minesweeper import planes, rules, viewer
-from src.envs.minesweeper.encoding import Encoding
-from src.envs.minesweeper.fixed_boards import read_boards
-from src.envs.minesweeper.planes import frontier_or_hidden
-from src.envs.minesweeper.reward import COMPONENTS, Reward, weights
-from src.envs.minesweeper.reward_kernel import RESULT, components_of, flags_worth, write_reward
-from src.envs.minesweeper.variant import FirstClick, Variant
-from src.envs.versus import OutcomeReward
+from ...core.errors import UserError
+from ...core.play.capabilities import AuxTask
+from ...core.play.game import Game, Trait
+from ..versus import OutcomeReward
+from . import planes, rules, viewer
+from .encoding import Encoding
+from .fixed_boards import read_boards
+from .planes import frontier_or_hidden
+from .reward import COMPONENTS, Reward, weights
+from .reward_kernel import RESULT, components_of, flags_worth, write_reward
+from .variant import FirstClick, Variant
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Minesweeper(Game[Position, View]):
 
     def image(self, state: Position) -> np.ndarray:
         """Draw the board as the player sees it; with all mines once the game is over."""
-        from src.envs.minesweeper import image  # Pillow, needed for pictures only
+        from . import image  # Pillow, needed for pictures only
 
         view, outcome, ending = self.view(state), self.outcome(state), None
         if outcome is not None:

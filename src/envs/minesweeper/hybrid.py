@@ -9,19 +9,19 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Decision
-from src.core.play.game import Game
-from src.core.ranges import Size, checked
-from src.core.threads import map_in_threads
-from src.envs.minesweeper.agents import SolverAgent, first_reveal
-from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import choice
-from src.envs.minesweeper.solver.constraints import kernel, propagate_from
-from src.envs.minesweeper.solver.exact import prove
-from src.envs.minesweeper.solver.guess import list_guesses
-from src.envs.minesweeper.solver.local import GUESSED, STUCK
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, flatten, solve, with_room
+from ...core.errors import UserError, require
+from ...core.play.agent import Decision
+from ...core.play.game import Game
+from ...core.ranges import Size, checked
+from ...core.threads import map_in_threads
+from .agents import SolverAgent, first_reveal
+from .game import Minesweeper, View
+from .solver import choice
+from .solver.constraints import kernel, propagate_from
+from .solver.exact import prove
+from .solver.guess import list_guesses
+from .solver.local import GUESSED, STUCK
+from .solver.probability import CONSISTENT, Engine, flatten, solve, with_room
 
 NUMBERS = 9  # that a cell may show
 

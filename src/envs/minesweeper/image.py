@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.play.canvas import CARD, CELL, CLOSED, CLOSED_EDGE, EDGE, GREEN, INK, SECOND, Canvas
-from src.envs.minesweeper.variant import FLAGGED
+from ...core.play.canvas import CARD, CELL, CLOSED, CLOSED_EDGE, EDGE, GREEN, INK, SECOND, Canvas
+from .variant import FLAGGED
 
 SIZE = 30  # of a cell
 MARGIN, HEADER = 12, 34

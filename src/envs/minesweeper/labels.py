@@ -10,19 +10,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.game import Game
-from src.core.seeding import generator
-from src.envs.minesweeper import rules
-from src.envs.minesweeper.encoding import BASE_PLANES
-from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.rules import PLAYING, WON, Boards
-from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, kernel
-from src.envs.minesweeper.solver.exact import search_ending
-from src.envs.minesweeper.solver.guess import best_guess, list_guesses
-from src.envs.minesweeper.solver.local import deduce, estimate
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, examine, make_engine
-from src.envs.splitmix import below
+from ...core.errors import require
+from ...core.play.game import Game
+from ...core.seeding import generator
+from ..splitmix import below
+from . import rules
+from .encoding import BASE_PLANES
+from .game import Minesweeper
+from .rules import PLAYING, WON, Boards
+from .solver.constraints import MINE, SAFE, UNKNOWN, kernel
+from .solver.exact import search_ending
+from .solver.guess import best_guess, list_guesses
+from .solver.local import deduce, estimate
+from .solver.probability import CONSISTENT, Engine, examine, make_engine
 
 STATES = 1 << 16
 UNKNOWN_VALUE = -1.0  # of an unfinished game, or one that left the teacher's line of play

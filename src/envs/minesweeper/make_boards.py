@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.files import write_atomic
-from src.core.runs.console import progress_bar
-from src.core.seeding import generator
-from src.envs.minesweeper.solver import no_guess_board, random_boards
+from ...core.errors import UserError, require
+from ...core.files import write_atomic
+from ...core.runs.console import progress_bar
+from ...core.seeding import generator
+from .solver import no_guess_board, random_boards
 
 
 def make_boards(

@@ -7,8 +7,8 @@
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...core.errors import UserError, require
+from .variant import FLAGGED, HIDDEN
 
 SIGNS = {HIDDEN: ".", FLAGGED: "F"} | {number: str(number) for number in range(9)}
 _VALUES = {sign: value for value, sign in SIGNS.items()} | {"#": HIDDEN, "f": FLAGGED}  # alternative signs

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from src.envs.minesweeper.encoding import FLAGS, NUMBERS, REVEALED, Encoding, Layout
-from src.envs.minesweeper.rules import FLAGGED, kernel, neighbors
+from .encoding import FLAGS, NUMBERS, REVEALED, Encoding, Layout
+from .rules import FLAGGED, kernel, neighbors
 
 
 def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:

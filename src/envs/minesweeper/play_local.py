@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.agent import Agent
-from src.envs.minesweeper import rules, viewer
-from src.envs.minesweeper.game import Minesweeper, Position, View
-from src.envs.minesweeper.solver import mine_probabilities
+from ...core.errors import UserError
+from ...core.play.agent import Agent
+from . import rules, viewer
+from .game import Minesweeper, Position, View
+from .solver import mine_probabilities
 
 HELP = "r ROW COLUMN reveals, f ROW COLUMN sets or takes a flag, m shows the mine probabilities, q quits"
 ENDINGS = {1: "You won.", 0: "The step limit is reached.", -1: "That was a mine."}

@@ -8,8 +8,8 @@ from collections import namedtuple
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from src.core.ranges import NonNegative, check_fields
-from src.envs.versus import OutcomeReward, outcome_values
+from ...core.ranges import NonNegative, check_fields
+from ..versus import OutcomeReward, outcome_values
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.minesweeper import reward
-from src.envs.minesweeper.reward import COMPONENTS, StepFeatures
-from src.envs.minesweeper.rules import LOST, PLAYING, WON, kernel
+from . import reward
+from .reward import COMPONENTS, StepFeatures
+from .rules import LOST, PLAYING, WON, kernel
 
 RESULT = np.dtype(
     [

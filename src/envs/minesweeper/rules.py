@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernels import jit
-from src.envs.minesweeper.variant import FLAGGED as FLAGGED
-from src.envs.minesweeper.variant import HIDDEN as HIDDEN
-from src.envs.minesweeper.variant import MINE as MINE
-from src.envs.splitmix import below
+from ...core.kernels import jit
+from ..splitmix import below
+from .variant import FLAGGED as FLAGGED
+from .variant import HIDDEN as HIDDEN
+from .variant import MINE as MINE
 
 PLAYING, WON, LOST = 0, 1, -1
 

@@ -7,12 +7,12 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Tensor
 
-from src.core.errors import UserError
-from src.envs.masked_vector_env import MaskedVectorEnv, Step
-from src.envs.minesweeper import viewer
-from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
-from src.envs.minesweeper.reward import Components, StepFeatures, components, flags_worth, weights
-from src.envs.minesweeper.torch_rules import (
+from ...core.errors import UserError
+from ..masked_vector_env import MaskedVectorEnv, Step
+from . import viewer
+from .config import EPISODE_MEANS, RENDER_MODES, EnvConfig
+from .reward import Components, StepFeatures, components, flags_worth, weights
+from .torch_rules import (
     BoardPool,
     Games,
     StepResult,
@@ -24,7 +24,7 @@ from src.envs.minesweeper.torch_rules import (
     reveal_all,
     started,
 )
-from src.envs.minesweeper.variant import FLAGGED, MINE
+from .variant import FLAGGED, MINE
 
 
 class TorchMinesweeper(MaskedVectorEnv[Tensor]):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN, MINE, Variant
+from .variant import FLAGGED, HIDDEN, MINE, Variant
 
 ZERO = MINE + 1  # the smallest label of a region in `code`
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from src.core.errors import UserError
-from src.core.ranges import Bounds, Interval, check_fields
+from ...core.errors import UserError
+from ...core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # codes in the player's view; revealed cells have 0..8
 MINE = 9  # code in the solution; safe cells have their number of adjacent mines

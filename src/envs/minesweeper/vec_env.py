@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from src.core.errors import UserError
-from src.envs.masked_vector_env import MaskedVectorEnv, Step
-from src.envs.minesweeper import rules, viewer
-from src.envs.minesweeper.batch import Batch
-from src.envs.minesweeper.config import EPISODE_MEANS, RENDER_MODES, EnvConfig
-from src.envs.minesweeper.reward import COMPONENTS
-from src.envs.splitmix import seed_word
+from ...core.errors import UserError
+from ..masked_vector_env import MaskedVectorEnv, Step
+from ..splitmix import seed_word
+from . import rules, viewer
+from .batch import Batch
+from .config import EPISODE_MEANS, RENDER_MODES, EnvConfig
+from .reward import COMPONENTS
 
 
 class VecMinesweeper(MaskedVectorEnv[np.ndarray]):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import require
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...core.errors import require
+from .variant import FLAGGED, HIDDEN
 
 _SIGNS = {HIDDEN: ".", FLAGGED: "F", 0: " "} | {number: str(number) for number in range(1, 9)}
 _NUMBER_COLORS = ("", "#1f4fd8", "#2a7d2a", "#cc2222", "#1b1b7a", "#7a1b1b", "#1b7a7a", "#222222", "#666666")

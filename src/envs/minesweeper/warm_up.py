@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from src.envs.minesweeper.batch import PARALLEL_FROM, Batch
-from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.solver import SOLVERS, analyse, choose, exact_moves, play_boards
+from .batch import PARALLEL_FROM, Batch
+from .env import MinesweeperEnv
+from .reward import Reward
+from .solver import SOLVERS, analyse, choose, exact_moves, play_boards
 
 ENV = "minesweeper_8x8"
 

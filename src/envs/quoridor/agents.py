@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.agent import Agent, Decision
-from src.core.play.game import Game
-from src.core.ranges import Fraction, checked
-from src.core.seeding import draw
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.rules import Quoridor
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision
+from ...core.play.game import Game
+from ...core.ranges import Fraction, checked
+from ...core.seeding import draw
+from .notation import Position
+from .rules import Quoridor
 
 
 class RunnerAgent(Agent):

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from src.core.kernels import jit
-from src.envs.quoridor.notation import Position
+from ...core.kernels import jit
+from .notation import Position
 
 # Kernels allocate nothing, so Numba's reference counting is disabled. Small ones are inlined into their callers.
 kernel = jit(constants=True, nogil=True, _nrt=False)

@@ -3,10 +3,10 @@
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from src.envs.quoridor.reward import PathReward
-from src.envs.quoridor.rules import Quoridor
-from src.envs.quoridor.vec_env import VecQuoridor, compiled_explore
-from src.envs.versus import OutcomeReward, TwoPlayerEnv
+from ..versus import OutcomeReward, TwoPlayerEnv
+from .reward import PathReward
+from .rules import Quoridor
+from .vec_env import VecQuoridor, compiled_explore
 
 
 class QuoridorEnv(TwoPlayerEnv):

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.quoridor.board import ZERO, bit, flip_wall, highest, inlined, kernel
-from src.envs.quoridor.moves import doubtful_walls, free_walls, keeps_paths, list_up, pawn_targets
-from src.envs.quoridor.paths import NO_PATH, distance, is_open, walls_across_path
-from src.envs.splitmix import hash_word
+from ..splitmix import hash_word
+from .board import ZERO, bit, flip_wall, highest, inlined, kernel
+from .moves import doubtful_walls, free_walls, keeps_paths, list_up, pawn_targets
+from .paths import NO_PATH, distance, is_open, walls_across_path
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
 GAIN = 2  # steps that a wall must gain in a selective search

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from src.core.play.canvas import CARD, FIRST, GREEN, INK, SECOND, YELLOW, Canvas, Point, mix
-from src.envs.quoridor.notation import COLUMNS, Position, standing
+from ...core.play.canvas import CARD, FIRST, GREEN, INK, SECOND, YELLOW, Canvas, Point, mix
+from .notation import COLUMNS, Position, standing
 
 CELL, GROOVE = 52, 12
 PITCH = CELL + GROOVE

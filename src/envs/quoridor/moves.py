@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.quoridor.board import (
+from .board import (
     ONE,
     ZERO,
     bit,
@@ -19,7 +19,7 @@ from src.envs.quoridor.board import (
     popcount,
     unmake,
 )
-from src.envs.quoridor.paths import NO_PATH, distance, is_open, neighbor, walls_across_path
+from .paths import NO_PATH, distance, is_open, neighbor, walls_across_path
 
 
 @inlined

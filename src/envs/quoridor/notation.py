@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from src.core.errors import UserError, require
+from ...core.errors import UserError, require
 
 COLUMNS = "abcdefghi"
 _FORM = "a position is six words such as: e2 e9 10 9 2 d4h,e7v (pawns, walls in hand, plies played, walls or -)"

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.paths import NO_PATH, distance_map
+from .notation import Position
+from .paths import NO_PATH, distance_map
 
 
 def observe(size: int, walls: int, state: Position) -> np.ndarray:

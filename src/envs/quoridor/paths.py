@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.quoridor.board import (
+from .board import (
     ONE,
     ZERO,
     bit,

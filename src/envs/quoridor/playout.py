@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from src.envs.quoridor.board import inlined, kernel, make, on_goal
-from src.envs.quoridor.evaluation import closest, is_sound, list_plausible, steps_left
-from src.envs.quoridor.moves import is_over
-from src.envs.splitmix import hash_word
+from ..splitmix import hash_word
+from .board import inlined, kernel, make, on_goal
+from .evaluation import closest, is_sound, list_plausible, steps_left
+from .moves import is_over
 
 NOTHING = -1
 WALL_PERCENT = 20  # of the moves, while there are walls in hand

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from src.envs.quoridor.board import cell_set, has_cell, inlined, kernel
-from src.envs.quoridor.paths import distance, flood, neighbor, spread, way_back
+from .board import cell_set, has_cell, inlined, kernel
+from .paths import distance, flood, neighbor, spread, way_back
 
 
 @kernel

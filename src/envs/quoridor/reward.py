@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.paths import distance
-from src.envs.quoridor.rules import Quoridor
-from src.envs.versus import GameReward
+from ..versus import GameReward
+from .notation import Position
+from .paths import distance
+from .rules import Quoridor
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,19 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.game import Trait, TwoPlayerGame
-from src.core.play.search import Evaluation
-from src.core.ranges import Bounds, checked
-from src.envs.quoridor import moves, notation
-from src.envs.quoridor.board import MAX_SIZE, new_board, place, turned
-from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.observation import distance_planes, observe
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
-from src.envs.quoridor.playout import play_out, shortest_step
-from src.envs.quoridor.race import plies_to_win
-from src.envs.quoridor.search import MAX_MOVES, CompiledSearch
+from ...core.errors import UserError, require
+from ...core.play.game import Trait, TwoPlayerGame
+from ...core.play.search import Evaluation
+from ...core.ranges import Bounds, checked
+from . import moves, notation
+from .board import MAX_SIZE, new_board, place, turned
+from .evaluation import FACTORS, list_candidates, list_threats, measure, position_key
+from .notation import Position
+from .observation import distance_planes, observe
+from .paths import NO_PATH, distance, distance_map, is_open, neighbor
+from .playout import play_out, shortest_step
+from .race import plies_to_win
+from .search import MAX_MOVES, CompiledSearch
 
 COMPILED_PLIES = 3  # of perft: takes some milliseconds
 
@@ -124,7 +124,7 @@ class Quoridor(TwoPlayerGame[Position]):
         return notation.draw_board(self.size, state)
 
     def image(self, state: Position) -> np.ndarray:
-        from src.envs.quoridor import image  # Pillow, needed for pictures only
+        from . import image  # Pillow, needed for pictures only
 
         return image.draw(self.size, state, self.outcome(state))
 

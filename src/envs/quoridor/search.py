@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.interrupt import stoppable
-from src.core.kernel_references import by_reference
-from src.core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
-from src.envs.quoridor.board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
-from src.envs.quoridor.evaluation import FACTORS, list_candidates, list_threats, measure, position_key
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.race import plies_to_win
-from src.envs.splitmix import hash_word
+from ...core.interrupt import stoppable
+from ...core.kernel_references import by_reference
+from ...core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
+from ..splitmix import hash_word
+from .board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
+from .evaluation import FACTORS, list_candidates, list_threats, measure, position_key
+from .notation import Position
+from .race import plies_to_win
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2

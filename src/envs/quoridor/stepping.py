@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.quoridor.board import ZERO, bit, inlined, kernel, make, on_goal, set_up
-from src.envs.quoridor.moves import is_over, list_legal
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map
-from src.envs.quoridor.playout import shortest_step
-from src.envs.splitmix import below, next_word
+from ...core.kernel_references import by_reference
+from ..splitmix import below, next_word
+from .board import ZERO, bit, inlined, kernel, make, on_goal, set_up
+from .moves import is_over, list_legal
+from .paths import NO_PATH, distance, distance_map
+from .playout import shortest_step
 
 NO_ACTION = -1
 _11, _53_BITS = np.uint64(11), 1.0 / (1 << 53)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from src.core.play.agent import Agent, RandomAgent
-from src.core.threads import run_in_spans
-from src.envs.masked_vector_env import MaskedVectorEnv, Step, load_arrays, save_arrays
-from src.envs.quoridor.agents import RunnerAgent
-from src.envs.quoridor.board import BOARD, new_board
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.reward import PathReward
-from src.envs.quoridor.rules import Quoridor
-from src.envs.quoridor.search import MAX_MOVES
-from src.envs.quoridor.stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
-from src.envs.splitmix import seed_word
-from src.envs.versus import GameReward
+from ...core.play.agent import Agent, RandomAgent
+from ...core.threads import run_in_spans
+from ..masked_vector_env import MaskedVectorEnv, Step, load_arrays, save_arrays
+from ..splitmix import seed_word
+from ..versus import GameReward
+from .agents import RunnerAgent
+from .board import BOARD, new_board
+from .notation import Position
+from .reward import PathReward
+from .rules import Quoridor
+from .search import MAX_MOVES
+from .stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
 
 GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
 

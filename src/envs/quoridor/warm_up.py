@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from src.core.play.search import Evaluation
-from src.envs.quoridor.env import QuoridorEnv
-from src.envs.quoridor.evaluation import FACTORS
-from src.envs.quoridor.rules import Quoridor
+from ...core.play.search import Evaluation
+from .env import QuoridorEnv
+from .evaluation import FACTORS
+from .rules import Quoridor
 
 ENV = "quoridor"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from src.core.play.canvas import CLOSED_EDGE, FIRST, GREEN, SECOND, Canvas, Point
+from ...core.play.canvas import CLOSED_EDGE, FIRST, GREEN, SECOND, Canvas, Point
 
 SIZE = 100  # of a cell
 MARGIN = 12

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.game import Canonical, TabularGame, Trait
-from src.envs.tictactoe import symmetry
+from ...core.errors import UserError
+from ...core.play.game import Canonical, TabularGame, Trait
+from . import symmetry
 
 EMPTY, STONES = ".", "XO"
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -76,7 +76,7 @@ class TicTacToe(TabularGame[str]):
         return "\n".join(" ".join(state[row : row + 3]) for row in (0, 3, 6))
 
     def image(self, state: str) -> np.ndarray:
-        from src.envs.tictactoe import image  # Pillow, needed for pictures only
+        from . import image  # Pillow, needed for pictures only
 
         return image.draw(state, [line for line in LINES if _is_completed(state, line)])
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from src.core.play.game import Canonical
+from ...core.play.game import Canonical
 
 _CELLS = np.arange(9).reshape(3, 3)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from math import cos, pi, sin
 
-from src.web.pages import PageEntry, card_picture
+from ..pages import PageEntry, card_picture
 
 
 def _picture() -> Iterable[str]:

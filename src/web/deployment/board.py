@@ -6,11 +6,11 @@ from html import escape
 from math import sqrt
 from typing import NamedTuple
 
-from src.envs.deployment.hexgrid import neighbors
-from src.envs.deployment.scenario import Board, Hex, Scenario
-from src.envs.deployment.state import GameState, Unit
-from src.envs.deployment.step_report import Dice, StepReport
-from src.web.deployment.glyphs import BODIES, sign
+from ...envs.deployment.hexgrid import neighbors
+from ...envs.deployment.scenario import Board, Hex, Scenario
+from ...envs.deployment.state import GameState, Unit
+from ...envs.deployment.step_report import Dice, StepReport
+from .glyphs import BODIES, sign
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from src.envs.deployment.scenario import Profile
+from ...envs.deployment.scenario import Profile
 
 LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
 SOLID = 'fill="currentColor"'

@@ -2,12 +2,12 @@
 
 from html import escape
 
-from src.envs.deployment.dice import NEVER
-from src.envs.deployment.state import GameState, Unit
-from src.envs.deployment.step_report import Dice, StepReport
-from src.envs.deployment.world import PHASES, ROUNDS
-from src.web.deployment.glyphs import badge, side
-from src.web.deployment.match import DeploymentMatch
+from ...envs.deployment.dice import NEVER
+from ...envs.deployment.state import GameState, Unit
+from ...envs.deployment.step_report import Dice, StepReport
+from ...envs.deployment.world import PHASES, ROUNDS
+from .glyphs import badge, side
+from .match import DeploymentMatch
 
 STAGES = ("hit", "wound", "save")
 PROMPTS = {

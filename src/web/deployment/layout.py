@@ -4,11 +4,11 @@ from typing import Any, Protocol
 
 from nicegui import ui
 
-from src.envs.deployment.state import Unit
-from src.web.deployment import board
-from src.web.deployment.match import DeploymentMatch
-from src.web.deployment.panels import NewGame, Roster, keys_help
-from src.web.drawing import Drawing, Pick
+from ...envs.deployment.state import Unit
+from ..drawing import Drawing, Pick
+from . import board
+from .match import DeploymentMatch
+from .panels import NewGame, Roster, keys_help
 
 SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
 

@@ -5,15 +5,15 @@ from functools import cache
 
 from nicegui import ui
 
-from src.core.errors import UserError
-from src.envs.deployment.game import DeploymentGame
-from src.web import shell
-from src.web.deployment import setup
-from src.web.deployment.match import DeploymentMatch, warm_up
-from src.web.deployment.match_page import DeploymentPage
-from src.web.deployment.panels import NewGame
-from src.web.deployment.setup import Setup
-from src.web.lab import Lab
+from ...core.errors import UserError
+from ...envs.deployment.game import DeploymentGame
+from .. import shell
+from ..lab import Lab
+from . import setup
+from .match import DeploymentMatch, warm_up
+from .match_page import DeploymentPage
+from .panels import NewGame
+from .setup import Setup
 
 
 @cache

@@ -4,16 +4,16 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.agent import Agent
-from src.core.seeding import generator
-from src.envs.deployment.bots import Bot
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import FrontLine
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import GameState
-from src.envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
-from src.web.match import Match
+from ...core.errors import UserError, require
+from ...core.play.agent import Agent
+from ...core.seeding import generator
+from ...envs.deployment.bots import Bot
+from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.placement import FrontLine
+from ...envs.deployment.scenario import Hex
+from ...envs.deployment.state import GameState
+from ...envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
+from ..match import Match
 
 
 class Seat(NamedTuple):

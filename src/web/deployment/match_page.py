@@ -6,19 +6,19 @@ from typing import TypeVar
 
 from nicegui import ui
 
-from src.core.errors import UserError, require
-from src.envs.deployment.deployment import why_not_confirm, why_not_pass
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.step_report import Command
-from src.web import shell
-from src.web.deployment import board, labels
-from src.web.deployment.board import Marks
-from src.web.deployment.layout import SPEEDS, Layout
-from src.web.deployment.match import DeploymentMatch
-from src.web.deployment.panels import NewGame
-from src.web.drawing import LEFT, Pick, numbered
-from src.web.game_page import GamePage
-from src.web.lab import Lab
+from ...core.errors import UserError, require
+from ...envs.deployment.deployment import why_not_confirm, why_not_pass
+from ...envs.deployment.scenario import Hex
+from ...envs.deployment.step_report import Command
+from .. import shell
+from ..drawing import LEFT, Pick, numbered
+from ..game_page import GamePage
+from ..lab import Lab
+from . import board, labels
+from .board import Marks
+from .layout import SPEEDS, Layout
+from .match import DeploymentMatch
+from .panels import NewGame
 
 Option = TypeVar("Option")
 

@@ -5,9 +5,9 @@ from importlib import import_module
 from nicegui import ui
 from starlette.requests import Request
 
-from src.web import shell
-from src.web.deployment.style import CSS
-from src.web.lab import Lab
+from .. import shell
+from ..lab import Lab
+from .style import CSS
 
 # Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
 KEYS = """<script>

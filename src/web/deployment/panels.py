@@ -5,14 +5,14 @@ from typing import Any
 
 from nicegui import ui
 
-from src.envs.deployment.deployment import why_not_undeploy
-from src.envs.deployment.state import GameState, Unit
-from src.web.deployment import setup
-from src.web.deployment.glyphs import badge
-from src.web.deployment.labels import weapons
-from src.web.deployment.setup import Setup
-from src.web.lab import Lab
-from src.web.shell import Busy
+from ...envs.deployment.deployment import why_not_undeploy
+from ...envs.deployment.state import GameState, Unit
+from ..lab import Lab
+from ..shell import Busy
+from . import setup
+from .glyphs import badge
+from .labels import weapons
+from .setup import Setup
 
 LABELS = {
     "scenario": "Scenario",

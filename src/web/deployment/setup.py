@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
-from src.core.errors import UserError, require
-from src.core.play.agent import NOTHING, Agent
-from src.core.seeding import generator
-from src.envs.deployment.bots import Redeployed
-from src.envs.deployment.deployment import OrderMode
-from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
-from src.web.deployment import PAGE
-from src.web.deployment.match import DeploymentMatch, Seat
-from src.web.lab import FinishedRun, Lab, finished_runs
+from ...core.errors import UserError, require
+from ...core.play.agent import NOTHING, Agent
+from ...core.seeding import generator
+from ...envs.deployment.bots import Redeployed
+from ...envs.deployment.deployment import OrderMode
+from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from ..lab import FinishedRun, Lab, finished_runs
+from . import PAGE
+from .match import DeploymentMatch, Seat
 
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
 SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {

@@ -9,15 +9,15 @@ from typing import Any
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import UserError
-from src.core.play.agent import OpponentPool, SelfPlay
-from src.core.play.game import Game, outcome_for_seat
-from src.web import shell
-from src.web.drawing import LEFT, Drawing, Pick, numbered
-from src.web.game_page import GamePage
-from src.web.lab import Lab, finished_runs
-from src.web.match import Match, move_name, seeded_start
-from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
+from ...core.errors import UserError
+from ...core.play.agent import OpponentPool, SelfPlay
+from ...core.play.game import Game, outcome_for_seat
+from .. import shell
+from ..drawing import LEFT, Drawing, Pick, numbered
+from ..game_page import GamePage
+from ..lab import Lab, finished_runs
+from ..match import Match, move_name, seeded_start
+from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
 
 GameMatch = Match[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from src.web.pages import PageEntry, card_picture
+from ..pages import PageEntry, card_picture
 
 
 def _picture() -> Iterable[str]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.play.agent import Decision
-from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import Proof, analyse, find_proof
-from src.web.lab import FinishedRun, Lab
-from src.web.minesweeper.picture import percent
-from src.web.players import AgentCache, Player, trained_players
+from ...core.errors import UserError
+from ...core.play.agent import Decision
+from ...envs.minesweeper.game import Minesweeper, View
+from ...envs.minesweeper.solver import Proof, analyse, find_proof
+from ..lab import FinishedRun, Lab
+from ..players import AgentCache, Player, trained_players
+from .picture import percent
 
 NONE, EXACT = "none", "exact"
 

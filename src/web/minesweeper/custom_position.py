@@ -5,11 +5,11 @@ from math import exp, log
 
 import numpy as np
 
-from src.core.errors import require
-from src.envs.minesweeper.game import View
-from src.envs.minesweeper.notation import SIGNS, read_board, write_board
-from src.envs.minesweeper.solver import analyse
-from src.web.minesweeper.match import MAX_COLS, MAX_ROWS
+from ...core.errors import require
+from ...envs.minesweeper.game import View
+from ...envs.minesweeper.notation import SIGNS, read_board, write_board
+from ...envs.minesweeper.solver import analyse
+from .match import MAX_COLS, MAX_ROWS
 
 BRUSHES = {sign: value for value, sign in SIGNS.items()}
 

@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.envs.minesweeper import rules
-from src.envs.minesweeper.chord import require_flaggable, reveals
-from src.envs.minesweeper.game import Minesweeper, Position, View
-from src.envs.minesweeper.solver import no_guess_board
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN
-from src.web.match import Match, seeded_start
+from ...core.errors import UserError, require
+from ...envs.minesweeper import rules
+from ...envs.minesweeper.chord import require_flaggable, reveals
+from ...envs.minesweeper.game import Minesweeper, Position, View
+from ...envs.minesweeper.solver import no_guess_board
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN
+from ..match import Match, seeded_start
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
 MAX_ROWS, MAX_COLS = 40, 60

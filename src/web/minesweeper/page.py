@@ -7,20 +7,20 @@ import numpy as np
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import UserError, require
-from src.envs.minesweeper.game import View
-from src.envs.minesweeper.variant import HIDDEN
-from src.web import shell
-from src.web.drawing import LEFT, RIGHT, Drawing, Pick, numbered
-from src.web.game_page import GamePage
-from src.web.lab import Lab, runs_of
-from src.web.minesweeper import picture
-from src.web.minesweeper.advice import EXACT, NONE, Advice, Advisor, odds_sources, players_of
-from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
-from src.web.minesweeper.match import MinesweeperMatch, read_size
-from src.web.minesweeper.panel import GUESSING, Panel
-from src.web.minesweeper.tools import Tools
-from src.web.players import Player, chosen
+from ...core.errors import UserError, require
+from ...envs.minesweeper.game import View
+from ...envs.minesweeper.variant import HIDDEN
+from .. import shell
+from ..drawing import LEFT, RIGHT, Drawing, Pick, numbered
+from ..game_page import GamePage
+from ..lab import Lab, runs_of
+from ..players import Player, chosen
+from . import picture
+from .advice import EXACT, NONE, Advice, Advisor, odds_sources, players_of
+from .custom_position import CustomPosition, describe_consistency
+from .match import MinesweeperMatch, read_size
+from .panel import GUESSING, Panel
+from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ENDINGS = {1: "You win: every safe cell is revealed.", 0: "The game was stopped.", -1: "You lose: that was a mine."}

@@ -5,11 +5,11 @@ from typing import Protocol
 
 from nicegui import events, ui
 
-from src.web import shell
-from src.web.minesweeper.advice import odds_sources
-from src.web.minesweeper.match import BOARDS, read_size
-from src.web.minesweeper.tools import whole
-from src.web.players import Player
+from .. import shell
+from ..players import Player
+from .advice import odds_sources
+from .match import BOARDS, read_size
+from .tools import whole
 
 CUSTOM = "custom"
 SPEEDS = 1, 20

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 
 SIZE = 30  # of a cell
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from src.core.errors import UserError
-from src.web import shell
-from src.web.minesweeper.custom_position import BRUSHES, CustomPosition
+from ...core.errors import UserError
+from .. import shell
+from .custom_position import BRUSHES, CustomPosition
 
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 

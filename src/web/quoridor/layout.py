@@ -6,10 +6,10 @@ from typing import Protocol
 
 from nicegui import events, ui
 
-from src.web import shell
-from src.web.drawing import Drawing, Pick
-from src.web.quoridor.match import SEATS
-from src.web.quoridor.picture import Mode
+from .. import shell
+from ..drawing import Drawing, Pick
+from .match import SEATS
+from .picture import Mode
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from src.core.errors import require
-from src.core.play.game import Game
-from src.core.play.record import read_game, write_game
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.rules import Quoridor
-from src.web.lab import FinishedRun, Lab
-from src.web.match import Match
-from src.web.players import HUMAN_PLAYER, YOU, Player, general_players, trained_players
+from ...core.errors import require
+from ...core.play.game import Game
+from ...core.play.record import read_game, write_game
+from ...envs.quoridor.notation import Position
+from ...envs.quoridor.rules import Quoridor
+from ..lab import FinishedRun, Lab
+from ..match import Match
+from ..players import HUMAN_PLAYER, YOU, Player, general_players, trained_players
 
 MAX_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
 SEATS = ("first", "second")

@@ -7,18 +7,18 @@ from functools import partial
 from nicegui import ui
 from starlette.requests import Request
 
-from src.core.errors import UserError, require
-from src.envs.quoridor.rules import Quoridor
-from src.web import shell
-from src.web.drawing import RIGHT, Pick
-from src.web.game_page import GamePage
-from src.web.lab import Lab, runs_of
-from src.web.players import AgentCache, Player
-from src.web.quoridor import panels
-from src.web.quoridor.layout import Layout
-from src.web.quoridor.match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward
-from src.web.quoridor.picture import Marks, Mode, draw
-from src.web.quoridor.style import CSS
+from ...core.errors import UserError, require
+from ...envs.quoridor.rules import Quoridor
+from .. import shell
+from ..drawing import RIGHT, Pick
+from ..game_page import GamePage
+from ..lab import Lab, runs_of
+from ..players import AgentCache, Player
+from . import panels
+from .layout import Layout
+from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward
+from .picture import Marks, Mode, draw
+from .style import CSS
 
 ANALYST = "hell"  # the agent that evaluates positions and gives hints
 HINTS = 5

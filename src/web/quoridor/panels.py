@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from src.core.play.game import outcome_for_seat
-from src.envs.quoridor.evaluation import FACTORS
+from ...core.play.game import outcome_for_seat
+from ...envs.quoridor.evaluation import FACTORS
 
 SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
 FULL = 60  # the weighted factor that fills half of the bar

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from src.envs.quoridor.notation import COLUMNS, Position, cell_name, move_name, standing
-from src.web.quoridor.geometry import CELL, FRAME, RACK, BoardGeometry, Box
+from ...envs.quoridor.notation import COLUMNS, Position, cell_name, move_name, standing
+from .geometry import CELL, FRAME, RACK, BoardGeometry, Box
 
 PLAYERS = ("first", "second")  # CSS classes
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from src.web.pages import PageEntry, card_picture
-from src.web.runs.images import routes
+from ..pages import PageEntry, card_picture
+from .images import routes
 
 
 def _picture() -> Iterable[str]:

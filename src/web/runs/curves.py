@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from src.core.runs.metrics import CURVES, METRICS
-from src.web import style
-from src.web.files import Metrics
+from ...core.runs.metrics import CURVES, METRICS
+from .. import style
+from ..files import Metrics
 
 COLORS = (style.SKY, style.VERMILLION, style.GREEN, style.ORANGE, style.PURPLE, style.BLUE, style.GREY)
 STROKES = ("solid", "dashed", "dotted")  # used after all colors

@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from src.core.errors import UserError
-from src.web import files
-from src.web.files import RunPath
-from src.web.runs.images import PICTURE
+from ...core.errors import UserError
+from .. import files
+from ..files import RunPath
+from .images import PICTURE
 
 
 def show(run: RunPath) -> None:

@@ -4,9 +4,9 @@ from fastapi import Response
 from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app
 
-from src.core.errors import UserError, require
-from src.web import files
-from src.web.lab import Lab
+from ...core.errors import UserError, require
+from .. import files
+from ..lab import Lab
 
 PICTURE = "/runs/picture"
 MAX_PICTURE = 1 << 25  # bytes

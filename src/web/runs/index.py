@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from src.core.errors import UserError
-from src.core.runs.metrics import CURVES
-from src.web import files
-from src.web.files import RunPath, Stamp
+from ...core.errors import UserError
+from ...core.runs.metrics import CURVES
+from .. import files
+from ..files import RunPath, Stamp
 
 FILES = ("config.yaml", "metrics.csv", "eval.json")
 CHOICES = ("env", "algo", "reward", "curriculum", "experiment")

@@ -8,14 +8,14 @@ from typing import Any
 from nicegui import events, ui
 from starlette.requests import Request
 
-from src.core.errors import require
-from src.web import files, shell
-from src.web.files import Metrics, RunPath, Stamp
-from src.web.lab import Lab
-from src.web.runs import address, curves, details
-from src.web.runs.address import Comparison
-from src.web.runs.index import Index
-from src.web.runs.style import CSS
+from ...core.errors import require
+from .. import files, shell
+from ..files import Metrics, RunPath, Stamp
+from ..lab import Lab
+from . import address, curves, details
+from .address import Comparison
+from .index import Index
+from .style import CSS
 
 MAX_RUNS = 20  # in a comparison
 POLL = 1.0  # seconds between reads of the selected runs

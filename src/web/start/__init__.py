@@ -1,5 +1,5 @@
 """The start page."""
 
-from src.web.pages import PageEntry
+from ..pages import PageEntry
 
 PAGE = PageEntry(package=__name__, title="Start", path="/", icon="home", order=0)

@@ -3,8 +3,8 @@
 from nicegui import ui
 from starlette.requests import Request
 
-from src.web.lab import Lab
-from src.web.pages import PageEntry, discover
+from ..lab import Lab
+from ..pages import PageEntry, discover
 
 
 async def build(lab: Lab, request: Request) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from src.core.errors import require
-from src.core.play.agent import Agent
-from src.core.play.game import Canonical
-from src.envs.tictactoe.rules import STONES, TicTacToe
-from src.web.match import Match
-from src.web.tictactoe.picture import CellValue
-from src.web.tictactoe.remarks import remark_of
+from ...core.errors import require
+from ...core.play.agent import Agent
+from ...core.play.game import Canonical
+from ...envs.tictactoe.rules import STONES, TicTacToe
+from ..match import Match
+from .picture import CellValue
+from .remarks import remark_of
 
 
 class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):

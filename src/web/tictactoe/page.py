@@ -7,15 +7,15 @@ from html import escape
 from nicegui import events, ui
 from starlette.requests import Request
 
-from src.envs.tictactoe.rules import STONES, TicTacToe
-from src.web import shell
-from src.web.drawing import LEFT, Drawing, Pick, numbered
-from src.web.game_page import GamePage
-from src.web.lab import FinishedRun, Lab, runs_of
-from src.web.players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
-from src.web.tictactoe import picture
-from src.web.tictactoe.match import Analysis, TicTacToeMatch, analyse
-from src.web.tictactoe.remarks import remark_of
+from ...envs.tictactoe.rules import STONES, TicTacToe
+from .. import shell
+from ..drawing import LEFT, Drawing, Pick, numbered
+from ..game_page import GamePage
+from ..lab import FinishedRun, Lab, runs_of
+from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
+from . import picture
+from .match import Analysis, TicTacToeMatch, analyse
+from .remarks import remark_of
 
 WATCHING = 0.7  # seconds between moves if only agents play
 NONE, RANDOM = "none", "random"

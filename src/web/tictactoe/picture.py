@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from src.envs.tictactoe.rules import EMPTY, LINES
+from ...envs.tictactoe.rules import EMPTY, LINES
 
 SIZE = 100  # of a cell
 SIDE = 3 * SIZE

@@ -3,14 +3,14 @@
 Flags may be wrong, so the solvers ignore them.
 """
 
-from src.envs.minesweeper.solver.analysis import Analysis, analyse, mine_probabilities
-from src.envs.minesweeper.solver.bulk_play import SOLVERS, GameResults, play_boards
-from src.envs.minesweeper.solver.choice import Choice, choose
-from src.envs.minesweeper.solver.exact import certain_moves, exact_moves
-from src.envs.minesweeper.solver.local import forced_moves, heuristic_moves, rules_moves
-from src.envs.minesweeper.solver.no_guess import no_guess_board, random_boards
-from src.envs.minesweeper.solver.probability import InconsistentPosition
-from src.envs.minesweeper.solver.proof import Proof, find_proof
+from .analysis import Analysis, analyse, mine_probabilities
+from .bulk_play import SOLVERS, GameResults, play_boards
+from .choice import Choice, choose
+from .exact import certain_moves, exact_moves
+from .local import forced_moves, heuristic_moves, rules_moves
+from .no_guess import no_guess_board, random_boards
+from .probability import InconsistentPosition
+from .proof import Proof, find_proof
 
 __all__ = [
     "SOLVERS",

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.solver.exact import find_certain
-from src.envs.minesweeper.solver.probability import Engine, flatten, with_room
+from .exact import find_certain
+from .probability import Engine, flatten, with_room
 
 
 class Analysis(NamedTuple):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
-from src.envs.minesweeper.solver.choice import choose
-from src.envs.minesweeper.solver.constraints import kernel
-from src.envs.minesweeper.solver.exact import exact_moves
-from src.envs.minesweeper.solver.local import GUESSED, PROVEN, heuristic_moves, rules_moves
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
+from ..rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
+from .choice import choose
+from .constraints import kernel
+from .exact import exact_moves
+from .local import GUESSED, PROVEN, heuristic_moves, rules_moves
+from .probability import CONSISTENT, Engine, make_engine
 
 CHUNK = 32  # games per task; an interrupt cancels tasks that have not started
 PLAY_STATES = 1 << 16

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.solver.exact import exact_moves
-from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK
-from src.envs.minesweeper.solver.probability import Engine, flatten, with_room
+from .exact import exact_moves
+from .local import GUESSED, PROVEN, SEARCHED, STUCK
+from .probability import Engine, flatten, with_room
 
 REASONS = {
     STUCK: "nothing is certain",

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.core.kernels import jit
-from src.envs.minesweeper.rules import neighbors
+from ....core.kernel_references import by_reference
+from ....core.kernels import jit
+from ..rules import neighbors
 
 kernel = jit(nogil=True, _nrt=True)  # explicit, because a lean_kernel may be the caller
 lean_kernel = jit(nogil=True, _nrt=False)  # for kernels without allocations: reference counting is slow to compile

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.minesweeper.solver.constraints import Frontier, lean_kernel
+from ....core.kernel_references import by_reference
+from .constraints import Frontier, lean_kernel
 
 BITS = 62  # of a state; an open witness takes one to four of them
 FLOOR = 1e-140  # the product of two is still a normal float

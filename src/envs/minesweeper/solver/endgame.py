@@ -10,10 +10,10 @@ of them. The revealed cells are the same in all of S, so S identifies the positi
 
 import numpy as np
 
-from src.envs.minesweeper.rules import MINE as BANG
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, Frontier, count_boxes, lean_kernel
-from src.envs.minesweeper.solver.ending import COMPLETIONS, DEPTH, MEMO, Ending
-from src.envs.minesweeper.solver.probability import Engine
+from ..rules import MINE as BANG
+from .constraints import MINE, UNKNOWN, Frontier, count_boxes, lean_kernel
+from .ending import COMPLETIONS, DEPTH, MEMO, Ending
+from .probability import Engine
 
 BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # fields of a frame
 UNDECIDED, SIZE, BUDGET = range(3)  # places in `Ending.total`

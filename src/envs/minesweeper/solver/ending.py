@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.core.kernel_references import by_reference
-from src.envs.splitmix import STRIDE, mix
+from ....core.kernel_references import by_reference
+from ...splitmix import STRIDE, mix
 
 COMPLETIONS = 2000  # the most that are searched
 MEMO = 1 << 16  # places of the table; half of them are used at most

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import lean_kernel
-from src.envs.minesweeper.solver.endgame import best_ending
-from src.envs.minesweeper.solver.ending import COMPLETIONS
-from src.envs.minesweeper.solver.guess import best_guess
-from src.envs.minesweeper.solver.local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
-from src.envs.minesweeper.solver.probability import CONSISTENT, INCONSISTENT, Engine, examine, solve
+from .constraints import lean_kernel
+from .endgame import best_ending
+from .ending import COMPLETIONS
+from .guess import best_guess
+from .local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
+from .probability import CONSISTENT, INCONSISTENT, Engine, examine, solve
 
 PATIENCE = 30_000  # largest number of positions of such a search
 

@@ -9,9 +9,9 @@ The weights were tuned by playing the same ten thousand boards with each setting
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import lean_kernel, propagate_from
-from src.envs.minesweeper.solver.pairs import coin_tosses
-from src.envs.minesweeper.solver.probability import CONSISTENT, SHORTLIST, Engine, solve
+from .constraints import lean_kernel, propagate_from
+from .pairs import coin_tosses
+from .probability import CONSISTENT, SHORTLIST, Engine, solve
 
 NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be looked at
 SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest

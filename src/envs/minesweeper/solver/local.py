@@ -4,9 +4,9 @@ from typing import Protocol
 
 import numpy as np
 
-from src.envs.minesweeper.rules import FLAGGED
-from src.envs.minesweeper.solver.constraints import MINE, SAFE, UNKNOWN, lean_kernel, propagate_all
-from src.envs.minesweeper.solver.probability import (
+from ..rules import FLAGGED
+from .constraints import MINE, SAFE, UNKNOWN, lean_kernel, propagate_all
+from .probability import (
     CONSISTENT,
     INCONSISTENT,
     Engine,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.envs.minesweeper.solver.bulk_play import play_boards
-from src.envs.minesweeper.solver.constraints import padded_neighbors
-from src.envs.minesweeper.solver.exact import certain_moves
+from ....core.errors import UserError
+from .bulk_play import play_boards
+from .constraints import padded_neighbors
+from .exact import certain_moves
 
 BATCH = 16  # boards tried at a time
 

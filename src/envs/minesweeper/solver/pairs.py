@@ -11,8 +11,8 @@ If all such cells are mines, the pair is a coin toss when it holds exactly one m
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import count_boxes, lean_kernel
-from src.envs.minesweeper.solver.probability import Engine
+from .constraints import count_boxes, lean_kernel
+from .probability import Engine
 
 NEGLIGIBLE = 0.01
 

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from src.core.errors import UserError
-from src.core.kernel_references import by_reference
-from src.envs.minesweeper.solver.constraints import (
+from ....core.errors import UserError
+from ....core.kernel_references import by_reference
+from .constraints import (
     MINE,
     SAFE,
     Frontier,
@@ -24,8 +24,8 @@ from src.envs.minesweeper.solver.constraints import (
     padded_neighbors,
     propagate_all,
 )
-from src.envs.minesweeper.solver.counting import FLOOR, Sweep, backward, forward, make_sweep, share
-from src.envs.minesweeper.solver.ending import Ending, make_ending
+from .counting import FLOOR, Sweep, backward, forward, make_sweep, share
+from .ending import Ending, make_ending
 
 Result = TypeVar("Result")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.envs.minesweeper.rules import neighbors
+from ..rules import neighbors
 
 PATIENCE = 20_000  # search nodes per proof
 

@@ -6,9 +6,9 @@ sampled backwards from the final state, each step weighted by the ways to reach 
 
 import numpy as np
 
-from src.envs.minesweeper.solver.constraints import MINE, UNKNOWN, kernel
-from src.envs.minesweeper.solver.counting import CHOOSE
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, count_ways
+from .constraints import MINE, UNKNOWN, kernel
+from .counting import CHOOSE
+from .probability import CONSISTENT, Engine, count_ways
 
 
 @kernel
