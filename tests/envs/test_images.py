@@ -251,6 +251,8 @@ def test_dead_and_unplaced_units_are_not_drawn():
     placing = GAMES["deployment"]
     empty = placing.initial(np.random.default_rng(0))
     before = has(placing.image(empty), FIRST)
+    for picture in (WARGAME.image(dead), placing.image(empty)):
+        assert picture[:, :8].min() == 255, "the margin, where a unit off the board would be"
     placed = placing.play(empty, placing.legal_actions(empty)[0])
     assert has(placing.image(placed), FIRST) > before
 
