@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
+from src.core.play.canvas import FIRST, GREEN, INK, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
 from src.core.play.replay import Replay, ReplayedGame
 from src.envs.deployment.scenario import Hex
 from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.quoridor.image import PLANK
+from src.envs.minesweeper.variant import FLAGGED
+from src.envs.quoridor.image import PITCH, PLANK
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import battle, number, small_game
 from tests.envs.quoridor.making import make_game
@@ -126,6 +127,15 @@ def test_mines_are_shown_once_the_game_is_over():
     assert has(MINES.image(won), SECOND) < 500
 
 
+def test_a_wrong_flag_is_crossed_out_at_the_end():
+    visible = np.array([[FLAGGED, 0]])
+    right, wrong = (
+        image.draw(visible, 1, image.Ending(-1, np.array([[mined, False]]), None)) for mined in (True, False)
+    )
+    assert has(wrong, INK) > has(right, INK)
+    np.testing.assert_array_equal(right[:, 45:], wrong[:, 45:])
+
+
 def test_a_lost_game_remembers_which_mine_exploded():
     state = MINES.start(0, [1, 7, 20])
     assert state.exploded is None
@@ -164,7 +174,7 @@ def test_pawns_walls_and_walls_in_hand_are_drawn():
 
 def test_the_winner_is_marked():
     start = QUORIDOR.initial(np.random.default_rng(0))
-    won = [start._replace(pawns=(22, 20)), start._replace(pawns=(3, 0))]
+    won = [start._replace(pawns=(22, 7)), start._replace(pawns=(17, 2))]
     assert [QUORIDOR.outcome(state) for state in won] == [1, -1]
     rings = [np.argwhere((QUORIDOR.image(state) == list(bytes.fromhex(GREEN[1:]))).all(axis=2)) for state in won]
     assert has(QUORIDOR.image(start), GREEN) == 0
@@ -180,8 +190,9 @@ def test_walls_are_where_their_names_say():
         changed = np.argwhere((QUORIDOR.image(state) != plain).any(axis=2))
         (top, left), (bottom, right) = changed.min(axis=0), changed.max(axis=0)
         assert (bottom - top > right - left) == tall
-        assert right < plain.shape[1] / 2
-        assert top > plain.shape[0] / 2
+        middle = np.array(plain.shape[:2]) / 2  # that of c3
+        expected = middle + np.array([1.5, -1.5]) * PITCH  # between a1 and b2
+        np.testing.assert_allclose((changed.min(axis=0) + changed.max(axis=0)) / 2, expected, atol=3)
 
 
 # The wargame
@@ -222,6 +233,17 @@ def test_units_health_and_holders_are_drawn():
     assert len(set(pictures)) == len(pictures)
 
 
+def test_a_held_objective_has_the_color_of_its_holder():
+    state = battle(WARGAME, 0, a1=(2, 5), b1=(2, 1))
+    colors = []
+    for seat in (-1, 0, 1):
+        state.games.control[0, 0] = seat
+        colors.append([has(WARGAME.image(state), color) for color in (FIRST, SECOND)])
+    nobody, first, second = colors
+    assert first[0] > nobody[0] == second[0]
+    assert second[1] > nobody[1] == first[1]
+
+
 def test_dead_and_unplaced_units_are_not_drawn():
     state = battle(WARGAME, a1=(2, 5), b1=(2, 1), b2=(4, 1))
     dead = battle(WARGAME, a1=(2, 5), b1=(2, 1))
@@ -229,6 +251,8 @@ def test_dead_and_unplaced_units_are_not_drawn():
     placing = GAMES["deployment"]
     empty = placing.initial(np.random.default_rng(0))
     before = has(placing.image(empty), FIRST)
+    for picture in (WARGAME.image(dead), placing.image(empty)):
+        assert picture[:, :8].min() == 255, "the margin, where a unit off the board would be"
     placed = placing.play(empty, placing.legal_actions(empty)[0])
     assert has(placing.image(placed), FIRST) > before
 
