@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from src.core import ranks
-from src.core.runs.run import Run
+from src.core.runs.run import Observer, Run
 from src.core.runs.runlog import Tracker
 
 
 class WorkerRun(Run):
-    def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
+    def __init__(
+        self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
+    ) -> None:
         self.directory, self.seed = directory, config["seed"]
 
     def __enter__(self) -> "WorkerRun":
