@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 CONF = Path(__file__).parent.parent / "conf"
 UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effect on the results
-    *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
+    *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search", "sampler", "pruner"),
     *("checkpoint_seconds", "optimized_metric"),
 )
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other

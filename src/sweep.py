@@ -22,7 +22,7 @@ from src.cli import SWEEP_DIRECTORY, launch, quote_value, user_message
 from src.core import ranks
 from src.core.errors import require
 from src.core.files import new_directories, write_atomic
-from src.core.runs import sweep
+from src.core.runs import sweep, trials
 from src.core.runs.config_file import CONFIG
 
 log = logging.getLogger(__name__)
@@ -73,20 +73,23 @@ class SweepTable(Callback):
 
 def finish_sweep(directory: Path) -> None:
     if not any(directory.glob("*/.hydra/overrides.yaml")):  # no job was started
-        for name in (sweep.COMMAND, "multirun.yaml"):
+        for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL, trials.LOCK):
             (directory / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # not empty
             directory.rmdir()
         return
     jobs = show(directory)
     print(f"the table is in {directory}/sweep.csv")
-    if any(job.status != "finished" for job in jobs):
+    is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
+    if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
         print(f"continue the sweep with: {(directory / sweep.COMMAND).read_text()}", end="")
 
 
 def show(directory: Path) -> list[sweep.Job]:
-    """Print the table, and write it to the sweep directory as text and CSV."""
+    """Print the table, and write it to the sweep directory as text and CSV, with the report of a search."""
     from rich.console import Console
+
+    from src.core.runs.search_report import write_report
 
     jobs, text = sweep.read_jobs(directory), io.StringIO()
     table = sweep.as_table(str(directory), jobs)
@@ -94,6 +97,8 @@ def show(directory: Path) -> list[sweep.Job]:
         console.print(table)
     write_atomic(directory / "sweep.txt", text.getvalue())
     write_atomic(directory / "sweep.csv", sweep.as_csv(jobs))
+    if (best := write_report(directory, jobs)) is not None:
+        print(best)
     return jobs
 
 
