@@ -125,8 +125,10 @@ def refuse_show_with_multirun(arguments: list[str]) -> None:
 
 
 def apply_group_aliases(arguments: list[str]) -> list[str]:
-    """Replace Hydra's sweeper and launchers by the ones configured in conf/: its own sweeper would minimize."""
+    """Replace the names of Hydra's plugins for a sweeper and for launchers by the options in conf/."""
     groups = {argument.split("=")[0] for argument in arguments}
+    if "hparams_search" in groups:  # which sets the sweeper
+        arguments = [argument for argument in arguments if argument != "hydra/sweeper=optuna"]
     pairs = ((argument, GROUP_ALIASES.get(argument, argument)) for argument in arguments)
     return [given if alias.split("=")[0] in groups else alias for given, alias in pairs]
 
