@@ -109,8 +109,6 @@ def user_message(error: BaseException) -> str | None:
         message = hydra_message(found)
     if message is None and _in_composition(error):
         message = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
-    if message is None and "No trials are completed yet" in str(found[0]):  # raised by Optuna
-        message = "every job of the search failed: see the table for the reasons"
     if message is None and isinstance(found[0], OSError) and found[0].errno is not None:
         message = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
     if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
@@ -159,10 +157,21 @@ def refuse_show_with_multirun(arguments: list[str]) -> None:
 
 
 def apply_group_aliases(arguments: list[str]) -> list[str]:
-    """Replace Hydra's sweeper and launchers by the ones configured in conf/: its own sweeper would minimize."""
+    """Replace the names of Hydra's plugins for a sweeper and for launchers by the options in conf/."""
     groups = {argument.split("=")[0] for argument in arguments}
+    if "hparams_search" in groups:  # which sets the sweeper
+        arguments = [argument for argument in arguments if argument != "hydra/sweeper=optuna"]
     pairs = ((argument, GROUP_ALIASES.get(argument, argument)) for argument in arguments)
     return [given if alias.split("=")[0] in groups else alias for given, alias in pairs]
+
+
+def require_search(arguments: list[str]) -> None:
+    """Raise `UserError` for a sampler or pruner without a search, which alone has them."""
+    chosen = [word for word in arguments if word.startswith(("sampler=", "pruner="))]
+    searches = any(word.startswith("hparams_search=") for word in arguments)
+    require(
+        searches or not chosen, f"{' '.join(chosen)} belongs to a search: add hparams_search=optuna, or leave it out"
+    )
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -210,6 +219,7 @@ def train_arguments(arguments: list[str]) -> list[str]:
     """Return the arguments for Hydra of `src.train`."""
     refuse_show_with_multirun(arguments)
     arguments = apply_group_aliases(arguments)
+    require_search(arguments)
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             # a slow import, which --help does not need

@@ -44,7 +44,7 @@ from .schema import Train
 log = logging.getLogger(__name__)
 
 UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effect on the results
-    *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search"),
+    *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search", "sampler", "pruner"),
     *("checkpoint_seconds", "optimized_metric"),
 )
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other

@@ -23,7 +23,7 @@ from .core import ranks
 from .core.errors import require
 from .core.files import new_directories, write_atomic
 from .core.package import command
-from .core.runs import sweep
+from .core.runs import sweep, trials
 from .core.runs.config_file import CONFIG
 
 log = logging.getLogger(__name__)
@@ -74,20 +74,23 @@ class SweepTable(Callback):
 
 def finish_sweep(directory: Path) -> None:
     if not any(directory.glob("*/.hydra/overrides.yaml")):  # no job was started
-        for name in (sweep.COMMAND, "multirun.yaml"):
+        for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL, trials.LOCK):
             (directory / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # not empty
             directory.rmdir()
         return
     jobs = show(directory)
     print(f"the table is in {directory}/sweep.csv")
-    if any(job.status != "finished" for job in jobs):
+    is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
+    if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
         print(f"continue the sweep with: {(directory / sweep.COMMAND).read_text()}", end="")
 
 
 def show(directory: Path) -> list[sweep.Job]:
-    """Print the table, and write it to the sweep directory as text and CSV."""
+    """Print the table, and write it to the sweep directory as text and CSV, with the report of a search."""
     from rich.console import Console
+
+    from .core.runs.search_report import write_report
 
     jobs, text = sweep.read_jobs(directory), io.StringIO()
     table = sweep.as_table(str(directory), jobs)
@@ -95,6 +98,8 @@ def show(directory: Path) -> list[sweep.Job]:
         console.print(table)
     write_atomic(directory / "sweep.txt", text.getvalue())
     write_atomic(directory / "sweep.csv", sweep.as_csv(jobs))
+    if (best := write_report(directory, jobs)) is not None:
+        print(best)
     return jobs
 
 

@@ -3,24 +3,28 @@
 import logging
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from . import resolvers  # noqa: F401 (registers them)
+from . import optuna_sweeper, resolvers  # noqa: F401 (registers them)
 from .cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
 from .core import ranks
 from .core.errors import require
 from .paths import CONF
 
+if TYPE_CHECKING:
+    from .core.runs.run import Observer
+
 log = logging.getLogger(__name__)
 
 
-def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
+def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = None) -> dict[str, float]:
     """Train in `directory`, or resume the run there, and return the metrics of the final evaluation.
 
-    Invalid settings raise `UserError` before anything is written.
+    Invalid settings raise `UserError` before anything is written. `on_evaluation` may end the run by raising `Pruned`.
     """
     # Slow imports, which --help does not need.
     from . import compose, schema
@@ -43,7 +47,7 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
     compose.warn_on_device_mismatch(cfg.composition.get("device", "auto"), algo)
     tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
 
-    with (WorkerRun if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker) as run:
+    with (WorkerRun if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker, on_evaluation) as run:
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
@@ -57,9 +61,10 @@ def train(cfg: DictConfig, directory: Path) -> dict[str, float]:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="train")
 @exit_on_user_error
-def main(cfg: DictConfig) -> float:
-    from . import compose, schema
-    from .core.runs.run import is_finished
+def main(cfg: DictConfig) -> float | None:
+    """Return the optimized metric, or None if a search has stopped the run early."""
+    from . import compose, schema, search
+    from .core.runs.run import PRUNED, Pruned, is_finished
     from .core.runs.sweep import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
@@ -72,7 +77,14 @@ def main(cfg: DictConfig) -> float:
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
             log.info("%s is already finished", directory)
             return final_metric(directory, cfg.optimized_metric)
-        return train(cfg, directory)[cfg.optimized_metric]
+        if sweep is not None and (directory / PRUNED).exists():
+            log.info("%s is already pruned", directory)
+            return None
+        try:
+            return train(cfg, directory, search.trial_observer())[cfg.optimized_metric]
+        except Pruned as reason:
+            log.info("pruned: %s", reason)
+            return None
 
 
 def run() -> None:

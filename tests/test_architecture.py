@@ -13,7 +13,7 @@ SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 ENTRY_POINTS = {
     *("train", "evaluate", "export", "engine", "play", "play_local", "record", "sweep", "warm"),
-    *("cli", "compose", "hydra_errors"),
+    *("cli", "compose", "hydra_errors", "optuna_sweeper", "search"),
 }
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
@@ -28,7 +28,19 @@ MAY_IMPORT = {
     "registration": {"core", "paths"},
     "api": {"core", "envs", "compose", "resolvers", "cli", "paths", "train"},
     **{
-        name: {"core", "web", "compose", "schema", "resolvers", "cli", "hydra_errors", "paths"} for name in ENTRY_POINTS
+        name: {
+            "core",
+            "web",
+            "compose",
+            "schema",
+            "resolvers",
+            "cli",
+            "hydra_errors",
+            "optuna_sweeper",
+            "paths",
+            "search",
+        }
+        for name in ENTRY_POINTS
     },
 }
 

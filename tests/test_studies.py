@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.elo import fit, ratings
+from experiments.search_pruning import __main__ as search_pruning
 from experiments.study import Arm, Study, main, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
 from src.core.play.arena import Tally
@@ -118,3 +119,18 @@ def test_ratings_of_a_consistent_round_robin_are_found_again():
 def test_who_wins_everything_gets_a_finite_rating():
     rated = fit(["a", "b"], {("a", "b"): scores(1.0, 10)}, "b")
     assert rated[0] == pytest.approx(400 * math.log10(20.5 / 0.5), abs=0.1)
+
+
+def test_the_table_of_pruned_searches_adds_up_steps_and_seconds(tmp_path: Path):
+    finished = search_pruning.Trial("0", "finished", 4000, 20.0, 0.5, [(2000, 0.25), (4000, 0.5)])
+    other = search_pruning.Trial("1", "finished", 4000, 20.0, 0.25, [(2000, 0.125), (4000, 0.25)])
+    pruned = search_pruning.Trial("1", "pruned", 2000, 10.0, None, [(2000, 0.125)])
+    outcomes = [
+        search_pruning.Outcome("none", [finished, other], "0", Tally(50, 0, 50)),
+        search_pruning.Outcome("median", [finished, pruned], "0", Tally(50, 0, 50)),
+    ]
+    lines = search_pruning.report(outcomes, tmp_path).splitlines()
+    assert lines[2].startswith("| none | 2, 0 | 8,000 | 100% | 40 | 0 | 50.0% (")
+    assert lines[3].startswith("| median | 1, 1 | 6,000 | 75% | 30 | 0 | 50.0% (")
+    assert json.loads((tmp_path / "trials.json").read_text())["median"][1]["curve"] == [[2000, 0.125]]
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -7,7 +7,7 @@ import pytest
 from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
-from src.core.runs.run import Run, has_learner
+from src.core.runs.run import Pruned, Run, has_learner
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 
@@ -115,6 +115,9 @@ def test_the_tracker_gets_the_exit_status_of_a_run(tmp_path):
         def results(self, directory, result):
             pass
 
+        def mark_pruned(self, step):
+            pass
+
         def finish(self, failed):
             self.ends.append(failed)
 
@@ -124,6 +127,35 @@ def test_the_tracker_gets_the_exit_status_of_a_run(tmp_path):
     with pytest.raises(RuntimeError), Run(tmp_path, CONFIG, tracker):
         raise RuntimeError
     assert tracker.ends == [False, True]
+
+
+def test_an_observer_of_evaluations_ends_a_run_early(tmp_path):
+    calls = []
+
+    class Tracker:
+        def __getattr__(self, name):
+            return lambda *arguments, **named: calls.append((name, arguments, named))
+
+    def observe(step, score):
+        calls.append(("observe", (step, score), {}))
+        if score < 0.5:
+            raise Pruned(f"{score} at step {step}")
+
+    def train():
+        with Run(tmp_path, CONFIG, Tracker(), observe) as run:
+            run.restore()
+            for step, score in ((10, 0.75), (20, 0.25), (30, 1.0)):
+                run.log(step, {"eval/win_rate": score})
+                run.save_best(score, {"weights": step})
+
+    with pytest.raises(Pruned):
+        train()
+    assert (tmp_path / "pruned.txt").read_text() == "0.25 at step 20\n"
+    assert (tmp_path / "win_rate.png").exists()
+    assert [arguments for name, arguments, _ in calls if name == "observe"] == [(10, 0.75), (20, 0.25)]
+    assert calls[-2:] == [("mark_pruned", (20,), {}), ("finish", (), {"failed": False})]
+    with Run(tmp_path, CONFIG, None):
+        assert not (tmp_path / "pruned.txt").exists(), "it is trained again"
 
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"

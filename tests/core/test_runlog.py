@@ -26,6 +26,9 @@ class Recorder:
     def results(self, directory, result):
         pass
 
+    def mark_pruned(self, step):
+        pass
+
     def finish(self, failed):
         pass
 

@@ -42,7 +42,7 @@ def draw_run(directory: Path) -> bool:
     if figure is None:
         return False
     legend = "\n".join(text.get_text() for text in figure.legends[0].get_texts())
-    _save(figure, directory / PICTURE, dpi=120, metadata={"Description": legend})
+    save_figure(figure, directory / PICTURE, dpi=120, metadata={"Description": legend})
     return True
 
 
@@ -50,7 +50,7 @@ def run_figure(directory: Path) -> Any:
     """Plot eval/win_rate with its 95% band and the final evaluation; return None if there is no curve."""
     scores = _read(directory / "eval.json", json.loads).get("scores", {})
     curve = _read_curve(directory, scores)
-    figure = None if curve is None else _figure(7, 3.8 + 0.2 * (1 + len(scores)))
+    figure = None if curve is None else new_figure(7, 3.8 + 0.2 * (1 + len(scores)))
     if curve is None or figure is None:
         return None
     axes = figure.add_subplot()
@@ -134,7 +134,7 @@ def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
     """Write a PNG with a panel for each array: bars for 1D counts, a heat map for 2D counts."""
     rows = -(-len(counts) // 2)
-    figure = _figure(11, 2.8 * rows) if counts else None
+    figure = new_figure(11, 2.8 * rows) if counts else None
     if figure is None:
         return False
     for number, (name, values) in enumerate(counts.items(), 1):
@@ -144,18 +144,18 @@ def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
         else:
             figure.colorbar(axes.imshow(values, cmap="cividis"), ax=axes)
         axes.set_title(name, fontsize="small")
-    _save(figure, path, dpi=100)
+    save_figure(figure, path, dpi=100)
     return True
 
 
-def _save(figure: Any, path: Path, **options: Any) -> None:
+def save_figure(figure: Any, path: Path, **options: Any) -> None:
     """Write atomically and replace symlinks instead of following them: a run directory may be untrusted."""
     data = io.BytesIO()
     figure.savefig(data, format="png", **options)
     write_atomic(path, data.getvalue())
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     """Return a new figure, or None without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import

@@ -28,21 +28,29 @@ from .runlog import RunLog, Tracker
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Observer = Callable[[int, float], None]  # called after each evaluation with its step and score; may raise `Pruned`
 WATCH_COMMAND = f"{command('play')} (page Runs)"
 BEST = "checkpoints/best.safetensors"
+PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
 OUTPUT_FILES = (
     *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
-    *("qtable.json", BEST, "checkpoints/last.safetensors"),
+    *("qtable.json", BEST, "checkpoints/last.safetensors", PRUNED),
 )
+
+
+class Pruned(Exception):  # noqa: N818 (not an error)
+    """Raised by an observer of evaluations to stop a run that is not worth finishing."""
 
 
 class Run:
     """A context manager that locks the run directory and starts and finishes the tracker."""
 
-    def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
+    def __init__(
+        self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
+    ) -> None:
         """`config` is the composed configuration in plain values; it is saved as config.yaml."""
         self.directory, self.seed = directory, config["seed"]
-        self._config, self._tracker = config, tracker
+        self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
         self._checkpoint_seconds = config["checkpoint_seconds"]
         self._lock = FileLock(directory / ".lock")
         self._log = RunLog(directory, tracker)
@@ -66,6 +74,7 @@ class Run:
             origin = provenance()
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
+            (self.directory / PRUNED).unlink(missing_ok=True)  # it is trained again
             self._save_diff()
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
@@ -75,12 +84,23 @@ class Run:
         return self
 
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if isinstance(error, Pruned):
+            self._record_pruned(error)
         if self._tracker is not None:
-            self._tracker.finish(failed=error_type is not None)
+            self._tracker.finish(failed=error_type is not None and not isinstance(error, Pruned))
         self._lock.release()
         if self._resuming and isinstance(error, checkpoint.LOAD_ERRORS):  # the checkpoint could not be restored
             with checkpoint.as_checkpoint_errors("this run", self._path("last")):
                 raise error
+
+    def _record_pruned(self, reason: Pruned) -> None:
+        """Draw the learning curve so far, and mark the run as pruned."""
+        drawn = draw_run(self.directory)
+        if self._tracker is not None:
+            if drawn:
+                self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
+            self._tracker.mark_pruned(self._logged_step)
+        write_atomic(self.directory / PRUNED, f"{reason}\n")
 
     def _save_diff(self) -> None:
         """Save uncommitted changes: with them the commit alone does not identify the code."""
@@ -216,10 +236,15 @@ class Run:
             self.save(learner())
 
     def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Save the learner as the best checkpoint if its score, in [0, 1], is at least the best so far."""
+        """Save the learner as the best checkpoint if its score, in [0, 1], is at least the best so far.
+
+        It is called after each evaluation, and so calls the observer of evaluations, which may end the run.
+        """
         if self._best_score is None or score >= self._best_score:
             self._best_score = score
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
+        if self._on_evaluation is not None:
+            self._on_evaluation(self._logged_step, score)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])

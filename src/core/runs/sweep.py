@@ -16,6 +16,7 @@ from ..files import read_regular
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
 from .report import as_percent
+from .run import PRUNED
 from .runlog import RunLog
 
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
@@ -64,6 +65,9 @@ def _read_job(directory: Path) -> Job:
     if _failed_last(directory):
         reason = (directory / FAILED).read_text().splitlines()[0]
         return Job(directory.name, parameters, metric, None, None, f"failed: {reason}")
+    if (directory / PRUNED).exists():
+        reason = (directory / PRUNED).read_text().strip()
+        return Job(directory.name, parameters, metric, None, None, f"pruned: {reason}")
     if metric is None or not (directory / "eval.json").exists():
         return Job(directory.name, parameters, metric, None, None, "not finished")
     result = final_metric(directory, metric)
@@ -137,7 +141,7 @@ def _format_interval(job: Job) -> str:
 
 
 def _style(job: Job) -> str | None:
-    return "red" if job.status.startswith("failed") else None
+    return {"failed": "red", "pruned": "dim"}.get(job.status.partition(":")[0])
 
 
 def as_csv(jobs: Sequence[Job]) -> str:

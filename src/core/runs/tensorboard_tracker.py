@@ -33,6 +33,9 @@ class TensorboardTracker:
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         """Do nothing: the results are already metrics of the last step."""
 
+    def mark_pruned(self, step: int) -> None:
+        self._guard("log", lambda: self._writer.add_text("pruned", f"at step {step}", step))
+
     def finish(self, failed: bool) -> None:
         self._guard("finish", lambda: self._writer.close())
 

@@ -54,6 +54,10 @@ class WandbTracker:
         if self._run is not None:
             self._guard("upload the results", lambda: self._log_results(directory, result))
 
+    def mark_pruned(self, step: int) -> None:
+        if self._run is not None:
+            self._guard("log", lambda: self._mark_pruned(step))
+
     def finish(self, failed: bool) -> None:
         if self._run is not None:
             self._guard("finish", lambda: self._run.finish(exit_code=int(failed)))
@@ -89,6 +93,10 @@ class WandbTracker:
             write_atomic(directory / ADDRESS, f"{self._run.url}\n")
         if (directory / DIFF).exists():
             self._log_files("code", "code", [directory / DIFF])
+
+    def _mark_pruned(self, step: int) -> None:
+        self._run.tags = (*(self._run.tags or ()), "pruned")
+        self._run.summary.update({"pruned": True, "pruned_at_step": step})
 
     def _picture(self, name: str, path: Path) -> None:
         import wandb

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import ranks
-from .run import Run
+from .run import Observer, Run
 from .runlog import Tracker
 
 
 class WorkerRun(Run):
-    def __init__(self, directory: Path, config: dict[str, Any], tracker: Tracker | None) -> None:
+    def __init__(
+        self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
+    ) -> None:
         self.directory, self.seed = directory, config["seed"]
 
     def __enter__(self) -> "WorkerRun":

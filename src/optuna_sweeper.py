@@ -1,0 +1,39 @@
+"""Hydra's entry to the hyperparameter search. Optuna is imported when a search starts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.core.plugins import Plugins
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+
+class OptunaSweeper(Sweeper):
+    """Run the trials of a search as jobs of the launcher; its settings are in conf/hydra/sweeper/search.yaml."""
+
+    __module__ = "hydra_plugins.optuna_sweeper"  # Hydra accepts plugins from this package only
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.config, self.hydra_context = config, hydra_context
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> None:
+        from .search import Search, Settings
+
+        def launch(jobs: Sequence[Sequence[str]], first: int) -> Sequence[Any]:
+            assert self.launcher is not None
+            return self.launcher.launch(jobs, initial_job_idx=first)
+
+        assert self.config is not None
+        Search(self.config.hydra.sweep.dir, Settings(**self.settings), launch, self.validate_batch_is_legal).run(
+            arguments
+        )
+
+
+Plugins.instance().register(OptunaSweeper)

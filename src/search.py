@@ -1,0 +1,237 @@
+"""Search for settings with Optuna: sample trials, run them as jobs of a Hydra launcher, record their results."""
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Transformer
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from .core.errors import UserError, require
+from .core.runs import trials
+from .core.runs.run import Observer
+
+log = logging.getLogger(__name__)
+
+Launch = Callable[[Sequence[Sequence[str]], int], Sequence[JobReturn]]  # overrides of each job, number of the first
+SPACE = "space"  # attribute of the study: the search space
+EXAMPLE = "'algo.lr=tag(log, interval(1e-4, 1e-2))'"
+COUNTING = ("GridSampler", "QMCSampler")  # need the same seed for all trials, which they count in the study
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values of hydra.sweeper."""
+
+    n_trials: int
+    n_jobs: int
+    max_failure_rate: float
+    sampler: DictConfig
+    pruner: DictConfig
+    params: DictConfig | None
+    trial: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n_trials", "n_jobs"):
+            value = getattr(self, name)
+            require(
+                isinstance(value, int) and value >= 1, f"hydra.sweeper.{name}={value} must be an integer of at least 1"
+            )
+        rate = self.max_failure_rate
+        require(
+            isinstance(rate, int | float) and 0 <= rate <= 1, f"hydra.sweeper.max_failure_rate={rate} must be in [0, 1]"
+        )
+
+
+class Search:
+    """Runs the trials that are missing in the study of a sweep directory.
+
+    A trial and its job have the same number, so that an interrupted trial is resumed in the directory of its job.
+    """
+
+    def __init__(self, directory: str, settings: Settings, launch: Launch, check: Callable[[Any], None]) -> None:
+        """`check` raises an error if the configuration of a job cannot be composed."""
+        self.directory, self.settings = Path(directory), settings
+        self._launch, self._check = launch, check
+        self._fixed: list[str] = []
+        self._space: dict[str, Any] = {}
+        self._study: Any = None
+
+    def run(self, arguments: Sequence[str]) -> None:
+        trials.import_optuna()
+        params = [f"{key!s}={_as_text(value)}" for key, value in (self.settings.params or {}).items()]
+        self._space, self._fixed = parse_space([*params, *arguments])
+        require(bool(self._space), f"the search has no ranges: type some, such as {EXAMPLE}")
+        pruner = build("pruner", self.settings.pruner)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with trials.locked(self.directory):
+            trials.drop_partial_line(self.directory)
+            self._study = trials.open_study(self.directory, build("sampler", self.settings.sampler), pruner)
+            self._require_same_space()
+            for numbers in self._interrupted():
+                self._run_round(numbers)
+            while (missing := self.settings.n_trials - len(self._trials())) > 0:
+                self._run_round(self._sample(min(missing, self.settings.n_jobs)))
+            complete = any(trial.state.name == "COMPLETE" for trial in self._trials())
+        require(complete, "no job of the search was finished: see the table for the reasons")
+
+    def _trials(self) -> list[Any]:
+        """Return all trials but those whose sampling was interrupted."""
+        return [trial for trial in self._study.get_trials(deepcopy=False) if self._space.keys() <= trial.params.keys()]
+
+    def _require_same_space(self) -> None:
+        """Save the search space with the study; raise `UserError` if the study has another one."""
+        space = {name: repr(distribution) for name, distribution in self._space.items()}
+        saved = self._study.user_attrs.get(SPACE)
+        if saved is None:
+            self._study.set_user_attr(SPACE, space)
+        require(
+            saved in (None, space),
+            f"{self.directory} is a search of other ranges: restore them, or leave out hydra.sweep.dir for another",
+        )
+
+    def _interrupted(self) -> Iterator[list[int]]:
+        """Yield the trials that a killed search has left, in rounds of consecutive numbers."""
+        running = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.name == "RUNNING"]
+        for trial in running:
+            if not self._space.keys() <= trial.params.keys():  # killed while it was sampled: it never ran
+                self._tell(trial.number, "FAIL")
+        numbers = [trial.number for trial in running if self._space.keys() <= trial.params.keys()]
+        current: list[int] = []
+        for number in numbers:
+            if current and (number != current[-1] + 1 or len(current) == self.settings.n_jobs):
+                yield current
+                current = []
+            current.append(number)
+        if current:
+            yield current
+
+    def _sample(self, count: int) -> list[int]:
+        """Sample new trials and return their numbers.
+
+        The seed depends on the number of trials, so that a resumed search samples what an uninterrupted one would.
+        """
+        config = self.settings.sampler
+        seeded = config.get("seed") is not None and not str(config.get("_target_")).endswith(COUNTING)
+        changes = {"seed": config.seed + len(self._study.get_trials(deepcopy=False))} if seeded else {}
+        self._study.sampler = build("sampler", config, changes)
+        return [self._study.ask(self._space).number for _ in range(count)]
+
+    def _run_round(self, numbers: list[int]) -> None:
+        jobs = [self._overrides(number) for number in numbers]
+        for number, overrides in zip(numbers, jobs, strict=True):
+            try:
+                self._check([overrides])
+            except Exception:
+                self._tell(number, "FAIL")  # otherwise the resumed search would stop here again
+                raise
+        returns = self._launch(jobs, numbers[0])
+        for number, job in zip(numbers, returns, strict=True):
+            self._record(number, job)
+        self._require_few_failures(returns)
+
+    def _overrides(self, number: int) -> list[str]:
+        params = self._study.get_trials(deepcopy=False)[number].params
+        sampled = [f"{name}={_as_text(params[name])}" for name in self._space]
+        return [*sampled, *self._fixed, f"hydra.sweeper.trial={number}"]
+
+    def _record(self, number: int, job: JobReturn) -> None:
+        """Record the result of a job: the value that it returned, or None if it was pruned."""
+        if job.status != JobStatus.COMPLETED:
+            self._tell(number, "FAIL")
+        elif job.return_value is None:
+            self._tell(number, "PRUNED")
+        elif math.isfinite(value := float(job.return_value)):
+            self._tell(number, "COMPLETE", value)
+        else:
+            log.warning("trial %d failed: its result is %s", number, value)
+            self._tell(number, "FAIL")
+
+    def _tell(self, number: int, state: str, value: float | None = None) -> None:
+        from optuna.trial import TrialState
+
+        self._study.tell(number, value, TrialState[state], skip_if_finished=True)
+
+    def _require_few_failures(self, returns: Sequence[JobReturn]) -> None:
+        """Raise the error of a failed job if too many trials have failed."""
+        states = [trial.state.name for trial in self._trials()]
+        failed = [job for job in returns if job.status != JobStatus.COMPLETED]
+        if failed and states.count("FAIL") / len(states) > self.settings.max_failure_rate:
+            _ = failed[0].return_value  # raises it
+
+
+def parse_space(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the distribution of each setting with a range, and the other overrides as they were typed.
+
+    Of several values of a setting the last is used, so that the command line overrides `params`.
+    """
+    found: dict[str, tuple[str, Any]] = {}
+    for override in OverridesParser.create().parse_overrides(list(arguments)):
+        key = override.get_key_element()
+        found.pop(key.lstrip("+"), None)
+        value = distribution(override) if override.is_sweep_override() else str(override.input_line)
+        found[key.lstrip("+")] = key, value
+    space = {key: value for key, value in found.values() if not isinstance(value, str)}
+    return space, [value for _, value in found.values() if isinstance(value, str)]
+
+
+def distribution(override: Override) -> Any:
+    """Return the Optuna distribution of a range: choice(...), interval(...) or range(...), both ends included."""
+    from optuna.distributions import CategoricalDistribution
+
+    value = override.value()
+    try:
+        if isinstance(value, IntervalSweep):
+            require(value.start is not None and value.end is not None, f"{override.input_line} needs two ends")
+            return _numeric(value.start, value.end, None, "log" in value.tags)
+        if isinstance(value, RangeSweep) and not value.shuffle:
+            require(value.stop is not None, f"{override.input_line} needs an end")
+            return _numeric(value.start or 0, value.stop, value.step, "log" in value.tags)
+        supported = isinstance(value, ChoiceSweep | RangeSweep)
+        require(supported, f"{override.input_line} is not supported in a search: use choice, interval or range")
+        return CategoricalDistribution(list(override.sweep_iterator(transformer=Transformer.encode)))
+    except ValueError as error:
+        raise UserError(f"{override.input_line} is not a valid range: {error}") from error
+
+
+def _numeric(low: Any, high: Any, step: Any, is_log: bool) -> Any:
+    from optuna.distributions import FloatDistribution, IntDistribution
+
+    if all(isinstance(value, int) for value in (low, high, step or 1)):
+        return IntDistribution(low, high, log=is_log, step=step or 1)
+    return FloatDistribution(low, high, log=is_log, step=step)
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as it is typed in an override."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower().replace("none", "null")
+    return str(value)
+
+
+def build(name: str, config: DictConfig | None, changes: dict[str, Any] | None = None) -> Any:
+    """Build the sampler or the pruner from its config."""
+    require(config is not None and "_target_" in config, f"the search has no {name}: type {name}= and an option")
+    try:
+        return instantiate(config, **(changes or {}))
+    except InstantiationException as error:
+        reason = " ".join(str(error.__cause__ or error).split())
+        raise UserError(f"hydra.sweeper.{name} cannot be built: {reason}") from error
+
+
+def trial_observer() -> Observer | None:
+    """Return the observer of this job if it is a trial of a search."""
+    config = HydraConfig.get()
+    number = OmegaConf.select(config.sweeper, "trial")
+    if number is None:
+        return None
+    directory = Path(config.runtime.cwd, config.sweep.dir)
+    return trials.TrialObserver(directory, number, build("pruner", config.sweeper.pruner))

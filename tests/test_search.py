@@ -1,0 +1,389 @@
+"""Hyperparameter searches: the search space, pruning, one journal for several processes, resuming, error messages."""
+
+import csv
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.utils import JobReturn, JobStatus
+from omegaconf import OmegaConf
+
+from src import cli
+from src.compose import CONF
+from src.core.errors import UserError
+from src.core.runs import trials
+from src.core.runs.run import Pruned
+from src.core.runs.search_report import param_importance
+from src.search import Search, Settings, build, parse_space
+from tests.lab import ROOT, Lab
+from tests.test_sweep import need, need_optuna, table
+from tests.test_train import wait_for
+from tests.wandb_file import of_kind, offline_file, summary
+
+SWEEP = "hydra.sweep.dir=sweep"
+EVALUATIONS = 4
+Objective = Callable[[float, int], float]  # of x and the number of the evaluation
+
+
+@pytest.fixture(autouse=True)
+def _optuna() -> None:
+    need_optuna()
+
+
+def part(group: str, option: str, **changes: Any) -> Any:
+    node = OmegaConf.load(CONF / group / f"{option}.yaml").hydra.sweeper[group]
+    return OmegaConf.merge(node, changes)
+
+
+def settings(**changes: Any) -> Settings:
+    values = {"n_trials": 12, "n_jobs": 1, "max_failure_rate": 1.0, "params": {"x": "interval(0.0, 1.0)"}}
+    parts = {"sampler": part("sampler", "random"), "pruner": part("pruner", "median", n_startup_trials=2)}
+    return Settings(**{**values, **parts, **changes})
+
+
+class Jobs:
+    """A launcher whose jobs evaluate a function of x, and report it as the training command does."""
+
+    def __init__(self, directory: Path, pruner: Any, objective: Objective = lambda x, _: x) -> None:
+        self.directory, self.pruner, self.objective = directory, pruner, objective
+        self.numbers: list[int] = []  # of all trials that were launched
+        self.evaluated: dict[int, int] = {}  # evaluations of each trial
+
+    def __call__(self, jobs: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+        return [self.run(overrides, first + number) for number, overrides in enumerate(jobs)]
+
+    def run(self, overrides: Sequence[str], number: int) -> JobReturn:
+        values = dict(word.split("=") for word in overrides)
+        assert int(values["hydra.sweeper.trial"]) == number, "a trial and its job have the same number"
+        self.numbers.append(number)
+        observe, x = trials.TrialObserver(self.directory, number, build("pruner", self.pruner)), float(values["x"])
+        for evaluation in range(1, EVALUATIONS + 1):
+            self.evaluated[number] = evaluation
+            try:
+                observe(1000 * evaluation + number, self.objective(x, evaluation))
+            except Pruned:
+                return JobReturn(status=JobStatus.COMPLETED, _return_value=None)
+        return JobReturn(status=JobStatus.COMPLETED, _return_value=self.objective(x, EVALUATIONS))
+
+
+def run_search(directory: Path, chosen: Settings, jobs: Any = None, *arguments: str) -> Any:
+    """Run a search with a fake launcher and return its study."""
+    jobs = Jobs(directory, chosen.pruner) if jobs is None else jobs
+    Search(str(directory), chosen, jobs, lambda _: None).run(arguments)
+    return trials.open_study(directory)
+
+
+def sampled(study: Any) -> list[dict[str, Any]]:
+    return [trial.params for trial in study.get_trials()]
+
+
+def states(study: Any) -> list[str]:
+    return [trial.state.name for trial in study.get_trials()]
+
+
+@pytest.mark.parametrize(
+    ("override", "distribution"),
+    [
+        ("a=interval(0.1, 1)", "FloatDistribution(high=1.0, log=False, low=0.1, step=None)"),
+        ("a=int(interval(1, 8))", "IntDistribution(high=8, log=False, low=1, step=1)"),
+        ("a=tag(log, interval(1e-4, 1e-2))", "FloatDistribution(high=0.01, log=True, low=0.0001, step=None)"),
+        ("a=tag(log, int(interval(1, 64)))", "IntDistribution(high=64, log=True, low=1, step=1)"),
+        ("a=range(1, 6)", "IntDistribution(high=6, log=False, low=1, step=1)"),
+        ("a=range(0, 10, 5)", "IntDistribution(high=10, log=False, low=0, step=5)"),
+        ("a=range(0.0, 1.0, 0.25)", "FloatDistribution(high=1.0, log=False, low=0.0, step=0.25)"),
+        ("a=choice(0.9, 1)", "CategoricalDistribution(choices=(0.9, 1))"),
+        ("a=0.9,null,true", "CategoricalDistribution(choices=(0.9, 'null', True))"),
+        ("a=choice([64,64], [128])", "CategoricalDistribution(choices=('[64,64]', '[128]'))"),
+        ("+a.b@c=choice(x, y)", "CategoricalDistribution(choices=('x', 'y'))"),
+    ],
+)
+def test_every_range_of_hydra_becomes_a_distribution(override: str, distribution: str):
+    space, fixed = parse_space([override])
+    assert [(key, repr(value)) for key, value in space.items()] == [(override.split("=")[0], distribution)]
+    assert fixed == []
+
+
+def test_the_command_line_overrides_the_ranges_of_a_file():
+    space, fixed = parse_space(["a=interval(0, 1)", "b=choice(1, 2)", "c='x y'", "~d", "a=0.5", "++b=range(1, 3)"])
+    assert list(space) == ["++b"]
+    assert fixed == ["c='x y'", "~d", "a=0.5"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("a=interval(1.0, 0.5)", r"a=interval\(1.0, 0.5\) is not a valid range"),
+        ("a=tag(log, interval(0, 1))", r"is not a valid range: `low > 0` must hold"),
+        ("a=glob(*)", "is not supported in a search: use choice, interval or range"),
+    ],
+)
+def test_an_invalid_range_is_reported(override: str, message: str):
+    with pytest.raises(UserError, match=message):
+        parse_space([override])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_trials": 0}, "hydra.sweeper.n_trials=0 must be an integer of at least 1"),
+        ({"n_jobs": 1.5}, "hydra.sweeper.n_jobs=1.5 must be an integer"),
+        ({"max_failure_rate": 2}, r"hydra.sweeper.max_failure_rate=2 must be in \[0, 1\]"),
+        ({"params": None}, "the search has no ranges: type some"),
+        ({"pruner": None}, "the search has no pruner: type pruner= and an option"),
+        ({"sampler": {"_target_": "optuna.samplers.TPESampler", "nosuch": 1}}, "hydra.sweeper.sampler cannot be built"),
+    ],
+)
+def test_invalid_settings_of_a_search_are_reported_and_nothing_is_sampled(tmp_path: Path, changes: Any, message: str):
+    with pytest.raises(UserError, match=message):
+        run_search(tmp_path, settings(**changes), lambda *_: pytest.fail("a job was launched"))
+
+
+@pytest.mark.parametrize("group", ["sampler", "pruner"])
+def test_every_sampler_and_pruner_works_and_belongs_to_a_search(tmp_path: Path, group: str):
+    for option in sorted(path.stem for path in (CONF / group).glob("*.yaml")):
+        study = run_search(tmp_path / option, settings(n_trials=4, **{group: part(group, option)}))
+        assert states(study).count("COMPLETE") >= 1
+        with pytest.raises(UserError, match=f"{group}={option} belongs to a search: add hparams_search=optuna"):
+            cli.train_arguments([f"{group}={option}"])
+    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+        cfg = compose("train", ["hparams_search=minesweeper_ppo", f"{group}={option}"], return_hydra_config=True)
+    assert cfg.hydra.sweeper[group] == part(group, option)
+    assert cfg.hydra.sweeper.pruner._target_ == "optuna.pruners.MedianPruner" or group == "pruner"
+
+
+def test_the_pruner_stops_bad_trials_and_keeps_the_best(tmp_path: Path):
+    plain, jobs = settings(pruner=part("pruner", "none")), Jobs(tmp_path / "pruned", settings().pruner)
+    whole = run_search(tmp_path / "whole", plain)
+    pruned = run_search(tmp_path / "pruned", settings(), jobs)
+    assert states(whole) == ["COMPLETE"] * 12
+    assert sampled(whole) == sampled(pruned), "the random sampler draws the same"
+    assert states(pruned).count("PRUNED") >= 3
+    assert pruned.best_trial.params == whole.best_trial.params
+    assert sum(jobs.evaluated.values()) < 0.8 * 12 * EVALUATIONS
+    for trial in pruned.get_trials():
+        assert jobs.evaluated[trial.number] == len(trial.intermediate_values) == len(trial.user_attrs["steps"])
+        assert list(trial.intermediate_values) == list(range(1, len(trial.intermediate_values) + 1))
+
+
+def test_a_repeated_evaluation_of_a_resumed_job_is_the_same_one(tmp_path: Path):
+    number = trials.open_study(tmp_path).ask().number
+    for steps in ((10, 20, 30), (20, 30, 40)):  # resumed from a checkpoint at step 10
+        observe = trials.TrialObserver(tmp_path, number, build("pruner", part("pruner", "none")))
+        for step in steps:
+            observe(step, step / 100)
+    values = trials.open_study(tmp_path).get_trials()[number].intermediate_values
+    assert values == {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4}
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
+def test_an_interrupted_search_runs_what_is_missing_and_samples_the_same(tmp_path: Path, sampler: str):
+    chosen = settings(n_trials=14, n_jobs=2, sampler=part("sampler", sampler))
+    whole = run_search(tmp_path / "whole", chosen)
+
+    class Killed(Jobs):
+        def run(self, overrides: Sequence[str], number: int) -> JobReturn:
+            if number == 5:
+                raise KeyboardInterrupt
+            return super().run(overrides, number)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_search(tmp_path / "killed", chosen, Killed(tmp_path / "killed", chosen.pruner))
+    assert states(trials.open_study(tmp_path / "killed")).count("RUNNING") == 2
+    jobs = Jobs(tmp_path / "killed", chosen.pruner)
+    resumed = run_search(tmp_path / "killed", chosen, jobs)
+    assert jobs.numbers == list(range(4, 14))
+    assert sampled(resumed) == sampled(whole)
+    assert states(resumed) == states(whole)
+    run_search(tmp_path / "killed", chosen, lambda *_: pytest.fail("a finished search launched a job"))
+
+
+def test_a_search_is_not_resumed_with_other_ranges_or_by_two_commands(tmp_path: Path):
+    run_search(tmp_path, settings(n_trials=2))
+    with pytest.raises(UserError, match="is a search of other ranges: restore them, or leave out"):
+        run_search(tmp_path, settings(params={"x": "interval(0.0, 2.0)"}))
+    with trials.locked(tmp_path), pytest.raises(UserError, match="another process runs the search"):
+        run_search(tmp_path, settings(n_trials=3))
+
+
+def test_a_journal_with_a_partial_last_line_can_be_continued(tmp_path: Path):
+    run_search(tmp_path, settings(n_trials=2))
+    journal = tmp_path / trials.JOURNAL
+    journal.write_bytes(journal.read_bytes() + b'{"op_code":6,"worker')
+    assert len(run_search(tmp_path, settings(n_trials=4)).get_trials()) == 4
+
+
+def test_a_trial_that_was_killed_while_it_was_sampled_is_replaced(tmp_path: Path):
+    run_search(tmp_path, settings(n_trials=2)).ask()  # of nothing
+    study = run_search(tmp_path, settings(n_trials=4))
+    assert [trial.state.name for trial in study.get_trials() if not trial.params] == ["FAIL"]
+    assert len([trial for trial in study.get_trials() if trial.params]) == 4
+
+
+def test_failures_are_recorded_and_end_a_search_if_there_are_too_many(tmp_path: Path):
+    def fail(jobs: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+        return [JobReturn(status=JobStatus.FAILED, _return_value=RuntimeError("boom")) for _ in jobs]
+
+    def diverge(jobs: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+        return [JobReturn(status=JobStatus.COMPLETED, _return_value=float("nan")) for _ in jobs]
+
+    for name, launcher in (("failed", fail), ("diverged", diverge)):
+        with pytest.raises(UserError, match="no job of the search was finished: see the table"):
+            run_search(tmp_path / name, settings(n_trials=3), launcher)
+        assert states(trials.open_study(tmp_path / name)) == ["FAIL"] * 3
+    with pytest.raises(RuntimeError, match="boom"):
+        run_search(tmp_path / "strict", settings(n_trials=3, max_failure_rate=0.5), fail)
+    assert states(trials.open_study(tmp_path / "strict")) == ["FAIL"]
+
+
+def test_a_trial_that_cannot_be_composed_ends_the_search_but_not_the_next_one(tmp_path: Path):
+    chosen = settings(n_trials=2)
+
+    def refuse(batch: Any) -> None:
+        raise UserError("x is not a setting")
+
+    with pytest.raises(UserError, match="x is not a setting"):
+        Search(str(tmp_path), chosen, lambda *_: pytest.fail("a job was launched"), refuse).run([])
+    assert states(run_search(tmp_path, chosen)) == ["FAIL", "COMPLETE"]
+
+
+def test_importance_finds_the_setting_that_matters(tmp_path: Path):
+    chosen = settings(
+        n_trials=24, pruner=part("pruner", "none"), params={"x": "interval(0.0, 1.0)", "y": "interval(0.0, 1.0)"}
+    )
+    importance = param_importance(run_search(tmp_path, chosen))
+    assert importance["x"] > 2 * importance["y"]
+    assert param_importance(run_search(tmp_path / "few", settings(n_trials=2))) == {}
+
+
+REPORT = """
+import sys
+from pathlib import Path
+from src.core.runs.trials import TrialObserver, import_optuna
+observe = TrialObserver(Path(sys.argv[1]), int(sys.argv[2]), import_optuna().pruners.NopPruner())
+for step in range(1, 41):
+    observe(step, step / 100 + int(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+def test_processes_share_one_journal(tmp_path: Path):
+    study = trials.open_study(tmp_path)
+    numbers = [study.ask().number for _ in range(3)]
+    command = [sys.executable, "-c", REPORT, str(tmp_path)]
+    processes = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in numbers]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    for trial in trials.open_study(tmp_path).get_trials():
+        assert trial.intermediate_values == {step: step / 100 + trial.number for step in range(1, 41)}
+    assert not (tmp_path / f"{trials.JOURNAL}.lock").exists()
+
+
+TRIALS = (
+    *("hparams_search=tictactoe_qlearning", "pruner=median", "hydra.sweeper.pruner.n_startup_trials=1"),
+    *("algo.episodes=300", "algo.eval_every=50", "evaluation.episodes=40", SWEEP),
+)
+
+
+def pruned_step(row: dict[str, str]) -> int:
+    return int(row["status"].rpartition(" ")[2])
+
+
+def last_step(run: Path) -> int:
+    with (run / "metrics.csv").open(newline="") as file:
+        return int(list(csv.DictReader(file))[-1]["step"])
+
+
+@pytest.mark.slow
+def test_training_is_pruned_without_an_error_and_not_repeated(lab: Lab):
+    done = lab.run("train", *TRIALS, "hydra.sweeper.n_trials=6")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    rows = table(lab)
+    pruned = [row for row in rows if row["status"].startswith("pruned: ")]
+    assert {row["status"].split(":")[0] for row in rows} == {"finished", "pruned"}
+    for row in pruned:
+        run = lab.folder / "sweep" / row["job"]
+        assert row["result"] == row["low"] == "", "it has no final evaluation"
+        assert pruned_step(row) == last_step(run) < 300
+        assert (run / "win_rate.png").exists()
+        assert (run / "checkpoints/best.safetensors").exists()
+        assert not (run / "eval.json").exists()
+        assert f"pruned: {(run / 'pruned.txt').read_text().strip()}" in (run / "train.log").read_text()
+        assert "pruned" in of_kind(offline_file(run), "run")[-1].tags
+        assert summary(offline_file(run))["pruned_at_step"] == pruned_step(row)
+    assert "pruned: " in (lab.folder / "sweep/sweep.txt").read_text()
+    assert "continue the sweep" not in done.stdout
+    best = yaml.safe_load((lab.folder / "sweep/optimization_results.yaml").read_text())
+    assert best["best_value"] == max(float(row["result"]) for row in rows if row["result"])
+    assert best["trials"] == {"complete": 6 - len(pruned), "pruned": len(pruned)}
+    assert (lab.folder / "sweep/history.png").read_bytes().startswith(b"\x89PNG")
+
+    written = {path: path.stat().st_mtime_ns for path in (lab.folder / "sweep").glob("*/metrics.csv")}
+    again = lab.run("train", *TRIALS, "hydra.sweeper.n_trials=7")
+    assert again.returncode == 0, again.stderr
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    assert table(lab)[:6] == rows
+    assert len(table(lab)) == 7
+
+    finished = lab.run("train", f"resume=sweep/{pruned[0]['job']}", "logger=csv")
+    assert finished.returncode == 0, finished.stderr
+    assert "pruned" not in lab.run("sweep", "sweep").stdout.splitlines()[4 + int(pruned[0]["job"])], (
+        "it is finished now"
+    )
+
+
+@pytest.mark.slow
+def test_a_search_that_was_killed_goes_on_like_one_that_was_not(lab: Lab, tmp_path_factory: pytest.TempPathFactory):
+    other = Lab(tmp_path_factory.mktemp("uninterrupted"))
+    command = (*TRIALS, "algo.episodes=1000", "logger=csv", "checkpoint_seconds=0.05", "hydra.sweeper.n_trials=5")
+    process = lab.start("train", *command)
+    third = lab.folder / "sweep/2/metrics.csv"
+    wait_for(process, lambda: third.exists() and len(third.read_text().splitlines()) > 1)
+    process.kill()  # SIGKILL
+    process.communicate()
+    done = {run: (run / "metrics.csv").stat().st_mtime_ns for run in (lab.folder / "sweep/0", lab.folder / "sweep/1")}
+
+    arguments = shlex.split((lab.folder / "sweep/command.txt").read_text())[3:]
+    resumed = lab.run("train", *arguments)
+    assert resumed.returncode == 0, resumed.stderr
+    assert {run: (run / "metrics.csv").stat().st_mtime_ns for run in done} == done
+    assert other.run("train", *command).returncode == 0
+    assert table(lab) == table(other)
+    assert [path.name for path in sorted((lab.folder / "sweep").glob("[0-9]*"))] == list("01234")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("launcher", "plugin", "extra"),
+    [
+        ("joblib", "hydra_joblib_launcher", "sweep"),
+        ("submitit_local", "hydra_submitit_launcher", "slurm"),
+        ("ray", "hydra_ray_launcher", "ray"),
+    ],
+)
+def test_jobs_of_every_launcher_report_to_one_study(lab: Lab, launcher: str, plugin: str, extra: str):
+    need(plugin, extra)
+    parallel = (f"launcher={launcher}", "hydra.sweeper.n_jobs=2", "hydra.sweeper.n_trials=4", "logger=csv")
+    done = lab.run("train", *TRIALS, *parallel, environment={"HOME": str(lab.folder)})
+    assert done.returncode == 0, done.stderr
+    study = trials.open_study(lab.folder / "sweep")
+    names = {"COMPLETE": "finished", "PRUNED": "pruned"}
+    assert [names[state] for state in states(study)] == [row["status"].split(":")[0] for row in table(lab)]
+    for trial in study.get_trials():
+        assert trial.user_attrs["steps"][-1] == last_step(lab.folder / "sweep" / str(trial.number))
+        assert trial.state.name == "PRUNED" or len(trial.intermediate_values) == 6
+
+
+@pytest.mark.slow
+def test_a_search_that_is_refused_leaves_no_file(lab: Lab):
+    for words in (("nosuch=interval(0, 1)",), (), ("algo.lr=interval(1.0, 0.5)",)):
+        done = lab.run("train", "hparams_search=optuna", *words)
+        assert done.returncode != 0
+        assert done.stderr.startswith("error: "), done.stderr
+        assert "Traceback" not in done.stderr
+        assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
