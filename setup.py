@@ -2,10 +2,12 @@
 
 from setuptools import find_namespace_packages, setup
 
-modules = find_namespace_packages(include=["src", "src.*"])
+PLUGINS = "hydra_plugins"  # a namespace package in which Hydra looks for sweepers
+modules = find_namespace_packages(include=["src", "src.*"], exclude=[f"src.{PLUGINS}"])
 configs = find_namespace_packages(include=["conf", "conf.*"])
+names = ["boardlab" + name.removeprefix("src") for name in modules] + ["boardlab." + name for name in configs]
 setup(
-    packages=["boardlab" + name.removeprefix("src") for name in modules] + ["boardlab." + name for name in configs],
-    package_dir={"boardlab": "src", "boardlab.conf": "conf"},
+    packages=[*names, PLUGINS],
+    package_dir={"boardlab": "src", "boardlab.conf": "conf", PLUGINS: f"src/{PLUGINS}"},
     package_data={"": ["*.yaml", "*.md"], "boardlab": ["py.typed"]},
 )

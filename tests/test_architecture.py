@@ -13,7 +13,7 @@ SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 ENTRY_POINTS = {
     *("train", "evaluate", "export", "engine", "play", "play_local", "record", "sweep", "warm"),
-    *("cli", "compose", "hydra_errors", "optuna_sweeper", "search"),
+    *("cli", "compose", "hydra_errors", "search"),
 }
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
@@ -36,7 +36,6 @@ MAY_IMPORT = {
             "resolvers",
             "cli",
             "hydra_errors",
-            "optuna_sweeper",
             "paths",
             "search",
         }
@@ -73,7 +72,7 @@ def breaches(path: Path, module: Path) -> list[str]:
             above = rest[0] not in MAY_IMPORT[own_layer]
             other_game = own_layer == "envs" and rest[0] == "envs" and bool(set(rest[1:2]) & (GAMES - {own_game}))
             found += [name] if above or other_game else []
-        if package in ("hydra", "omegaconf") and own_layer not in (*ENTRY_POINTS, "resolvers", "api"):
+        if package in ("hydra", "omegaconf") and own_layer not in (*ENTRY_POINTS, "resolvers", "api", "hydra_plugins"):
             found.append(name)
         if package == "torch" and own_layer == "envs" and module.name not in TORCH_ENV:
             found.append(name)

@@ -15,11 +15,11 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
 from src import cli
-from src.compose import CONF
 from src.core.errors import UserError
 from src.core.runs import trials
 from src.core.runs.run import Pruned
 from src.core.runs.search_report import param_importance
+from src.paths import CONF
 from src.search import Search, Settings, build, parse_space
 from tests.lab import ROOT, Lab
 from tests.test_sweep import need, need_optuna, table

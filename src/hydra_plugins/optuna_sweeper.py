@@ -1,4 +1,7 @@
-"""Hydra's entry to the hyperparameter search. Optuna is imported when a search starts."""
+"""Hydra's entry to the hyperparameter search, installed into the namespace package where Hydra looks for sweepers.
+
+Every command and every job of a launcher imports this module, so it imports the search and Optuna only when needed.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +15,6 @@ from omegaconf import DictConfig
 class OptunaSweeper(Sweeper):
     """Run the trials of a search as jobs of the launcher; its settings are in conf/hydra/sweeper/search.yaml."""
 
-    __module__ = "hydra_plugins.optuna_sweeper"  # Hydra accepts plugins from this package only
-
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
 
@@ -24,7 +25,7 @@ class OptunaSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> None:
-        from .search import Search, Settings
+        from boardlab.search import Search, Settings
 
         def launch(jobs: Sequence[Sequence[str]], first: int) -> Sequence[Any]:
             assert self.launcher is not None
@@ -34,6 +35,3 @@ class OptunaSweeper(Sweeper):
         Search(self.config.hydra.sweep.dir, Settings(**self.settings), launch, self.validate_batch_is_legal).run(
             arguments
         )
-
-
-Plugins.instance().register(OptunaSweeper)
