@@ -68,7 +68,7 @@ $(VENV)/installed-web: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs]'
+	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo]'
 	touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed

@@ -23,12 +23,15 @@ from .core.play.agent import Agent, RandomAgent, SelfPlay
 from .core.play.arena import Score
 from .core.runs.algorithm import Environment
 from .paths import CONF
+from .registration import register_envs
 from .train import train as train_in
 
 if TYPE_CHECKING:
     from .envs.aec import GameAEC
 
 __all__ = ["compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
+
+register_envs()
 
 
 def make(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> Any:

@@ -68,8 +68,11 @@ class ConfigLab:
 
 
 def _options(group: str) -> list[str]:
-    """Return the options of a config group, those of --config-dir included."""
-    return sorted(GlobalHydra.instance().config_loader().get_group_options(group))
+    """Return the options of a config group, those of --config-dir included when Hydra runs."""
+    running = GlobalHydra.instance()
+    if running.is_initialized():
+        return sorted(running.config_loader().get_group_options(group))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "resolvers": {"core"},
     "paths": set(),
     "registration": {"core", "paths"},
-    "api": {"core", "envs", "compose", "resolvers", "cli", "paths", "train"},
+    "api": {"core", "envs", "compose", "registration", "resolvers", "cli", "paths", "train"},
     **{
         name: {
             "core",

@@ -10,7 +10,9 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-import src  # noqa: F401 (registers the environments)
+from src.registration import register_envs
+
+register_envs()
 
 
 def main() -> None:

@@ -39,6 +39,8 @@ class _SameModules(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(locate(spec.name))
+        if spec.name == INSTALLED:
+            import_module(f"{ROOT}.registration").register_envs()
         spec.loader_state = module.__spec__
         return module
 
