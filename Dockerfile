@@ -29,7 +29,7 @@ FROM base AS run
 ARG EXTRAS=web
 # Packages first, so that a change of the code does not install them again.
 COPY setup.cfg setup.py pyproject.toml constraints.txt README.md LICENSE ./
-RUN install -d -o lab -g lab conf src experiments outputs && touch conf/__init__.py src/__init__.py \
+RUN install -d -o lab -g lab conf src src/hydra_plugins experiments outputs && touch conf/__init__.py src/__init__.py \
     && pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e ".[$EXTRAS]"
 COPY --chown=lab:lab conf conf
 COPY --chown=lab:lab src src

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import hydra
+from hydra.core.override_parser.types import Quote, QuotedString
 from omegaconf import DictConfig, OmegaConf
 
 from . import compose as configs
@@ -22,7 +23,6 @@ from .core.play import arena
 from .core.play.agent import Agent, RandomAgent, SelfPlay
 from .core.play.arena import Score
 from .core.runs.algorithm import Environment
-from .paths import CONF
 from .registration import register_envs
 from .train import train as train_in
 
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def compose(*overrides: str) -> DictConfig:
-    """Compose the configuration of a training, as `python -m src.train` does with the same arguments."""
+    """Compose the configuration of a training, as the command `boardlab-train` does with the same arguments."""
     with as_user_errors():
         return configs.compose_train(*overrides)
 
@@ -123,7 +123,7 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 
 
 def _compose(command: str, words: list[str]) -> DictConfig:
-    with as_user_errors(), hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+    with as_user_errors(), configs.own_hydra():
         config = hydra.compose(command, words, return_hydra_config=True)
         groups = ("env", "agent", "reward")
         parts: dict[str, Any] = {group: OmegaConf.to_container(config[group], resolve=True) for group in groups}
@@ -144,4 +144,8 @@ def _quoted(value: Any) -> str:
         return "null"
     if isinstance(value, list | tuple):
         return f"[{','.join(_quoted(item) for item in value)}]"
-    return "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else str(value).lower()
+    if isinstance(value, str):
+        return QuotedString(value, Quote.single).with_quotes()
+    known = isinstance(value, bool | int | float)
+    require(known, f"{value!r} cannot be a setting: use text, numbers, true, false, None, lists and mappings of them")
+    return str(value).lower() if isinstance(value, bool) else str(value)

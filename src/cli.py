@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from hydra._internal import utils as hydra_utils
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
@@ -136,7 +137,7 @@ def _in_composition(error: BaseException) -> bool:
 
 def quote_value(text: str) -> str:
     """Quote a value for Hydra's override grammar."""
-    return "'" + text.replace("'", "\\'") + "'"
+    return QuotedString(text, Quote.single).with_quotes()
 
 
 def refuse_multirun(arguments: list[str]) -> list[str]:

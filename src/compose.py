@@ -6,7 +6,7 @@ import inspect
 import logging
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -30,7 +30,7 @@ from .cli import user_message
 from .core import ranges
 from .core.errors import UserError, require
 from .core.files import new_directories
-from .core.package import CHECKOUT, ROOT, locate
+from .core.package import CHECKOUT, ROOT, canonical, locate
 from .core.play.agent import Agent, SelfPlay, require_traits
 from .core.play.game import Game
 from .core.runs import checkpoint
@@ -104,15 +104,17 @@ def _located(node: DictConfig) -> DictConfig:
     if ROOT == CHECKOUT:
         return node
     plain = OmegaConf.to_container(node, resolve=True)
-    return OmegaConf.create(_with_located_targets(plain))
+    return OmegaConf.create(_rename_targets(plain, locate))
 
 
-def _with_located_targets(node: Any) -> Any:
+def _rename_targets(node: Any, rename: Callable[[str], str]) -> Any:
+    """Return plain values with another name for each `_target_`."""
     if isinstance(node, dict):
         return {
-            key: locate(value) if key == "_target_" else _with_located_targets(value) for key, value in node.items()
+            key: rename(value) if key == "_target_" and isinstance(value, str) else _rename_targets(value, rename)
+            for key, value in node.items()
         }
-    return [_with_located_targets(value) for value in node] if isinstance(node, list) else node
+    return [_rename_targets(value, rename) for value in node] if isinstance(node, list) else node
 
 
 def build_env(cfg: DictConfig) -> Any:
@@ -309,7 +311,7 @@ def warn_on_device_mismatch(option: str, algo: object) -> None:
 
 def resolved(cfg: DictConfig) -> dict[str, Any]:
     """Return plain values with every interpolation resolved, to save with the run."""
-    config = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+    config = _rename_targets(OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True), canonical)
     assert isinstance(config, dict)
     return {str(key): value for key, value in config.items()}
 
@@ -333,9 +335,20 @@ def discard_outputs_on_error(directory: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def own_hydra() -> Iterator[None]:
+    """Let `hydra.compose` use conf/, also inside another application of Hydra, which is left as it was."""
+    outer, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None
+    try:
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = outer  # another instance: the context manager replaces it
+
+
 def compose_train(*overrides: str) -> DictConfig:
     """Compose a configuration from command-line overrides, for calling `train` in scripts and notebooks."""
-    with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+    with own_hydra():
         cfg = hydra.compose("train", list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     cfg = DictConfig({key: node for key, node in cfg.items_ex(resolve=False) if key != "hydra"})

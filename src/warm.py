@@ -29,7 +29,7 @@ from . import (
 )
 from .core import kernel_cache
 from .core.machine import CORES
-from .core.package import ROOT
+from .core.package import ROOT, command
 from .paths import CONF
 
 ENVS = Path(__file__).parent / "envs"
@@ -90,9 +90,11 @@ def _end_with(parent: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m src.warm", description=str(__doc__).splitlines()[0])
+    parser = argparse.ArgumentParser(prog=command("warm"), description=str(__doc__).splitlines()[0])
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"of {', '.join(GAMES)}; default: all")
-    parser.add_argument("--background", action="store_true", help="with low priority, until the calling process ends")
+    parser.add_argument(
+        "--background", action="store_true", help=argparse.SUPPRESS
+    )  # by `play`: low priority, in a process group of its own, until its parent ends
     parser.add_argument("--group", help="one group of kernels in this process, such as minesweeper.solver")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.games if name not in GAMES]

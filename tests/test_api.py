@@ -3,11 +3,13 @@
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import gymnasium
+import hydra
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -103,6 +105,27 @@ def test_errors_are_sentences_for_users(call, message: str):
         call()
 
 
+@pytest.mark.parametrize("text", ["it's", "a\\", "a\\'b", "${env.seat}", "x,y", ""])
+def test_text_reaches_a_setting_as_it_is(text: str):
+    with pytest.raises(UserError) as refusal:
+        api.make("tictactoe", seat=text)
+    assert "seat" in str(refusal.value)
+    assert text in str(refusal.value) or text == "${env.seat}"
+
+
+def test_settings_that_are_no_values_are_refused():
+    with pytest.raises(UserError, match="cannot be a setting"):
+        api.make("minesweeper_8x8", config={"mine_density": np.ones(2)})
+
+
+def test_environments_are_made_inside_another_hydra_application(tmp_path: Path):
+    (tmp_path / "theirs.yaml").write_text("answer: 42\n")
+    with hydra.initialize_config_dir(str(tmp_path), version_base="1.3"):
+        gymnasium.make(env_id("tictactoe"))
+        api.compose("algo.episodes=5")
+        assert hydra.compose("theirs").answer == 42
+
+
 def test_evaluate_plays_against_the_first_baseline():
     score = api.evaluate(api.make_agent("minimax"), "tictactoe", episodes=20)
     assert score.total.losses == 0
@@ -159,9 +182,15 @@ def test_the_installed_package_works_in_a_folder_with_another_src(tmp_path: Path
     site, project = tmp_path / "site", tmp_path / "project"
     (project / "src").mkdir(parents=True)
     (project / "src" / "__init__.py").write_text("raise ImportError('this is not the package')\n")
+    source = tmp_path / "source"  # pip builds in the folder it installs from
+    source.mkdir()
+    for name in ("src", "conf"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--target", str(site))
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(ROOT)], check=True, cwd=tmp_path)
-    assert sorted(path.name for path in site.iterdir() if path.suffix == "") == ["bin", "boardlab"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True, cwd=tmp_path)
+    assert sorted(path.name for path in site.iterdir() if path.suffix == "") == ["bin", "boardlab", "hydra_plugins"]
     environment = os.environ | {"PYTHONPATH": str(site)}
     script = (
         "from boardlab.api import make; import gymnasium; print(gymnasium.make('boardlab/Tictactoe-v0').reset()[1])"

@@ -112,6 +112,27 @@ def test_trust_in_one_package_is_no_trust_in_others(folder: Path, tmp_path: Path
         load_config(put(tmp_path / "own", config))
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "connect_four.np.load",
+        "connect_four.require",
+        "connect_four.UserError",
+        "connect_four.ConnectFour.play",
+        "connect_four",
+    ],
+)
+def test_only_classes_of_a_trusted_package_are_trusted(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+):
+    """What the package imports is not its own: a run could call numpy.load on a pickle beside it."""
+    monkeypatch.setenv(TRUST, "connect_four")
+    config = config_of(tmp_path)
+    config["env"]["game"] = {"_target_": target, "file": "run/pickle.npy", "allow_pickle": True}
+    with pytest.raises(UserError, match="which is refused"):
+        load_config(put(tmp_path / "run", config))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

@@ -23,7 +23,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-from .package import INSTALLED
+from .package import CHECKOUT, INSTALLED
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent  # contains the package and other folders with kernels, such as experiments
@@ -60,17 +60,22 @@ def _imported(path: Path) -> list[Path]:
     stems = []
     for package, members, module in _IMPORT.findall(_content(path).decode()):
         stem = _stem(module or package, path)
-        stems += [stem, *(stem / member for member in re.findall(r"\w+", members))]
+        if stem is not None:
+            stems += [stem, *(stem / member for member in re.findall(r"\w+", members))]
     candidates = [file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")]
     return [file for file in candidates if file.is_file()]
 
 
-def _stem(name: str, importer: Path) -> Path:
-    """Return where a module is that a source file imports, without .py."""
-    parts = name.lstrip(".")
-    level = len(name) - len(parts)
-    base = ROOT if level == 0 else importer.parents[level - 1]
-    return base.joinpath(*filter(None, parts.split(".")))
+def _stem(name: str, importer: Path) -> Path | None:
+    """Return where a module of this repository or package is that a source file imports, without .py."""
+    absolute = name.lstrip(".")
+    first, _, rest = absolute.partition(".")
+    if len(absolute) < len(name):
+        return importer.parents[len(name) - len(absolute) - 1].joinpath(*filter(None, absolute.split(".")))
+    if first in (CHECKOUT, INSTALLED):
+        return (ROOT / PACKAGE.name).joinpath(*filter(None, rest.split(".")))
+    in_checkout = PACKAGE.name == CHECKOUT  # otherwise everything that is installed would count
+    return ROOT.joinpath(*absolute.split(".")) if in_checkout else None
 
 
 @cache

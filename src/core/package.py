@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -35,7 +36,8 @@ class _SameModules(MetaPathFinder, Loader):
     """Import `boardlab.x` as the module `src.x`, so that a process has one copy of each class."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname.partition(".")[0] == INSTALLED else None
+        ours = fullname.partition(".")[0] == INSTALLED and find_spec(locate(fullname)) is not None
+        return ModuleSpec(fullname, self) if ours else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(locate(spec.name))

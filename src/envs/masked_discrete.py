@@ -10,7 +10,7 @@ from gymnasium import spaces
 class MaskedDiscrete(spaces.Discrete):
     """`Discrete`, but `sample` draws a legal action if no mask is given, so that a random agent can play.
 
-    Equal to the plain space; copied and pickled as one, because the mask belongs to one environment.
+    Equal to the plain space; copied and pickled as one that is not seeded, because the mask belongs to one environment.
     """
 
     def __init__(self, n: int, legal: Callable[[], np.ndarray | None]) -> None:

@@ -13,7 +13,7 @@ from ..machine import CORES
 
 DIFF = "diff.patch"  # in the run directory: uncommitted changes
 MAX_DIFF_CHARS = 1 << 20
-PACKAGES = ("torch", "numpy", "numba", "gymnasium", "hydra-core", "sb3-contrib", "safetensors", "wandb")
+PACKAGES = ("boardlab", "torch", "numpy", "numba", "gymnasium", "hydra-core", "sb3-contrib", "safetensors", "wandb")
 
 
 def provenance() -> dict[str, Any]:
@@ -41,9 +41,17 @@ def uncommitted() -> str | None:
     return f"{patch[:MAX_DIFF_CHARS]}\n# cut here: it has {len(patch)} characters\n" if cut else patch
 
 
-@cache
 def _git(*arguments: str) -> str | None:
-    """Return git's output for the repository of this file, or None without one."""
+    """Return git's output for the repository that has this file, or None without one.
+
+    An installed package may lie in the folder of another repository, such as in a virtual environment.
+    """
+    tracked = _git_here("ls-files", "--error-unmatch", Path(__file__).name) is not None
+    return _git_here(*arguments) if tracked else None
+
+
+@cache
+def _git_here(*arguments: str) -> str | None:
     command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
