@@ -19,7 +19,7 @@ def run(*words: str) -> str:
 
 @pytest.mark.slow
 def test_sb3_contrib_learns_by_hand():
-    text = run("experiments.examples.sb3_by_hand", "--steps", "8192")
+    text = run("experiments.examples.sb3_by_hand", "--steps", "16384")
     assert float(text.split()[-1]) > 0.5, "a random player has about 0.3 as a mean of both seats"
 
 

@@ -20,10 +20,11 @@ def main() -> None:
     args = parser.parse_args()
 
     envs = make_vec_env(lambda: make(args.env, "agent@env.opponent=random"), n_envs=8, seed=0)
-    model = MaskablePPO("MlpPolicy", envs, n_steps=128, batch_size=256, gamma=1.0, seed=0)
+    model = MaskablePPO("MlpPolicy", envs, n_steps=128, batch_size=256, gamma=1.0, learning_rate=1e-3, seed=0)
     model.learn(args.steps)  # the masks come from env.action_masks()
 
     env = Monitor(make(args.env, "agent@env.opponent=random"))
+    env.reset(seed=1)
     mean, _ = evaluate_policy(model, env, n_eval_episodes=200)
     print(f"mean return against a random player after {args.steps} steps: {mean:.2f}")
 
