@@ -15,9 +15,10 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+IMAGE = re.compile(r'<img src="([^"]+)"')
 FOLDERS = ("conf", "src", "experiments")
 GENERATED_TABLE = "table.md"  # written by studies; the page beside it has the same table
-NO_API = ("web", "__init__.py")  # the pages in the browser have no API
+NO_API = ("web", "hydra_plugins", "__init__.py")  # the pages in the browser and Hydra's plugin have no API
 
 
 def pages() -> list[PurePosixPath]:
@@ -43,7 +44,8 @@ def api_page(path: PurePosixPath) -> str:
 
 def linked_files(page: PurePosixPath) -> Iterator[PurePosixPath]:
     """Yield the files other than pages that a page links to."""
-    for _, target, _ in LINK.findall((ROOT / page).read_text()):
+    text = (ROOT / page).read_text()
+    for target in [*(target for _, target, _ in LINK.findall(text)), *IMAGE.findall(text)]:
         path = ROOT / page.parent / target
         if "://" not in target and path.is_file() and path.suffix != ".md":
             yield PurePosixPath(path.resolve().relative_to(ROOT.resolve()))
