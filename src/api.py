@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import hydra
-from hydra.core.override_parser.types import Quote, QuotedString
 from omegaconf import DictConfig, OmegaConf
 
 from . import compose as configs
-from . import resolvers  # noqa: F401 (registers them)
-from .cli import as_user_errors
+from .cli import as_user_errors, quote_value
 from .core.errors import require
 from .core.play import arena
 from .core.play.agent import Agent, RandomAgent, SelfPlay
 from .core.play.arena import Score
 from .core.runs.algorithm import Environment
+from .core.runs.report import first_baseline
 from .registration import register_envs
 from .train import train as train_in
 
@@ -95,8 +94,7 @@ def evaluate(
     unwrapped = make(env) if isinstance(env, str) else getattr(env, "unwrapped", env)
     game = unwrapped.game
     require(opponent is None or game.players == 2, "a single-player game has no opponent: leave it out")
-    if game.players == 2 and opponent is None:
-        opponent = next(iter(unwrapped.baselines.values()), RandomAgent())
+    opponent = opponent or first_baseline(unwrapped)
     for player in (agent, opponent):
         if player is not None:
             player.check(game)
@@ -145,7 +143,7 @@ def _quoted(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{','.join(_quoted(item) for item in value)}]"
     if isinstance(value, str):
-        return QuotedString(value, Quote.single).with_quotes()
+        return quote_value(value)
     known = isinstance(value, bool | int | float)
     require(known, f"{value!r} cannot be a setting: use text, numbers, true, false, None, lists and mappings of them")
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -126,7 +126,7 @@ def as_user_errors() -> Iterator[None]:
         message = user_message(error)
         if message is None:
             raise
-        raise UserError(" ".join(message.split())) from error
+        raise UserError(message) from error
 
 
 def _in_composition(error: BaseException) -> bool:

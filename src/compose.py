@@ -150,10 +150,9 @@ def _report_misfit(cfg: DictConfig, group: str, place: str, error: Exception) ->
 def _fitting_options(cfg: DictConfig, group: str, place: str) -> list[str]:
     """Return the options of a group, those of --config-dir included, that can be built at `place` of `cfg`."""
     root, fitting = place.split(".")[0], []
-    running = GlobalHydra.instance().is_initialized()
     with contextlib.ExitStack() as stack:
-        if not running:
-            stack.enter_context(hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"))
+        if not GlobalHydra.instance().is_initialized():
+            stack.enter_context(own_hydra())
         stack.enter_context(warnings.catch_warnings(action="ignore"))  # Hydra's, about the files of options
         for name in GlobalHydra.instance().config_loader().get_group_options(group, ObjectType.CONFIG):
             trial = copy.deepcopy(cfg)

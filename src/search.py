@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 Launch = Callable[[Sequence[Sequence[str]], int], Sequence[JobReturn]]  # overrides of each job, number of the first
 SPACE = "space"  # attribute of the study: the search space
 EXAMPLE = "'algo.lr=tag(log, interval(1e-4, 1e-2))'"
-COUNTING = ("GridSampler", "QMCSampler")  # need the same seed for all trials, which they count in the study
+COUNTING = "QMCSampler"  # needs the same seed for all trials, which it counts in the study
 
 
 @dataclass(frozen=True)

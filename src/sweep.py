@@ -17,7 +17,6 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from . import resolvers  # noqa: F401 (registers them)
 from .cli import SWEEP_DIRECTORY, launch, quote_value, user_message
 from .core import ranks
 from .core.errors import require

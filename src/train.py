@@ -9,7 +9,6 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from . import resolvers  # noqa: F401 (registers them)
 from .cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
 from .core import ranks
 from .core.errors import require

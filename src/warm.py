@@ -23,14 +23,10 @@ import hydra
 import numba
 from llvmlite import binding
 
-from . import (
-    compose,
-    resolvers,  # noqa: F401 (registers them)
-)
+from . import compose
 from .core import kernel_cache
 from .core.machine import CORES
 from .core.package import ROOT, command
-from .paths import CONF
 
 ENVS = Path(__file__).parent / "envs"
 GAMES = sorted(path.parent.name for path in ENVS.glob("*/warm_up.py"))
@@ -77,7 +73,7 @@ def _waves(games: Sequence[str]) -> Iterator[list[tuple[str, Any]]]:
 def compile_group(name: str) -> None:
     """Compile one group of kernels in this process, such as minesweeper.solver."""
     game, group = name.split(".")
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+    with compose.own_hydra():
         env = compose.build(hydra.compose("engine", [f"env={_module(game).ENV}"]).env, "env")
     getattr(_module(game), group)(env)
 

@@ -25,8 +25,9 @@ from ...core.ranges import (
     Threads,
     check_fields,
 )
+from ...core.runs.report import first_baseline
 from ...core.runs.run import Run
-from ..network import first_baseline, next_evaluation, require_known_device, selection_metrics, selection_score
+from ..network import next_evaluation, require_known_device, selection_metrics, selection_score
 from ..threads import torch_threads
 from .adapter import MaskedVecEnv
 from .model import Model

@@ -37,7 +37,7 @@ from ...core.ranges import (
     check_fields,
 )
 from ...core.runs.algorithm import Environment
-from ...core.runs.report import win_rate_band
+from ...core.runs.report import first_baseline, win_rate_band
 from ...core.runs.run import Run
 from ..network import (
     Architecture,
@@ -47,7 +47,6 @@ from ..network import (
     budget_used,
     build_net,
     export_weights,
-    first_baseline,
     load_network,
     load_weights,
     next_evaluation,

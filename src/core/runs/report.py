@@ -22,6 +22,11 @@ log = logging.getLogger(__name__)
 SEATS = ("first", "second")
 
 
+def first_baseline(env: Environment) -> Agent | None:
+    """Return the opponent of evaluations during training; None in one-player games."""
+    return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
+
+
 def as_percent(share: float) -> str:
     return "-" if math.isnan(share) else f"{100 * share:.1f}%"
 

@@ -19,8 +19,8 @@ from .encoding import BASE_PLANES
 from .game import Minesweeper
 from .rules import PLAYING, WON, Boards
 from .solver.constraints import MINE, SAFE, UNKNOWN, kernel
-from .solver.exact import search_ending
-from .solver.guess import best_guess, list_guesses
+from .solver.exact import NOT_SEARCHED, take_risk
+from .solver.guess import list_guesses
 from .solver.local import deduce, estimate
 from .solver.probability import CONSISTENT, Engine, examine, make_engine
 
@@ -70,9 +70,9 @@ def _play_exactly(
         if count > 0:
             _reveal_some(boards, moves, count)
             continue
-        choice, chance = _choose(visible, known, game.mines, e, probability, log_completions)
+        choice, chance = take_risk(visible, known, game.mines, e, probability, log_completions)
         batch.good_actions[used - 1, choice] = True
-        if chance >= 0.0:
+        if chance != NOT_SEARCHED:
             batch.win_probability[first:used] = chance
             first = used
         if guess == wander:
@@ -115,17 +115,6 @@ def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
     for k in range(count):
         if boards.visible[0, moves[k]] < 0:
             rules.reveal(boards, 0, moves[k])
-
-
-@kernel
-def _choose(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
-) -> tuple[int, float]:
-    """Return the best guess, and its win probability if the rest of the game could be searched, else UNKNOWN_VALUE."""
-    cell, chance = search_ending(visible, known, mines, e, log_completions)
-    if cell >= 0:
-        return cell, chance
-    return best_guess(visible, known, mines, e, probability, log_completions), UNKNOWN_VALUE
 
 
 @kernel

@@ -10,6 +10,7 @@ from .local import GUESSED, PROVEN, SEARCHED, STUCK, deduce, list_safe
 from .probability import CONSISTENT, INCONSISTENT, Engine, examine, solve
 
 PATIENCE = 30_000  # largest number of positions of such a search
+NOT_SEARCHED = -1.0  # in place of the win probability of a guess
 
 
 def exact_moves(
@@ -21,8 +22,8 @@ def exact_moves(
     """
     status, count, why, log_completions = find_certain(visible, known, mines, e, probability, moves, False)
     if status == CONSISTENT and why == GUESSED:
-        moves[0], why = take_risk(visible, known, mines, e, probability, log_completions)
-        count = 1
+        moves[0], chance = take_risk(visible, known, mines, e, probability, log_completions)
+        count, why = 1, GUESSED if chance == NOT_SEARCHED else SEARCHED
     return status, count, why
 
 
@@ -60,12 +61,12 @@ def find_certain(
 @lean_kernel
 def take_risk(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
-) -> tuple[int, int]:
-    """Return the best cell of an endgame that can be searched, or the best guess, and the reason."""
-    cell, _ = search_ending(visible, known, mines, e, log_completions)
+) -> tuple[int, float]:
+    """Return the best cell of an endgame that can be searched and its win probability, or the best guess."""
+    cell, chance = search_ending(visible, known, mines, e, log_completions)
     if cell >= 0:
-        return cell, SEARCHED
-    return best_guess(visible, known, mines, e, probability, log_completions), GUESSED
+        return cell, chance
+    return best_guess(visible, known, mines, e, probability, log_completions), NOT_SEARCHED
 
 
 @lean_kernel
