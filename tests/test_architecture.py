@@ -11,7 +11,18 @@ from tests.lab import ROOT
 
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
-ENTRY_POINTS = {"train", "evaluate", "engine", "play", "play_local", "sweep", "compose", "cli", "hydra_errors"}
+ENTRY_POINTS = {
+    "train",
+    "evaluate",
+    "engine",
+    "play",
+    "play_local",
+    "sweep",
+    "tournament",
+    "compose",
+    "cli",
+    "hydra_errors",
+}
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
     "core": {"core"},

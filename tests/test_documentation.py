@@ -17,6 +17,7 @@ from src.cli import apply_group_aliases
 from src.compose import validate
 from src.evaluate import expand_opponent
 from src.paths import CONF
+from src.tournament import quote_agents
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need
@@ -36,8 +37,9 @@ SCHEMAS: dict[str, Any] = {
     "engine": schema.Engine,
     "play": schema.Play,
     "play_local": schema.PlayLocal,
+    "tournament": schema.Tournament,
 }
-REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent}
+REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent, "tournament": quote_agents}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
