@@ -6,7 +6,7 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.play.arena import Tally
-from src.core.play.rating import Points, points_of, rating_against, ratings
+from src.core.play.rating import Points, Rating, points_of, rating_against, ratings
 
 
 def test_two_players_by_hand():
@@ -16,7 +16,7 @@ def test_two_players_by_hand():
     1.95996 / sqrt(7.74375) = 0.704322 in log odds, times 400 / ln 10 = 173.7178 in Elo.
     """
     rated = ratings({("a", "b"): Points(29, 39)}, "b")
-    assert rated["b"] == (0, 0, 0)
+    assert rated["b"] == Rating(0, 0, 0)
     assert rated["a"].elo == pytest.approx(400 * math.log10(29.5 / 10.5))
     assert rated["a"].elo == pytest.approx(179.46, abs=0.01)
     assert rated["a"].high - rated["a"].elo == pytest.approx(122.35, abs=0.01)
@@ -29,7 +29,7 @@ def test_the_anchor_may_be_either_player():
 
 
 def test_a_draw_is_half_a_point():
-    assert points_of(Tally(wins=3, draws=4, losses=1)) == (5, 8)
+    assert points_of(Tally(wins=3, draws=4, losses=1)) == Points(5, 8)
     assert rating_against(Tally(wins=0, draws=7, losses=0)).elo == pytest.approx(0)
     # 5 of 8 points and one more draw: odds 5.5 : 3.5
     assert rating_against(Tally(wins=3, draws=4, losses=1)).elo == pytest.approx(400 * math.log10(5.5 / 3.5))

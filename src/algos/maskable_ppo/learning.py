@@ -10,7 +10,7 @@ from stable_baselines3.common.utils import get_device
 from src.algos.maskable_ppo.adapter import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model
 from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network, SampledPolicyAgent
-from src.algos.network import first_baseline, next_evaluation, require_known_device, selection_metrics, selection_score
+from src.algos.network import next_evaluation, require_known_device, selection_metrics, selection_score
 from src.algos.threads import torch_threads
 from src.core.errors import UserError, require
 from src.core.play.agent import SelfPlay
@@ -30,6 +30,7 @@ from src.core.ranges import (
     Threads,
     check_fields,
 )
+from src.core.runs.report import first_baseline
 from src.core.runs.run import Run
 
 

@@ -18,7 +18,6 @@ from src.algos.network import (
     budget_used,
     build_net,
     export_weights,
-    first_baseline,
     load_network,
     load_weights,
     next_evaluation,
@@ -57,7 +56,7 @@ from src.core.ranges import (
     check_fields,
 )
 from src.core.runs.algorithm import Environment
-from src.core.runs.report import win_rate_band
+from src.core.runs.report import first_baseline, win_rate_band
 from src.core.runs.run import Run
 
 log = logging.getLogger(__name__)

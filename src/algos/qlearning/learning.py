@@ -1,7 +1,7 @@
 """Tabular Q-learning for two-player games, over canonical positions."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -10,13 +10,17 @@ import numpy as np
 from src.algos.qlearning.policy import QTableAgent, action_values
 from src.algos.qlearning.ranking import RankingStore
 from src.core.errors import require
-from src.core.play.agent import Agent, SelfPlay
+from src.core.play.agent import Agent, RandomAgent, SelfPlay
+from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
 from src.core.play.game import TabularGame, Trait, outcome_for_seat
 from src.core.ranges import AboveZero, Count, Fraction, Interval, check_fields
+from src.core.runs.report import elo_metrics
 from src.core.runs.run import Run
 from src.core.seeding import draw
+
+ELO_GAMES = 100  # per evaluation
 
 
 class TableEnv(Protocol):
@@ -26,6 +30,7 @@ class TableEnv(Protocol):
     opponent: Agent
     reward: Callable[[int], float]  # of the outcome +1, 0 or -1 for the learner
     seats: Sequence[int]  # the learner's seat is drawn from these
+    baselines: Mapping[str, Agent]
 
 
 class Turn(NamedTuple):
@@ -91,6 +96,7 @@ class QLearning:
                 if episode % self.eval_every == 0 or episode == self.episodes:
                     metrics = lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
+                    metrics |= elo_against_baseline(env, QTableAgent(store, self.shortcuts), run.seed)
                     run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
                     curriculum.record(metrics["eval/not_lost_share"])
                     run.save_best(metrics["eval/not_lost_share"], state())
@@ -159,6 +165,13 @@ def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
     lost = {name: tally.losses for name, tally in walks.items()}
     lines = sum(tally.games for tally in walks.values())
     return {"eval/not_lost_share": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
+
+
+def elo_against_baseline(env: TableEnv, agent: Agent, seed: int) -> dict[str, float]:
+    """Return the rating above the first baseline; two deterministic players have only two different games."""
+    opponent = next(iter(env.baselines.values()), RandomAgent())
+    games = 2 if agent.deterministic and opponent.deterministic else ELO_GAMES
+    return elo_metrics(evaluate(env.game, agent, opponent, games, seed, stream="selection").total, "eval")
 
 
 def require_zero_sum(env: TableEnv) -> None:
