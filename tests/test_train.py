@@ -144,7 +144,7 @@ def git(*arguments: str) -> str:
 def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     run, path = tracked_run, offline_file(tracked_run)
     axes = {record.name or record.glob_name: record.step_metric for record in of_kind(path, "metric")}
-    curves = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")
+    curves = ("eval/win_rate", "eval/elo", "eval/not_lost_share", "train/win_rate")
     assert axes == {"step": "", "*": "step"} | dict.fromkeys(curves, "step")
     scores = [float(row["eval/not_lost_share"]) for row in rows_without_times(run) if row["eval/not_lost_share"]]
     assert summary(path)["eval/not_lost_share"] == {"max": max(scores), "last": scores[-1]}

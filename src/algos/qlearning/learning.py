@@ -15,6 +15,7 @@ from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
 from src.core.play.game import TabularGame, Trait, outcome_for_seat
+from src.core.play.past_selves import require_no_past_selves
 from src.core.ranges import AboveZero, Count, Fraction, Interval, check_fields
 from src.core.runs.report import elo_metrics
 from src.core.runs.run import Run
@@ -70,6 +71,7 @@ class QLearning:
         require(not curriculum.mixes, "algo=qlearning trains in one environment at a time: set curriculum=none")
         for stage in curriculum.all(env):
             require_zero_sum(stage)
+            require_no_past_selves(stage.opponent, "qlearning")
 
     def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:
         store, episode, rng = RankingStore(env.game.table_format), 0, run.generator("training")

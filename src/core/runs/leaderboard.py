@@ -17,7 +17,7 @@ def cross_table(title: str, standings: Standings) -> Table:
     table.add_column("player")
     for name in ("Elo (95%)", "games", *(str(number) for number in _numbers(standings))):
         table.add_column(name, justify="right", no_wrap=True)
-    for number, row in zip(_numbers(standings), _rows(standings), strict=True):
+    for number, row in zip(_numbers(standings), _rows(standings, decimals=0), strict=True):
         table.add_row(str(number), *row)
     return table
 
@@ -44,11 +44,11 @@ def _numbers(standings: Standings) -> range:
     return range(1, len(standings.ratings) + 1)
 
 
-def _rows(standings: Standings) -> list[list[str]]:
+def _rows(standings: Standings, decimals: int = 1) -> list[list[str]]:
     order = list(standings.ratings)
     rows = []
     for name, rating in standings.ratings.items():
-        cells = [_share(standings.against(name, other)) for other in order]
+        cells = [_share(standings.against(name, other), decimals) for other in order]
         rows.append([name, _elo(rating), f"{standings.total(name).games:,}", *cells])
     return rows
 
@@ -59,8 +59,8 @@ def _elo(rating: Rating) -> str:
     return f"{rating.elo:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})"
 
 
-def _share(tally: Tally | None) -> str:
-    return "" if tally is None else f"{points_of(tally).scored / tally.games:.1%}"
+def _share(tally: Tally | None, decimals: int) -> str:
+    return "" if tally is None else f"{points_of(tally).scored / tally.games:.{decimals}%}"
 
 
 def _results(tally: Tally) -> dict[str, Any]:

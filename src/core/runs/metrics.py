@@ -45,6 +45,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "final/elo": "the same for the best checkpoint, from the games of final/win_rate",
         "final/elo_low": "lower end of its 95% interval",
         "final/elo_high": "upper end of its 95% interval",
+        "train/past_selves": "with agent@env.opponent=past_selves: snapshots in the pool",
+        "train/past_selves_score": "the learner's share of points in training games against them since the previous "
+        "evaluation, a draw being half a point",
     },
     "Networks": {
         "train/lr": "learning rate",
