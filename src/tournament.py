@@ -52,7 +52,7 @@ def main(cfg: DictConfig) -> None:
         matches = round_robin(game, players, cfg.games, cfg.seed, cfg.opening_plies, advance)
 
     standings = Standings(matches, anchor)
-    title = f"{cfg.composition.env}: Elo above {anchor}, share of points against each player"
+    title = f"{cfg.composition.env}: Elo above {anchor}, percentage of points against each player"
     Console().print(leaderboard.cross_table(title, standings))
     if cfg.markdown is not None:
         write_atomic(Path(cfg.markdown), leaderboard.markdown(standings))

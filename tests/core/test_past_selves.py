@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from src.core import ranks
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
 from src.core.play.past_selves import CURRENT, PastSelves
@@ -177,3 +178,17 @@ def test_it_is_refused_where_it_makes_no_sense():
     with pytest.raises(UserError, match="there is none here"):
         PastSelves(4, 1, 0.5, 1.0, 0.5).decide(GAME, GAME.initial(np.random.default_rng(0)), np.random.default_rng(0))
     assert isinstance(pool(), SelfPlay)
+
+
+def test_ranks_add_their_results_and_keep_their_own_games(monkeypatch: pytest.MonkeyPatch):
+    made = grown(1)
+    made.record(0, 1)
+    other = {0: [1.0, 3.0]}  # points and games of the other rank
+    monkeypatch.setattr(ranks, "gather", lambda value: [value, other if isinstance(value, dict) else [[0, 1.0, 3.0]]])
+    state = made.state()
+    made.add_snapshot(dict, fixed)
+    assert (made.snapshots[0].points, made.snapshots[0].games) == (2, 4)
+    again = pool()
+    monkeypatch.setattr(ranks, "rank", lambda: 1)
+    again.load_state(state, fixed)
+    assert again._recent == other

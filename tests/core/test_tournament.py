@@ -1,9 +1,11 @@
 """Round robins: seats, openings, results of both sides, and the table."""
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
@@ -99,7 +101,18 @@ def test_the_table_has_shares_of_points():
     assert lines[2].endswith(" | 20 |  | 75.0% | 100.0% |")
     assert lines[3].endswith(" | 20 | 25.0% |  | 50.0% |")
     assert lines[4] == "| c | 0 | 20 | 0.0% | 50.0% |  |"
-    assert cross_table("title", STANDINGS).row_count == 3
+    assert lines[2].startswith("| a | +")
+    assert " to +" in lines[2], "the interval"
+
+
+def test_the_table_on_the_terminal_has_a_line_per_player():
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(cross_table("title", STANDINGS))
+    rows = [line.split() for line in console.export_text().splitlines() if line.strip()[:1] in "123" and line.strip()]
+    assert [row[:2] for row in rows] == [["1", "a"], ["2", "b"], ["3", "c"]]
+    assert [row[-2:] for row in rows] == [["75", "100"], ["25", "50"], ["0", "50"]]
+    assert rows[0][3].startswith("±")
+    assert rows[2][2] == "+0", "the anchor has no interval"
 
 
 def test_plain_values_have_points_and_intervals():

@@ -11,14 +11,18 @@ from src.core.play.tournament import Standings
 
 
 def cross_table(title: str, standings: Standings) -> Table:
-    """Return a row per player, the best first; column n has the shares of points against the player in row n."""
+    """Return a row per player, the best first; column n has the percentages of points against the player in row n."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("", justify="right")
-    table.add_column("player")
-    for name in ("Elo (95%)", "games", *(str(number) for number in _numbers(standings))):
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("player", min_width=12)
+    numbers = [str(number) for number in range(1, len(standings.ratings) + 1)]
+    for name in ("Elo (95%)", "games", *numbers):
         table.add_column(name, justify="right", no_wrap=True)
-    for number, row in zip(_numbers(standings), _rows(standings, decimals=0), strict=True):
-        table.add_row(str(number), *row)
+    for number, (name, rating) in zip(numbers, standings.ratings.items(), strict=True):
+        half = f" ±{rating.high - rating.elo:.0f}" if rating.high > rating.elo else ""
+        met = [standings.against(name, other) for other in standings.ratings]
+        cells = ["" if tally is None else f"{100 * _share(tally):.0f}" for tally in met]
+        table.add_row(number, name, f"{rating.elo:+.0f}{half}", f"{standings.total(name).games:,}", *cells)
     return table
 
 
@@ -40,15 +44,12 @@ def as_dict(standings: Standings) -> dict[str, Any]:
     return {"anchor": standings.anchor, "players": players, "matches": matches}
 
 
-def _numbers(standings: Standings) -> range:
-    return range(1, len(standings.ratings) + 1)
-
-
-def _rows(standings: Standings, decimals: int = 1) -> list[list[str]]:
+def _rows(standings: Standings) -> list[list[str]]:
     order = list(standings.ratings)
     rows = []
     for name, rating in standings.ratings.items():
-        cells = [_share(standings.against(name, other), decimals) for other in order]
+        met = [standings.against(name, other) for other in order]
+        cells = ["" if tally is None else f"{_share(tally):.1%}" for tally in met]
         rows.append([name, _elo(rating), f"{standings.total(name).games:,}", *cells])
     return rows
 
@@ -59,8 +60,8 @@ def _elo(rating: Rating) -> str:
     return f"{rating.elo:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})"
 
 
-def _share(tally: Tally | None, decimals: int) -> str:
-    return "" if tally is None else f"{points_of(tally).scored / tally.games:.{decimals}%}"
+def _share(tally: Tally) -> float:
+    return points_of(tally).scored / tally.games
 
 
 def _results(tally: Tally) -> dict[str, Any]:
