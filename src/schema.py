@@ -65,6 +65,17 @@ class Record(Command):
 
 
 @dataclass
+class Tournament(Command):
+    agents: list[str]
+    games: Count
+    opening_plies: Plies
+    seed: Seed
+    anchor: str | None
+    json: str | None
+    markdown: str | None
+
+
+@dataclass
 class Engine(Command):
     agent: Any
     seed: Seed

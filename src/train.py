@@ -50,7 +50,7 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
         log.info("training in %s", directory)
         agent = algo.fit(env, curriculum, run)
         scores = report.score_against_baselines(env, agent, cfg.seed, **cfg.evaluation)
-        metrics, lines = report.score_metrics(scores), report.every_reply(env.game, agent)
+        metrics, lines = report.score_metrics(scores, env.game.players), report.every_reply(env.game, agent)
         run.finish(metrics, report.scores_as_dict(env.game, scores, lines))
     if ranks.rank() == 0:
         report.show(f"{cfg.composition.algo} on {cfg.composition.env}", env.game, scores, lines)

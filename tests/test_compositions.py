@@ -293,3 +293,22 @@ LEARNERS: list[type[Algorithm]] = [AlphaBeta, Imitation, MaskablePPO, PPO, QLear
 def test_every_algorithm_is_a_learner():
     targets = {get_object(composed(f"algo={name}").algo._target_) for name in options("algo")}
     assert targets == set(LEARNERS)
+
+
+@pytest.mark.parametrize("env", [env for env in FEW_ENVS if not env.startswith("minesweeper")])
+def test_ppo_trains_against_past_selves_in_every_two_player_game(tmp_path: Path, env: str):
+    names = [f"env={env}", "algo=ppo", "agent@env.opponent=past_selves", "algo.total_steps=80", "algo.eval_every=40"]
+    budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in composed(*names).algo]
+    cfg = validate(composed(*names[:3], *budget, *names[3:]), schema.Train)
+    environment, learner = build(cfg.env, "env"), build(cfg.algo, "algo")
+    learner.check(environment, curriculum := build(cfg.curriculum, "curriculum"))
+    with Run(tmp_path, resolved(cfg), None) as run:
+        learner.fit(environment, curriculum, run)
+    assert [snapshot.number for snapshot in environment.opponent.snapshots] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("algo", ["qlearning", "maskable_ppo"])
+def test_past_selves_are_refused_where_no_snapshots_are_kept(algo: str):
+    cfg = composed("env=tictactoe", f"algo={algo}", "agent@env.opponent=past_selves")
+    with pytest.raises(UserError, match=f"algo={algo} keeps no snapshots of the learner"):
+        build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))

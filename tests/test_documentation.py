@@ -16,6 +16,7 @@ from src import schema
 from src.cli import apply_group_aliases, expand_opponent
 from src.compose import validate
 from src.paths import CONF
+from src.tournament import quote_agents
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need
@@ -37,8 +38,14 @@ SCHEMAS: dict[str, Any] = {
     "play": schema.Play,
     "play_local": schema.PlayLocal,
     "record": schema.Record,
+    "tournament": schema.Tournament,
 }
-REWRITES = {"train": apply_group_aliases, "evaluate": expand_opponent, "record": expand_opponent}
+REWRITES = {
+    "train": apply_group_aliases,
+    "evaluate": expand_opponent,
+    "record": expand_opponent,
+    "tournament": quote_agents,
+}
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:

@@ -1,13 +1,10 @@
 """Studies: finished runs are not repeated, tables of hand-computed numbers, ratings of known strength."""
 
 import json
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from experiments.elo import fit, ratings
 from experiments.search_pruning import __main__ as search_pruning
 from experiments.study import Arm, Study, main, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
@@ -93,32 +90,6 @@ def test_differences_are_paired_by_seed():
     rows = table([*others, *ones], "x").splitlines()
     assert rows[2].startswith("| a | 2 | 200 | 51.0% (44.1-57.8%) | 50.0%, 52.0% |")
     assert own_speed(ones[0]) == 50
-
-
-def scores(rate: float, openings: int) -> np.ndarray:
-    return (np.arange(2 * openings).reshape(-1, 2) < 2 * openings * rate).astype(float)
-
-
-def test_the_rating_difference_of_two_players_follows_the_formula():
-    rated = fit(["a", "b"], {("a", "b"): scores(0.75, 50_000)}, "b")
-    assert rated[1] == 0
-    assert rated[0] == pytest.approx(400 * math.log10(3), abs=0.1)
-
-
-def test_ratings_of_a_consistent_round_robin_are_found_again():
-    true = {"a": 300.0, "b": 100.0, "c": 0.0}
-    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
-    results = {(one, other): scores(1 / (1 + 10 ** ((true[other] - true[one]) / 400)), 20_000) for one, other in pairs}
-    rated = ratings(results, "c", resamples=100)
-    for name, elo in true.items():
-        assert rated[name].elo == pytest.approx(elo, abs=2)
-        assert rated[name].low - 2 <= elo <= rated[name].high + 2
-    assert rated["a"].low < rated["a"].high
-
-
-def test_who_wins_everything_gets_a_finite_rating():
-    rated = fit(["a", "b"], {("a", "b"): scores(1.0, 10)}, "b")
-    assert rated[0] == pytest.approx(400 * math.log10(20.5 / 0.5), abs=0.1)
 
 
 def test_the_table_of_pruned_searches_adds_up_steps_and_seconds(tmp_path: Path):

@@ -99,7 +99,7 @@ def test_a_wandb_dashboard_shows_curves_of_training_and_the_rest_once(tracked_ru
     run, path = tracked_run, offline_file(tracked_run)
     *curves, table, picture = history(path)
     curve = {"step", "time/seconds", "time/steps_per_second", "train/td_error", "train/table_size", "train/stage"}
-    curve |= {"eval/not_lost_share", "eval/lost_lines"}
+    curve |= {"eval/not_lost_share", "eval/lost_lines", "eval/elo", "eval/elo_low", "eval/elo_high"}
     curve |= {f"eval/lost_lines_{part}_{seat}" for part in ("table", "shortcuts") for seat in ("first", "second")}
     assert [numbers(row).keys() for row in curves] == [curve] * 3, "no final figure is a curve of one point"
     assert [numbers(row)["step"] for row in curves] == [200, 400, 600]
@@ -116,6 +116,7 @@ def test_a_wandb_dashboard_shows_curves_of_training_and_the_rest_once(tracked_ru
     final = {name: float(value) for name, value in last.items() if name.startswith("final/")}
     assert {name: shown[name] for name in final} == final
     assert {f"final/{name}" for name in ("win_rate", "win_rate_low", "win_rate_high", "episodes")} < final.keys()
+    assert {"final/elo", "final/elo_low", "final/elo_high"} < final.keys()
     assert {f"final/minimax/{name}_rate" for name in ("win", "draw", "loss")} < final.keys()
     assert all(is_documented(name) for name in {*curve, *final, "final/baselines", "eval/win_rate_curve"})
 
@@ -143,7 +144,7 @@ def git(*arguments: str) -> str:
 def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     run, path = tracked_run, offline_file(tracked_run)
     axes = {record.name or record.glob_name: record.step_metric for record in of_kind(path, "metric")}
-    curves = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")
+    curves = ("eval/win_rate", "eval/elo", "eval/not_lost_share", "train/win_rate")
     assert axes == {"step": "", "*": "step"} | dict.fromkeys(curves, "step")
     scores = [float(row["eval/not_lost_share"]) for row in rows_without_times(run) if row["eval/not_lost_share"]]
     assert summary(path)["eval/not_lost_share"] == {"max": max(scores), "last": scores[-1]}

@@ -10,14 +10,15 @@ import json
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments.bench.quoridor_matches import player
-from experiments.elo import Rating, ratings
 from src.core.files import write_atomic
-from src.core.play.arena import evaluate
+from src.core.play.arena import Tally, evaluate
+from src.core.play.rating import Rating
+from src.core.play.tournament import Standings
+from src.core.runs.leaderboard import markdown
 
 HERE = Path(__file__).parent
 PLAYERS = ("hell", "hard", "normal", "mcts", "runner", "easy", "random")
@@ -32,23 +33,9 @@ def play(first: str, second: str, games: int, seed: int, kept: Path) -> None:
     print(f"{first} against {second}: {score.total.wins}/{score.total.draws}/{score.total.losses}", flush=True)
 
 
-def points(kept: Path) -> np.ndarray:
-    """Return the score of the first player from each opening in either seat, (games / 2, 2)."""
-    return (np.array(json.loads(kept.read_text())).reshape(-1, 2) + 1) / 2
-
-
-def table(rated: dict[str, Rating], results: dict[tuple[str, str], np.ndarray]) -> str:
-    """Return rows by rating; a cell is the fraction of points that the row's player scored against the column's."""
-    order = sorted(rated, key=lambda name: -rated[name].elo)
-    shares = {pair: scored.mean() for pair, scored in results.items()}
-    shares |= {(other, one): 1 - share for (one, other), share in shares.items()}
-    lines = [f"| player | Elo (95%) | games | {' | '.join(order)} |", "|---" * (3 + len(order)) + "|"]
-    for name in order:
-        games = sum(scored.size for pair, scored in results.items() if name in pair)
-        cells = " | ".join(f"{shares[name, other]:.1%}" if (name, other) in shares else "" for other in order)
-        elo = f"{rated[name].elo:+.0f} ({rated[name].low:+.0f} to {rated[name].high:+.0f})"
-        lines.append(f"| {name} | {elo} | {games:,} | {cells} |")
-    return "\n".join(lines) + "\n"
+def tally(kept: Path) -> Tally:
+    """Return the results of the first player."""
+    return Tally.from_outcomes(json.loads(kept.read_text()))
 
 
 def draw(path: Path, rated: dict[str, Rating]) -> None:
@@ -56,10 +43,9 @@ def draw(path: Path, rated: dict[str, Rating]) -> None:
     figure = Figure(figsize=(7, 3), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    middle = np.array([rated[name].elo for name in order])
-    reach = np.array([[rated[name].elo - rated[name].low, rated[name].high - rated[name].elo] for name in order])
-    axes.errorbar(middle, order, xerr=reach.T, fmt="o", capsize=3)
-    axes.set(xlabel=f"Elo above {ANCHOR}, 95% bootstrap interval")
+    half_widths = [rated[name].high - rated[name].elo for name in order]
+    axes.errorbar([rated[name].elo for name in order], order, xerr=half_widths, fmt="o", capsize=3)
+    axes.set(xlabel=f"Elo above {ANCHOR}, 95% interval")
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=100)
 
@@ -81,13 +67,13 @@ def main() -> None:
         if not kept.exists() and not options.only_report:
             play(*pair, games, options.seed, kept)
         if kept.exists():
-            results[pair] = points(kept)
+            results[pair] = tally(kept)
     if {ANCHOR} - {name for pair in results for name in pair}:
         raise SystemExit(f"no match of {ANCHOR} is finished yet: there is nothing to report")
-    rated = ratings(results, ANCHOR)
-    write_atomic(options.folder / "table.md", table(rated, results))
-    draw(options.folder / "ladder.png", rated)
-    print(table(rated, results))
+    standings = Standings(results, ANCHOR)
+    write_atomic(options.folder / "table.md", markdown(standings))
+    draw(options.folder / "ladder.png", standings.ratings)
+    print(markdown(standings))
 
 
 if __name__ == "__main__":

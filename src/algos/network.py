@@ -25,7 +25,7 @@ from ..core.play.game import Game, Trait
 from ..core.ranges import BelowOne, Threads, check_fields
 from ..core.runs import checkpoint
 from ..core.runs.algorithm import Environment
-from ..core.runs.report import first_baseline, win_rate_metrics
+from ..core.runs.report import elo_metrics, first_baseline, win_rate_metrics
 from ..core.runs.run import Run, checkpoint_path
 from ..nets.boards import Heads, ResidualBlock
 from ..nets.exported import ExportedNetwork
@@ -304,12 +304,14 @@ def selection_metrics(
 ) -> dict[str, float]:
     """Evaluate during training; return eval/win_rate, its interval and its number of games.
 
-    Two-player games are played against the first baseline. The final evaluation uses other games. Enumerable games
-    also give eval/not_lost_share.
+    Two-player games are played against the first baseline, and also give eval/elo. The final evaluation uses other
+    games. Enumerable games also give eval/not_lost_share.
     """
     opponent = first_baseline(env)
     score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
     metrics = win_rate_metrics(score.total, "eval")
+    if opponent is not None:
+        metrics |= elo_metrics(score.total, "eval")
     if Trait.ENUMERABLE in env.game.traits and agent.deterministic:
         lines = [walk_replies(env.game, agent, seat) for seat in range(env.game.players)]
         lost, games = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.play.agent import Agent, opponents_in
 from ..core.play.game import TwoPlayerGame, outcome_for_seat
+from ..core.play.past_selves import CURRENT, PastSelves
 from ..core.seeding import draw
 
 
@@ -19,12 +20,13 @@ class Reward(Protocol):
 class Match:
     """Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine a match.
 
-    If the opponent is a pool, one member is drawn for each game.
+    If the opponent is a pool, one member is drawn for each game; of past selves, one of them.
     """
 
     def __init__(self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], reward: Reward) -> None:
         self.game, self.seats, self.reward, self._opponents = game, seats, reward, opponents_in(opponent)
         self.opponent = self._opponents[0]
+        self.number = CURRENT  # of the past self that is played against
         self.rng = np.random.default_rng()
         self.state: Any = None
         self.own_seat = 0
@@ -37,6 +39,8 @@ class Match:
         self._start, self._actions = dict(self.rng.bit_generator.state), []
         if len(self._opponents) > 1:
             self.opponent = draw(self.rng, self._opponents)
+        if isinstance(self.opponent, PastSelves):
+            self.number = self.opponent.sample(self.rng)
         self.own_seat = draw(self.rng, self.seats)
         self.state = self.game.initial(self.rng)
 
@@ -53,6 +57,11 @@ class Match:
         """Return +1, 0 or -1 if the learner has won, drawn or lost; None while the game continues."""
         outcome = self.game.outcome(self.state)
         return None if outcome is None else outcome_for_seat(self.own_seat, outcome)
+
+    def report_result(self) -> None:
+        """Report a finished game to the past selves; to be called once per game."""
+        if isinstance(self.opponent, PastSelves) and (outcome := self.own_outcome) is not None:
+            self.opponent.record(self.number, outcome)
 
     def collect_reward(self) -> float:
         """Return the reward since the last call; to be called after the opponent has moved.
@@ -78,12 +87,14 @@ class Match:
 
     def saved(self) -> dict[str, Any]:
         """Return the generator state at the start and the actions since, because a game state may be any object."""
-        return {"start": self._start, "actions": list(self._actions), "rng": dict(self.rng.bit_generator.state)}
+        saved = {"start": self._start, "actions": list(self._actions), "rng": dict(self.rng.bit_generator.state)}
+        return saved | ({"number": self.number} if isinstance(self.opponent, PastSelves) else {})
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Replay a saved match. The opponent is not asked again: in self-play it has changed since."""
         self.rng.bit_generator.state = saved["start"]
         self.begin()
+        self.number = saved.get("number", CURRENT)  # the pool has changed since it was drawn
         for action in saved["actions"]:
             self.play(action)
         self.rng.bit_generator.state = saved["rng"]
@@ -95,7 +106,11 @@ def let_opponents_move(matches: Sequence[Match]) -> None:
     while waiting := [match for match in matches if match.awaits_opponent]:
         game, opponent = waiting[0].game, waiting[0].opponent
         views = [game.view(match.state) for match in waiting]
-        decisions = opponent.decide_batch(game, views, [match.rng for match in waiting])
+        rngs = [match.rng for match in waiting]
+        if isinstance(opponent, PastSelves):
+            decisions = opponent.decide_for([match.number for match in waiting], game, views, rngs)
+        else:
+            decisions = opponent.decide_batch(game, views, rngs)
         for match, decision in zip(waiting, decisions, strict=True):
             assert decision.action is not None, "an opponent inside an environment must always choose an action"
             match.play(decision.action)

@@ -51,7 +51,10 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
         if ended.any():
             own = np.array([outcome or 0 for outcome in outcomes])
             info = self._final(ended, {"won": own == 1, "outcome": own})
-            _begin([match for match, over in zip(self._matches, ended, strict=True) if over])
+            finished = [match for match, over in zip(self._matches, ended, strict=True) if over]
+            for match in finished:
+                match.report_result()
+            _begin(finished)
         self._update_masks()
         info["action_mask"] = self.action_masks()
         return self._observe(), rewards, ended, np.zeros(self.num_envs, bool), info

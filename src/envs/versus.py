@@ -93,6 +93,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
         self._match.play(int(action))
         let_opponents_move([self._match])
+        self._match.report_result()
         reward, outcome = self._match.collect_reward(), self._match.own_outcome
         info = self._info() if outcome is None else self._info() | {"outcome": outcome}
         return self._match.observation(), reward, outcome is not None, False, info

@@ -20,6 +20,7 @@ from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, p
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
+from src.core.play.past_selves import CURRENT, PastSelves
 from src.core.runs import checkpoint
 from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
@@ -740,3 +741,66 @@ def test_networks_of_earlier_versions_are_loaded_by_their_names():
     assert "mine_head.weight" in old["weights"]
     loaded = load_network(CNN(8), old, CPU)
     assert torch.equal(loaded.get_parameter("aux_head.weight"), net.get_parameter("aux_head.weight"))
+
+
+def past_selves(**changes: Any) -> PastSelves:
+    settings: dict[str, Any] = {"size": 3, "snapshot_every": 1, "current_share": 0.3, "priority": 1.0, "memory": 0.5}
+    return PastSelves(**(settings | changes))
+
+
+def test_resuming_against_past_selves_is_exact(tmp_path: Path):
+    """Killed between two evaluations, when games are in progress and results have been counted."""
+
+    def learn(run: Run) -> PastSelves:
+        opponent = past_selves()
+        ppo(total_steps=640, eval_every=128, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).fit(
+            versus(opponent), plain_ladder(), run
+        )
+        return opponent
+
+    with run_in(tmp_path / "whole") as run:
+        whole = learn(run)
+    assert len(whole.snapshots) == 3, "no more than its size, of six"
+    with killed_after(90, tmp_path / "killed") as run:
+        learn(run)
+    saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
+    kept = saved["past_selves"]["0"]
+    assert len(kept["snapshots"]) > 1
+    assert kept["recent"][0], "games that are not in the statistics yet"
+    first, second = (one["weights"]["weights"] for one in kept["snapshots"][:2])
+    assert any(not torch.equal(first[name], second[name]) for name in first), "the learner has changed in between"
+    with run_in(tmp_path / "killed") as run:
+        resumed = learn(run)
+    for name in ("losses/loss", "eval/win_rate", "eval/elo", "train/episode_return", "train/past_selves_score"):
+        column = read_column(tmp_path / "whole", name)
+        assert read_column(tmp_path / "killed", name) == column
+        assert len(column) > 2
+    for one, other in zip(whole.snapshots, resumed.snapshots, strict=True):
+        assert (one.number, one.points, one.games) == (other.number, other.points, other.games)
+        assert all(torch.equal(one.weights["weights"][name], other.weights["weights"][name]) for name in first)
+
+
+def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
+    with run_in(tmp_path) as run:
+        trainer = PPOTrainer(ppo(losses=PLAIN_WEIGHTS), versus(opponent := past_selves()), plain_ladder(), run)
+        trainer._begin()
+        before = {name: weight.clone() for name, weight in trainer.net.state_dict().items()}
+        for weight in trainer.net.parameters():
+            weight.data += 1
+        trainer._update_self_play(trainer._weights())
+        trainer._add_snapshots()
+    snapshots = [snapshot.agent.net.state_dict() for snapshot in opponent.snapshots]  # type: ignore[attr-defined]
+    for name, weight in before.items():
+        assert torch.allclose(snapshots[0][name], weight, atol=1e-3)
+        assert torch.allclose(snapshots[1][name], weight + 1, atol=1e-3)
+        assert torch.equal(opponent.player(CURRENT).net.state_dict()[name], trainer.net.state_dict()[name])  # type: ignore[attr-defined]
+
+
+def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Path):
+    opponent = past_selves()
+    with run_in(tmp_path) as run:
+        ladder = Curriculum({"random": versus(RandomAgent())}, promote_at=0.01)
+        algo = ppo(total_steps=384, eval_every=128, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0)
+        algo.fit(versus(opponent), ladder, run)
+    assert ladder.stage == 1
+    assert [snapshot.number for snapshot in opponent.snapshots] == [0, 1, 2]

@@ -33,7 +33,8 @@ SETTINGS: dict[str, Any] = {
 
 
 def environment(opponent):
-    return SimpleNamespace(game=GAME, opponent=opponent, reward=OutcomeReward(1, 0, -1), seats=(0, 1))
+    reward, baselines = OutcomeReward(1, 0, -1), {"random": RandomAgent()}
+    return SimpleNamespace(game=GAME, opponent=opponent, reward=reward, seats=(0, 1), baselines=baselines)
 
 
 def fit(directory, seed, opponent=None, **changes):

@@ -2,12 +2,13 @@
 
 import pytest
 
+from src.algos.minimax import MinimaxAgent
 from src.algos.network import selection_metrics, selection_score
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.exhaustive import walk_replies
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from tests.algos.test_ppo import PLAIN_WEIGHTS, ppo
+from tests.algos.test_ppo import PLAIN_WEIGHTS, minesweeper, ppo
 
 REWARD = OutcomeReward(1.0, 0.0, -1.0)
 
@@ -28,6 +29,7 @@ def test_where_every_line_can_be_walked_the_share_not_lost_counts():
     metrics = selection_metrics(env, Lowest(), 2, seed=0)
     assert selection_score(metrics) == metrics["eval/not_lost_share"] == 1 - lost / total
     assert metrics["eval/episodes"] == 2, "the win rate is logged as well"
+    assert metrics["eval/elo_low"] < metrics["eval/elo"] < metrics["eval/elo_high"]
     drawn = selection_metrics(env, RandomAgent(), 4, seed=0)
     assert selection_score(drawn) == drawn["eval/win_rate"], "a player that draws its moves has no lines to walk"
 
@@ -51,3 +53,12 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
             env, Curriculum({}, None), run
         )
     assert set(asked) == {plies}
+
+
+def test_elo_counts_a_draw_as_half_and_one_player_has_none():
+    game = TicTacToe(symmetric=True)
+    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"best": MinimaxAgent()})
+    drawn = selection_metrics(env, MinimaxAgent(), 10, seed=0)
+    assert (drawn["eval/win_rate"], drawn["eval/elo"]) == (0.0, pytest.approx(0.0)), "equals draw all their games"
+    alone = selection_metrics(minesweeper(), RandomAgent(), 4, seed=0)
+    assert not any("elo" in name for name in alone)

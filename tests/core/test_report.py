@@ -1,8 +1,12 @@
 """Results under their metric names."""
 
+import math
+
+import pytest
+
 from src.core.play.arena import Score, Tally, wilson_interval
 from src.core.runs.metrics import is_documented
-from src.core.runs.report import score_metrics, win_rate_band, win_rate_metrics
+from src.core.runs.report import elo_metrics, score_metrics, win_rate_band, win_rate_metrics
 
 
 def test_a_win_rate_is_logged_with_its_interval():
@@ -18,7 +22,20 @@ def test_a_win_rate_is_logged_with_its_interval():
 
 def test_the_final_evaluation_has_names_of_its_own():
     scores = {"a": Score([1, 0], [0, 1], 0.0, {"steps": 3.0}), "b": Score([-1, -1], [0, 1], 0.0, {})}
-    metrics = score_metrics(scores)
+    metrics = score_metrics(scores, players=2)
     assert all(name.startswith("final/") and is_documented(name) for name in metrics)
     assert (metrics["final/win_rate"], metrics["final/episodes"], metrics["final/a/steps"]) == (0.5, 2, 3.0)
     assert (metrics["final/a/draw_rate"], metrics["final/b/loss_rate"]) == (0.5, 1.0)
+    # One win and one draw against the first baseline, and one more draw: 2 of 3 points.
+    assert metrics["final/elo"] == pytest.approx(400 * math.log10(2))
+    assert not any("elo" in name for name in score_metrics(scores, players=1)), "nobody to be compared with"
+
+
+def test_elo_is_logged_with_its_interval():
+    """30 wins, 4 draws and 5 losses: 32 of 39 points, with one more draw 32.5 of 40."""
+    metrics = elo_metrics(Tally(30, 4, 5), "eval")
+    half = 1.959964 * 400 / math.log(10) / math.sqrt(40 * 0.8125 * 0.1875)
+    assert metrics["eval/elo"] == pytest.approx(400 * math.log10(32.5 / 7.5))
+    assert metrics["eval/elo_low"] == pytest.approx(metrics["eval/elo"] - half, rel=1e-5)
+    assert metrics["eval/elo_high"] == pytest.approx(metrics["eval/elo"] + half, rel=1e-5)
+    assert all(is_documented(name) for name in metrics)

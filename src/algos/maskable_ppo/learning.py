@@ -12,6 +12,7 @@ from ...core.play.agent import SelfPlay
 from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
+from ...core.play.past_selves import require_no_past_selves
 from ...core.ranges import (
     Bounds,
     Count,
@@ -73,6 +74,8 @@ class MaskablePPO:
     def check(self, env: Any, curriculum: Curriculum) -> None:
         missing = self.device.startswith("cuda") and not torch.cuda.is_available()
         self._require("device", not missing, "is not available here: use algo.device=cpu")
+        for stage in curriculum.all(env):
+            require_no_past_selves(getattr(stage, "opponent", None), "maskable_ppo")
         if not isinstance(getattr(env, "opponent", None), SelfPlay):  # which has no agent yet
             games = MaskedVecEnv(env.vectorize(self.num_envs))
             games.seed(0)

@@ -23,6 +23,7 @@ from ...core.play.capabilities import (
 )
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
+from ...core.play.past_selves import PastSelves
 from ...core.ranges import (
     AboveZero,
     BelowOne,
@@ -333,12 +334,15 @@ class PPOTrainer:
         stage_score = score if stage_env is self.env else selection_score(self._measure(stage_env, agent))
         self.net.train()
         extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
+        for pool in self._past_selves(current_only=True).values():
+            extra |= pool.metrics()
         run.log(self.steps, {**metrics, **extra})
         run.save_best(score, self._weights(torch.float16))
         self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage
         self.curriculum.record(stage_score)
         self._update_self_play(self._weights())
+        self._add_snapshots()
         if self.curriculum.stage != before:
             self.groups = self._make_groups()
 
@@ -364,8 +368,22 @@ class PPOTrainer:
         for opponent in opponents:
             if isinstance(opponent, SelfPlay):
                 self.opponent = weights
-                frozen = load_network(self.algo.net, weights, self.algo.compute)
-                opponent.set_agent(NetworkAgent(frozen, self.algo.compute, self.algo.play, greedy=False))
+                opponent.set_agent(self._load_opponent(weights))
+
+    def _add_snapshots(self) -> None:
+        for pool in self._past_selves(current_only=True).values():
+            pool.add_snapshot(lambda: _on_cpu(self._weights(torch.float16)), self._load_opponent)
+
+    def _past_selves(self, *, current_only: bool = False) -> dict[str, PastSelves]:
+        """Return the opponents that keep snapshots, by the number of their stage."""
+        stages = self.curriculum.all(self.env)
+        now = [env for env, _ in self.curriculum.mixture(self.env)] if current_only else stages
+        found = {str(number): getattr(env, "opponent", None) for number, env in enumerate(stages) if env in now}
+        return {number: pool for number, pool in found.items() if isinstance(pool, PastSelves)}
+
+    def _load_opponent(self, weights: dict[str, Any]) -> NetworkAgent:
+        net = load_network(self.algo.net, weights, self.algo.compute)
+        return NetworkAgent(net, self.algo.compute, self.algo.play, greedy=False)
 
     def _weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
         return export_weights(self.net, self.env, dtype)
@@ -389,6 +407,7 @@ class PPOTrainer:
             "next_evaluation": self.next_evaluation,
             "stage": self.curriculum.stage,
             "opponent": self.opponent,
+            "past_selves": {number: pool.state() for number, pool in self._past_selves().items()},
             "stalling": [self.stalling, self.steps_without_end, self.last_logged],
             "minibatches": self.minibatches,
             "losses": self.losses,
@@ -407,9 +426,18 @@ class PPOTrainer:
             self.stalling, self.steps_without_end, self.last_logged = saved["stalling"]
             self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
         self._update_self_play(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
+        if saved is None:
+            self._add_snapshots()
+        else:
+            for number, pool in self._past_selves().items():
+                pool.load_state(saved["past_selves"][number], self._load_opponent)
         self.groups = self._make_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
+
+
+def _on_cpu(weights: dict[str, Any]) -> dict[str, Any]:
+    return {**weights, "weights": {name: weight.cpu() for name, weight in weights["weights"].items()}}
 
 
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:

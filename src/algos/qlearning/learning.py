@@ -1,22 +1,27 @@
 """Tabular Q-learning for two-player games, over canonical positions."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from ...core.errors import require
-from ...core.play.agent import Agent, SelfPlay
+from ...core.play.agent import Agent, RandomAgent, SelfPlay
+from ...core.play.arena import evaluate
 from ...core.play.curriculum import Curriculum
 from ...core.play.exhaustive import walk_replies
 from ...core.play.game import TabularGame, Trait, outcome_for_seat
+from ...core.play.past_selves import require_no_past_selves
 from ...core.ranges import AboveZero, Count, Fraction, Interval, check_fields
+from ...core.runs.report import elo_metrics
 from ...core.runs.run import Run
 from ...core.seeding import draw
 from .policy import QTableAgent, action_values
 from .ranking import RankingStore
+
+ELO_GAMES = 100  # per evaluation
 
 
 class TableEnv(Protocol):
@@ -26,6 +31,7 @@ class TableEnv(Protocol):
     opponent: Agent
     reward: Callable[[int], float]  # of the outcome +1, 0 or -1 for the learner
     seats: Sequence[int]  # the learner's seat is drawn from these
+    baselines: Mapping[str, Agent]
 
 
 class Turn(NamedTuple):
@@ -65,6 +71,7 @@ class QLearning:
         require(not curriculum.mixes, "algo=qlearning trains in one environment at a time: set curriculum=none")
         for stage in curriculum.all(env):
             require_zero_sum(stage)
+            require_no_past_selves(stage.opponent, "qlearning")
 
     def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:
         store, episode, rng = RankingStore(env.game.table_format), 0, run.generator("training")
@@ -91,6 +98,7 @@ class QLearning:
                 if episode % self.eval_every == 0 or episode == self.episodes:
                     metrics = lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
+                    metrics |= elo_against_baseline(env, QTableAgent(store, self.shortcuts), run.seed)
                     run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
                     curriculum.record(metrics["eval/not_lost_share"])
                     run.save_best(metrics["eval/not_lost_share"], state())
@@ -159,6 +167,13 @@ def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
     lost = {name: tally.losses for name, tally in walks.items()}
     lines = sum(tally.games for tally in walks.values())
     return {"eval/not_lost_share": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
+
+
+def elo_against_baseline(env: TableEnv, agent: Agent, seed: int) -> dict[str, float]:
+    """Return the rating above the first baseline; two deterministic players have only two different games."""
+    opponent = next(iter(env.baselines.values()), RandomAgent())
+    games = 2 if agent.deterministic and opponent.deterministic else ELO_GAMES
+    return elo_metrics(evaluate(env.game, agent, opponent, games, seed, stream="selection").total, "eval")
 
 
 def require_zero_sum(env: TableEnv) -> None:

@@ -86,7 +86,12 @@ class SelfPlay(Agent):
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        decisions = self._learner().decide_batch(game, views, rngs)
+        return self._explored(self._learner().decide_batch(game, views, rngs), game, views, rngs)
+
+    def _explored(
+        self, decisions: list[Decision], game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]
+    ) -> list[Decision]:
+        """Replace a fraction `explore` of the decisions by random moves."""
         if self.explore == 0:
             return decisions
         return [

@@ -47,6 +47,10 @@ class Tally:
     def win_rate(self) -> float:
         return self.wins / self.games if self.games else math.nan
 
+    def swapped(self) -> "Tally":
+        """Return the same games for the opponent."""
+        return Tally(self.losses, self.draws, self.wins)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; the win rate of no games is null."""
         return {

@@ -33,6 +33,22 @@ GROUPS: dict[str, dict[str, str]] = {
         "final/*/loss_rate": "share of those games lost",
         "train/stage": "stage of the curriculum, from 0",
     },
+    "Two-player games": {
+        "eval/elo": "strength of the frozen learner over time: Elo above the first baseline, which is 0, from the "
+        "games of eval/win_rate and no others. The baseline does not change during a run, so values can be compared "
+        "over steps and runs. Bradley-Terry with a draw as half a point and one more drawn game: "
+        "400 log10((p + 0.5) / (n - p + 0.5)) for p points in n games, so at most 400 log10(2 n + 1), which is 1200 "
+        "for 500 games: to tell apart learners that win nearly everything, choose a stronger first baseline. "
+        "Q-tables play 100 games for it",
+        "eval/elo_low": "lower end of its 95% interval, by the Fisher information",
+        "eval/elo_high": "upper end of its 95% interval",
+        "final/elo": "the same for the best checkpoint, from the games of final/win_rate",
+        "final/elo_low": "lower end of its 95% interval",
+        "final/elo_high": "upper end of its 95% interval",
+        "train/past_selves": "with agent@env.opponent=past_selves: snapshots in the pool",
+        "train/past_selves_score": "the learner's share of points in training games against them since the previous "
+        "evaluation, a draw being half a point",
+    },
     "Networks": {
         "train/lr": "learning rate",
         "train/episode_return": "mean sum of rewards of the games finished since the previous row, undiscounted",

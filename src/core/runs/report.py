@@ -14,17 +14,13 @@ from ..play.agent import Agent, RandomAgent
 from ..play.arena import Score, Tally, evaluate, require_varied, wilson_interval
 from ..play.exhaustive import walk_replies
 from ..play.game import Game, Trait
+from ..play.rating import rating_against
 from .algorithm import Environment
 from .console import progress_bar
 
 log = logging.getLogger(__name__)
 
 SEATS = ("first", "second")
-
-
-def first_baseline(env: Environment) -> Agent | None:
-    """Return the opponent of evaluations during training; None in one-player games."""
-    return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
 
 
 def as_percent(share: float) -> str:
@@ -84,6 +80,11 @@ def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
     return result
 
 
+def first_baseline(env: Environment) -> Agent | None:
+    """Return the opponent of evaluations during training; None in one-player games."""
+    return None if env.game.players == 1 else next(iter(env.baselines.values()), RandomAgent())
+
+
 def pairings(env: Environment, agent: Agent) -> dict[str, tuple[Agent, Agent | None]]:
     """Return (agent, baseline) pairs; in one-player games the agent and each baseline play alone."""
     if env.game.players == 2:
@@ -111,7 +112,7 @@ def require_measured(metric: str, env: Environment) -> None:
     """Raise `UserError` if the final evaluation in this environment does not have the metric."""
     require(bool(env.baselines), "env.baselines is empty: set at least one agent to evaluate against")
     placeholder = Score(outcomes=[1], seats=[0], seconds=0.0, metrics={})
-    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), placeholder))
+    names = score_metrics(dict.fromkeys(pairings(env, RandomAgent()), placeholder), env.game.players)
     require(metric in names, f"optimized_metric={metric} is not measured here; choose one of {', '.join(names)}")
 
 
@@ -127,9 +128,16 @@ def win_rate_metrics(tally: Tally, group: str) -> dict[str, float]:
     return rate | {f"{group}/episodes": tally.games}
 
 
-def score_metrics(scores: Mapping[str, Score]) -> dict[str, float]:
-    """Return the final evaluation by metric name."""
-    metrics = win_rate_metrics(next(iter(scores.values())).total, "final")
+def elo_metrics(tally: Tally, group: str) -> dict[str, float]:
+    """Return the rating relative to the opponent of these games and its 95% interval: `<group>/elo`, ..."""
+    rating = rating_against(tally)
+    return {f"{group}/elo": rating.elo, f"{group}/elo_low": rating.low, f"{group}/elo_high": rating.high}
+
+
+def score_metrics(scores: Mapping[str, Score], players: int) -> dict[str, float]:
+    """Return the final evaluation by metric name; `players` is the number of players of the game."""
+    first = next(iter(scores.values())).total
+    metrics = win_rate_metrics(first, "final") | (elo_metrics(first, "final") if players == 2 else {})
     for name, score in scores.items():
         total = score.total
         metrics[f"final/{name}/win_rate"] = total.win_rate

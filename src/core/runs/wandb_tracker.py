@@ -18,7 +18,12 @@ log = logging.getLogger(__name__)
 
 Mode = Literal["offline", "online"]
 ADDRESS = "wandb_url.txt"  # in the run directory: URL of the run
-BEST_OF = ("eval/win_rate", "eval/not_lost_share", "train/win_rate")  # the summary has their maximum and last value
+BEST_OF = (
+    "eval/win_rate",
+    "eval/elo",
+    "eval/not_lost_share",
+    "train/win_rate",
+)  # the summary has their maximum and last value
 NAME_LENGTH, TAG_LENGTH = 128, 64  # limits of wandb
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import require
-from ...core.play.agent import Agent
+from ...core.play.agent import Agent, Decision
+from ...core.play.game import outcome_for_seat
+from ...core.play.past_selves import CURRENT, PastSelves
 from ...core.threads import run_in_spans
 from ..masked_vector_env import load_arrays, save_arrays
 from ..splitmix import seed_word
@@ -54,6 +56,7 @@ class Batch:
             final_units=np.zeros((count, game.world.units.size), UNIT_STATE),
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
+        self.numbers = [CURRENT] * count  # of the past self that each game is played against
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
         self._terms = terms(reward)
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
@@ -99,12 +102,14 @@ class Batch:
         return {
             "arrays": save_arrays(self._arrays()),
             "rngs": [dict(rng.bit_generator.state) for rng in self.rngs],
+            **({"numbers": list(self.numbers)} if isinstance(self.opponent, PastSelves) else {}),
         }
 
     def load(self, saved: dict[str, Any]) -> None:
         load_arrays(self._arrays(), saved["arrays"])
         for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
             rng.bit_generator.state = kept
+        self.numbers = list(saved.get("numbers", self.numbers))
         self._show()
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -121,6 +126,7 @@ class Batch:
             if stepping.is_to_restart(self.games, self._setup, i):
                 stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
                 ended.append(i)
+        self._report_results(ended)
         self._open(ended)
         self._show()
 
@@ -129,6 +135,8 @@ class Batch:
         for _ in range(stepping.MAX_STARTS):
             for i in which:
                 stepping.begin(*self._compiled, i)
+                if isinstance(self.opponent, PastSelves):
+                    self.numbers[i] = self.opponent.sample(self.rngs[i])
             self._let_opponent_move(which)
             which = [i for i in which if stepping.is_decided(self.games, i)]
             if not which:
@@ -142,10 +150,24 @@ class Batch:
     def _let_opponent_move(self, which: Sequence[int]) -> None:
         while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:
             views, rngs = [self.states[i] for i in waiting], [self.rngs[i] for i in waiting]
-            for i, decision in zip(waiting, self.opponent.decide_batch(self.game, views, rngs), strict=True):
+            for i, decision in zip(waiting, self._decide(waiting, views, rngs), strict=True):
                 assert decision.action is not None, "an opponent inside an environment must always choose an action"
                 self.game.require_legal(self.states[i], decision.action)
                 rules.play(self.game.world, self.games, i, decision.action)
+
+    def _decide(self, which: Sequence[int], views: list[Any], rngs: list[np.random.Generator]) -> list[Decision]:
+        if isinstance(self.opponent, PastSelves):
+            return self.opponent.decide_for([self.numbers[i] for i in which], self.game, views, rngs)
+        return self.opponent.decide_batch(self.game, views, rngs)
+
+    def _report_results(self, ended: Sequence[int]) -> None:
+        """Report finished games to the past selves; a deployment deadlock is a draw."""
+        if isinstance(self.opponent, PastSelves):
+            for i in ended:
+                game = self.games.games[i]
+                outcome = 0 if game["deadlocked"] else int(game["outcome"])
+                seat = int(self.buffers.results[i]["seat"])
+                self.opponent.record(self.numbers[i], outcome_for_seat(seat, outcome))
 
     def _report(self, troubles: int) -> None:
         """Raise the errors that a compiled step can only count."""

@@ -1,0 +1,171 @@
+"""Self-play against a pool of the learner's past selves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from .. import ranks
+from ..errors import require
+from ..ranges import Bounds, Fraction, Interval, NonNegative, checked
+from .agent import Agent, Decision, SelfPlay
+from .game import Game
+
+CURRENT = -1  # in place of a snapshot's number: the current self
+PRIOR_GAMES = 2.0  # drawn games that are added to the results against a snapshot
+
+Weights = dict[str, Any]  # as the algorithm saves them
+Load = Callable[[Weights], Agent]
+
+
+@dataclass
+class Snapshot:
+    """A past self, and the results of the learner against it."""
+
+    number: int  # how many evaluations it is after the first
+    weights: Weights
+    agent: Agent
+    points: float = 0.0  # of the learner, a draw is half a point
+    games: float = 0.0  # earlier ones count less
+
+    @property
+    def score(self) -> float:
+        """Return the learner's expected points a game; 0.5 as long as nothing is known."""
+        return (self.points + PRIOR_GAMES / 2) / (self.games + PRIOR_GAMES)
+
+
+class PastSelves(SelfPlay):
+    """An opponent for training: in each game the current self or one of at most `size` snapshots of the learner.
+
+    The learner calls `set_agent` and `add_snapshot` at its start and after each evaluation. The environment calls
+    `sample` at the start of each game, `player` at each move and `record` at the end. Sampling weights change only in
+    `add_snapshot`, so they are the same on all distributed ranks.
+    """
+
+    @checked
+    def __init__(
+        self,
+        size: Annotated[int, Bounds(ge=2, le=1000)],
+        snapshot_every: Interval,
+        current_share: Fraction,
+        priority: NonNegative,
+        memory: Fraction,
+        explore: Fraction = 0.0,
+    ) -> None:
+        """`snapshot_every` counts evaluations.
+
+        A snapshot is drawn with a weight of (1 - score) ** `priority`, where score is the learner's share of points
+        against it (prioritised fictitious self-play, Vinyals et al. 2019); 0 draws uniformly. After each evaluation
+        earlier results count `memory` times as much, because the learner has changed since.
+        """
+        super().__init__(explore)
+        self.size, self.snapshot_every, self.current_share = size, snapshot_every, float(current_share)
+        self.priority, self.memory = float(priority), float(memory)
+        self.snapshots: list[Snapshot] = []  # the oldest first
+        self._evaluations = 0
+        self._recent: dict[int, list[float]] = {}  # points and games since the last evaluation, by number
+
+    def sample(self, rng: np.random.Generator) -> int:
+        """Return the number of the opponent of a new game; always takes one number from `rng`."""
+        place = rng.random()
+        if not self.snapshots or place < self.current_share:
+            return CURRENT
+        place = (place - self.current_share) / (1 - self.current_share)
+        chosen = int(np.searchsorted(np.cumsum(self.probabilities()), place, side="right"))
+        return self.snapshots[min(chosen, len(self.snapshots) - 1)].number
+
+    def probabilities(self) -> np.ndarray:
+        """Return how often each snapshot is drawn among all snapshots, (S,)."""
+        weights = np.array([(1 - snapshot.score) ** self.priority for snapshot in self.snapshots])
+        shares: np.ndarray = weights / weights.sum()
+        return shares
+
+    def player(self, number: int) -> Agent:
+        """Return the opponent of this number; the current self takes over games of a snapshot that was removed."""
+        found = next((snapshot.agent for snapshot in self.snapshots if snapshot.number == number), None)
+        return self._learner() if found is None else found
+
+    def record(self, number: int, outcome: int) -> None:
+        """Count a finished game against an opponent; the outcome +1, 0 or -1 is the learner's."""
+        if number != CURRENT:
+            recent = self._recent.setdefault(number, [0.0, 0.0])
+            recent[0] += (outcome + 1) / 2
+            recent[1] += 1
+
+    def decide_for(
+        self, numbers: Sequence[int], game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]
+    ) -> list[Decision]:
+        """Return one decision per view for games against the opponents `numbers`, batched by opponent."""
+        groups: dict[int, tuple[Agent, list[int]]] = {}
+        for place, number in enumerate(numbers):
+            agent = self.player(number)
+            groups.setdefault(id(agent), (agent, []))[1].append(place)
+        decisions: dict[int, Decision] = {}
+        for agent, places in groups.values():
+            own = [views[place] for place in places], [rngs[place] for place in places]
+            decisions |= zip(places, self._explored(agent.decide_batch(game, *own), game, *own), strict=True)
+        return [decisions[place] for place in range(len(views))]
+
+    def add_snapshot(self, weights: Callable[[], Weights], load: Load) -> None:
+        """Update the results after an evaluation, and add the learner to the pool each `snapshot_every` times."""
+        self._merge_recent()
+        if self._evaluations % self.snapshot_every == 0:
+            kept = weights()
+            self.snapshots.append(Snapshot(self._evaluations, kept, load(kept)))
+            if len(self.snapshots) > self.size:
+                del self.snapshots[self._superfluous()]
+        self._evaluations += 1
+
+    def metrics(self) -> dict[str, float]:
+        """Return the size of the pool, and the learner's score against it since the last evaluation."""
+        points, games = sum(self._totals().values(), np.zeros(2)).tolist()
+        score = {"train/past_selves_score": points / games} if games else {}
+        return {"train/past_selves": len(self.snapshots), **score}
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that later games depend on, for a checkpoint; with several ranks, all of them call this."""
+        snapshots = [
+            {"number": one.number, "weights": one.weights, "points": one.points, "games": one.games}
+            for one in self.snapshots
+        ]
+        recent = [[number, *counts] for number, counts in self._recent.items()]
+        return {
+            "snapshots": snapshots,
+            "evaluations": self._evaluations,
+            "recent": ranks.gather(recent),
+        }
+
+    def load_state(self, saved: Mapping[str, Any], load: Load) -> None:
+        self.snapshots = [Snapshot(agent=load(one["weights"]), **one) for one in saved["snapshots"]]
+        self._evaluations = saved["evaluations"]
+        self._recent = {number: [points, games] for number, points, games in saved["recent"][ranks.rank()]}
+
+    def _totals(self) -> dict[int, np.ndarray]:
+        """Return points and games since the last evaluation by snapshot, over all ranks."""
+        totals: dict[int, np.ndarray] = {}
+        for recent in ranks.gather(self._recent):
+            for number, counts in recent.items():
+                totals[number] = totals.get(number, np.zeros(2)) + counts
+        return totals
+
+    def _merge_recent(self) -> None:
+        totals, self._recent = self._totals(), {}
+        for snapshot in self.snapshots:
+            points, games = totals.get(snapshot.number, np.zeros(2)).tolist()
+            snapshot.points = self.memory * snapshot.points + points
+            snapshot.games = self.memory * snapshot.games + games
+
+    def _superfluous(self) -> int:
+        """Return the place of the snapshot whose neighbours are nearest in time, so that the rest covers all training.
+
+        The first and the newest are kept.
+        """
+        numbers = [snapshot.number for snapshot in self.snapshots]
+        return min(range(1, len(numbers) - 1), key=lambda place: numbers[place + 1] - numbers[place - 1])
+
+
+def require_no_past_selves(opponent: object, algo: str) -> None:
+    """Raise `UserError` if an algorithm that keeps no snapshots is configured with this opponent."""
+    fits = not isinstance(opponent, PastSelves)
+    require(fits, f"algo={algo} keeps no snapshots of the learner: choose agent@env.opponent=self, or algo=ppo")

@@ -1,0 +1,69 @@
+"""The standings of a tournament as a table on the terminal, as Markdown and as plain values."""
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from ..play.arena import Tally
+from ..play.rating import Rating, points_of
+from ..play.tournament import Standings
+
+
+def cross_table(title: str, standings: Standings) -> Table:
+    """Return a row per player, the best first; column n has the percentages of points against the player in row n."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("player", min_width=12)
+    numbers = [str(number) for number in range(1, len(standings.ratings) + 1)]
+    for name in ("Elo (95%)", "games", *numbers):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, (name, rating) in zip(numbers, standings.ratings.items(), strict=True):
+        half = f" ±{rating.high - rating.elo:.0f}" if rating.high > rating.elo else ""
+        met = [standings.against(name, other) for other in standings.ratings]
+        cells = ["" if tally is None else f"{100 * _share(tally):.0f}" for tally in met]
+        table.add_row(number, name, f"{rating.elo:+.0f}{half}", f"{standings.total(name).games:,}", *cells)
+    return table
+
+
+def markdown(standings: Standings) -> str:
+    """Return the same table with the names of the opponents."""
+    heading = ["player", "Elo (95%)", "games", *standings.ratings]
+    lines = [heading, *_rows(standings)]
+    cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
+    head, *rows = [f"| {line} |\n" for line in cells]
+    return "".join([head, "|---" * len(heading) + "|\n", *rows])
+
+
+def as_dict(standings: Standings) -> dict[str, Any]:
+    players = []
+    for name, rating in standings.ratings.items():
+        total = standings.total(name)
+        players.append({"player": name, "elo": rating.elo, "elo_ci95": [rating.low, rating.high], **_results(total)})
+    matches = [{"first": one, "second": other, **_results(tally)} for (one, other), tally in standings.matches.items()]
+    return {"anchor": standings.anchor, "players": players, "matches": matches}
+
+
+def _rows(standings: Standings) -> list[list[str]]:
+    order = list(standings.ratings)
+    rows = []
+    for name, rating in standings.ratings.items():
+        met = [standings.against(name, other) for other in order]
+        cells = ["" if tally is None else f"{_share(tally):.1%}" for tally in met]
+        rows.append([name, _elo(rating), f"{standings.total(name).games:,}", *cells])
+    return rows
+
+
+def _elo(rating: Rating) -> str:
+    if rating.low == rating.high:  # the anchor
+        return f"{rating.elo:.0f}"
+    return f"{rating.elo:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})"
+
+
+def _share(tally: Tally) -> float:
+    return points_of(tally).scored / tally.games
+
+
+def _results(tally: Tally) -> dict[str, Any]:
+    counts = {"games": tally.games, "wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+    return {**counts, "points": points_of(tally).scored}

@@ -1,0 +1,115 @@
+"""The command: names of players, errors before any game, and its files."""
+
+from pathlib import Path
+
+import pytest
+
+from src.core.errors import UserError
+from src.tournament import Entry, parse_entries, parse_entry, quote_agents
+from tests.lab import ROOT, Lab, read_json
+
+SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
+EASY = ("env=tictactoe", "agents=[random,weak=alphabeta:difficulty=easy,minimax]")
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("random", Entry("random", "random", ())),
+        ("alphabeta:difficulty=hard", Entry("alphabeta:difficulty=hard", "alphabeta", ("difficulty=hard",))),
+        ("x=alphabeta:depth=2:seed=1", Entry("x", "alphabeta", ("depth=2", "seed=1"))),
+        ("runs/a=1,b/0", Entry("0", "runs/a=1,b/0", ())),
+        ("net=runs/some", Entry("net", "runs/some", ())),
+        ("runs/some:checkpoint_name=last", Entry("some:checkpoint_name=last", "runs/some", ("checkpoint_name=last",))),
+    ],
+)
+def test_players_are_named(text: str, entry: Entry):
+    assert parse_entry(text) == entry
+
+
+def test_names_that_are_not_clear_are_refused():
+    for text in ("", "alphabeta:hard", "a=b=c:", "=random"):
+        with pytest.raises(UserError, match="must be NAME"):
+            parse_entry(text)
+    with pytest.raises(UserError, match="random is listed twice"):
+        parse_entries(["random", "minimax", "random"])
+    with pytest.raises(UserError, match="agents has 0 entries"):
+        parse_entries([])
+    assert len(parse_entries(["random", "other=random"])) == 2
+
+
+def test_the_list_needs_no_quotes():
+    assert quote_agents(["env=quoridor", "agents=[a, b:c=d]"]) == ["env=quoridor", "agents=['a','b:c=d']"]
+    assert quote_agents(["agents=['a','b']"]) == ["agents=['a','b']"]
+
+
+def test_a_tournament_prints_and_writes_its_table(lab: Lab):
+    files = ("json=out/table.json", "markdown=out/table.md")
+    agents = f"agents=[random,weak=alphabeta:difficulty=easy,{SHIPPED}]"
+    done = lab.run("tournament", agents, "games=10", "opening_plies=2", *files)
+    assert done.returncode == 0, done.stderr
+    result, table = read_json(lab.folder / "out/table.json"), (lab.folder / "out/table.md").read_text()
+    assert result["agents"] == {
+        "random": "random",
+        "weak": "alphabeta:difficulty=easy",
+        "tictactoe_qlearning": str(SHIPPED),
+    }
+    assert result["anchor"] == "random"
+    assert [match["games"] for match in result["matches"]] == [10, 10, 10]
+    names = [player["player"] for player in result["players"]]
+    assert names[0] == "tictactoe_qlearning"
+    assert [player["elo"] for player in result["players"] if player["player"] == "random"] == [0]
+    assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == [f"| {name}" for name in names]
+    assert "Elo above random" in done.stdout
+    assert sorted(path.name for path in lab.folder.rglob("*")) == ["out", "table.json", "table.md"]
+
+
+def test_the_same_seed_gives_the_same_table(lab: Lab):
+    tables = []
+    for seed in (1, 1, 2):
+        done = lab.run("tournament", *EASY, "games=10", "opening_plies=2", f"seed={seed}", "json=table.json")
+        assert done.returncode == 0, done.stderr
+        tables.append(read_json(lab.folder / "table.json"))
+    assert tables[0] == tables[1]
+    assert tables[0]["matches"] != tables[2]["matches"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ((), "required and not set: agents"),
+        (("agents=[random]",), "at least two"),
+        (("agents=[random,nobody]",), "nobody is neither an agent nor a run directory: agents are alphabeta"),
+        (("agents=[random,./nowhere]",), "nowhere"),
+        (("agents=[random,random]",), "listed twice"),
+        (("agents=[random,alphabeta:level=hard]",), "level"),
+        (("agents=[random,alphabeta:difficulty=harder]",), "harder"),
+        (("agents=[random,qtable]",), "path is required: type qtable:path=..."),
+        (("agents=[random,self]",), "self is for training only"),
+        (("agents=[random,wargame_pool]",), "wargame_pool is for training only"),
+        (("agents=[random,runner]",), "runner cannot play this game"),
+        (("agents=[random,minimax]", "games=3"), "games=3 must be even"),
+        (("agents=[random,minimax]", "anchor=hell"), "anchor=hell is not one of the agents: random, minimax"),
+        (
+            (f"agents=[random,alphabeta,{SHIPPED}]",),
+            "alphabeta against tictactoe_qlearning: both players are deterministic",
+        ),
+        (("agents=[random,minimax]", "opening_plies=9"), "opening_plies=9 is too many"),
+        (("env=minesweeper_8x8", "agents=[random,exact]"), "env=minesweeper_8x8 is a single-player game"),
+        (("agents=random",), "agents=random must be a list"),
+        (("-m", "agents=[random,minimax]", "seed=1,2"), "does not support -m"),
+    ],
+)
+def test_user_errors_are_one_sentence(lab: Lab, overrides: tuple[str, ...], message: str):
+    done = lab.run("tournament", *overrides, "json=out.json")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (lab.folder / "out.json").exists()
+
+
+def test_files_that_cannot_be_written_are_reported_before_the_games(lab: Lab):
+    Path(lab.folder / "taken").mkdir()
+    done = lab.run("tournament", *EASY, "markdown=taken")
+    assert done.returncode != 0
+    assert "taken is not a regular file" in done.stderr
