@@ -189,6 +189,7 @@ def test_a_curriculum_that_does_not_fit_is_refused_in_scripts_too():
         compose_train("env=minesweeper_8x8", "algo=ppo", "curriculum=random_first")
 
 
+@pytest.mark.slow
 def test_rewards_and_curricula_of_the_user_take_part(lab: Lab):
     for group, text in {
         "reward": "defaults: [outcome, _self_]\nwin: 2.0\nloss: -2.0\n",

@@ -74,6 +74,7 @@ def test_a_player_who_resigns_ends_the_game():
 # The file
 
 
+@pytest.mark.slow
 def test_flat_colors_are_exact_and_frames_differ():
     animation, game = Animation(), make_game(5, 3)
     rng = np.random.default_rng(0)
@@ -136,6 +137,7 @@ def test_a_game_is_recorded(lab: Lab):
     assert list(lab.folder.rglob("*")) == [path.parent, path], "nothing else is written"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
     (lab.folder / "game.gif").write_text("old")
     files = []

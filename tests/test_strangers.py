@@ -268,7 +268,8 @@ def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, 
     return found
 
 
-@pytest.mark.parametrize("values", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [1, 2])
 def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int):
     run = put_run(tmp_path / "outputs/gift", "")
     (run / "p.py").write_text("open('executed', 'w').close()\n")

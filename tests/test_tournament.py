@@ -64,6 +64,7 @@ def test_a_tournament_prints_and_writes_its_table(lab: Lab):
     assert sorted(path.name for path in lab.folder.rglob("*")) == ["out", "table.json", "table.md"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_table(lab: Lab):
     tables = []
     for seed in (1, 1, 2):

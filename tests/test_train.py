@@ -235,8 +235,8 @@ def wait_for(process: Process, condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("chosen", [slice(1, 4, 2), pytest.param(slice(None), marks=pytest.mark.slow)], ids=["2", "5"])
-def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab, chosen: slice):
+@pytest.mark.slow
+def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab):
     overrides = ["logger=csv", "algo.episodes=4000", "algo.eval_every=200", "evaluation.episodes=40", "seed=2"]
     overrides += ["curriculum=random_first", "curriculum.promote_at=0.93"]
     overrides += ["algo.lr=0.5", "checkpoint_seconds=0.1"]
@@ -248,7 +248,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab, cho
     process, moments = lab.start("train", *overrides), random.Random(0)
     wait_for(process, lambda: len(lab.run_directories()) == 2)
     (killed,) = set(lab.run_directories()) - {uninterrupted}
-    for rows in [0, 1, promoted_after, promoted_after + 2, 17][chosen]:
+    for rows in [0, 1, promoted_after, promoted_after + 2, 17]:
         wait_for(process, lambda rows=rows: rows_written(killed) >= rows)  # type: ignore[misc]
         time.sleep(moments.uniform(0.0, 0.1))
         process.kill()
@@ -261,6 +261,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(lab: Lab, cho
     assert_same_end(killed, uninterrupted)
 
 
+@pytest.mark.slow
 def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab, finished_run: Path):
     run = copied(finished_run, lab)
     before = rows_without_times(run), results_without_times(run)
@@ -269,6 +270,7 @@ def test_resuming_a_finished_run_gives_the_same_results_again(lab: Lab, finished
     assert lab.run_directories() == [run]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_one_run_in_wandb(lab: Lab):
     run = lab.train("algo.episodes=100", "algo.eval_every=100", "evaluation.episodes=10")
     assert lab.run("train", f"resume={run}").returncode == 0
@@ -334,6 +336,7 @@ def test_a_link_in_a_run_directory_is_not_written_through(lab: Lab, finished_run
 TINY = ("algo.total_steps=64", "algo.num_envs=4", "algo.steps_per_env=8", "algo.mini_batches=2", "algo.eval_episodes=2")
 
 
+@pytest.mark.slow
 def test_a_run_resumes_without_the_run_that_it_started_from(lab: Lab):
     common = ("algo=ppo", *TINY, "evaluation.episodes=4", "logger=csv")
     first = lab.train(*common)
@@ -393,6 +396,7 @@ def test_a_run_with_a_quote_and_a_space_in_its_path_can_be_resumed(lab: Lab, fin
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_an_untrusted_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
     config = yaml.safe_load((run / "config.yaml").read_text())
@@ -427,6 +431,7 @@ def wandb_service_of(pid: int) -> int | None:
     return None
 
 
+@pytest.mark.slow
 def test_killing_wandb_does_not_end_a_run(lab: Lab):
     process = lab.start("train", "algo.episodes=3000", "algo.eval_every=250", "evaluation.episodes=40")
     wait_for(process, lambda: bool(list(lab.folder.rglob("metrics.csv"))))
@@ -440,6 +445,7 @@ def test_killing_wandb_does_not_end_a_run(lab: Lab):
     assert rows_without_times(lab.run_directories()[0])[-1]["step"] == "3000"
 
 
+@pytest.mark.slow
 def test_without_a_connection_an_online_run_continues_offline(lab: Lab):
     unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "a" * 40}
     done = lab.run("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)

@@ -88,6 +88,7 @@ def test_the_stream_is_the_same_wherever_it_is_entered():
     assert len({tuple(row.tolist()) for _, row in whole}) > 4, "batches differ"
 
 
+@pytest.mark.slow
 def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:

@@ -748,6 +748,7 @@ def past_selves(**changes: Any) -> PastSelves:
     return PastSelves(**(settings | changes))
 
 
+@pytest.mark.slow
 def test_resuming_against_past_selves_is_exact(tmp_path: Path):
     """Killed between two evaluations, when games are in progress and results have been counted."""
 
@@ -796,6 +797,7 @@ def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
         assert torch.equal(opponent.player(CURRENT).net.state_dict()[name], trainer.net.state_dict()[name])  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Path):
     opponent = past_selves()
     with run_in(tmp_path) as run:

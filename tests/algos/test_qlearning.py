@@ -50,7 +50,7 @@ def decide(state, rows=(), shortcuts=True):
     return QTableAgent(store, shortcuts).decide(GAME, state, RNG)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
 def test_no_line_is_lost_in_either_seat(tmp_path, seed):
     agent = fit(tmp_path, seed)
     assert lost_lines(GAME, agent.store)["eval/lost_lines"] == 0

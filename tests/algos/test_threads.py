@@ -57,7 +57,9 @@ def assert_same_run(run: Path, other: Path) -> None:
         assert all(torch.equal(ours[key], theirs[key]) for key in ours), name
 
 
-@pytest.fixture(scope="module", params=LEARNERS)
+@pytest.fixture(
+    scope="module", params=["ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in LEARNERS if name != "ppo")]
+)
 def single(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """The name of a learner, and its run where one thread was at hand."""
     folder = tmp_path_factory.mktemp(request.param)

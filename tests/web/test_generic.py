@@ -79,6 +79,7 @@ def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
     assert (match.state, len(match.moves), len(match.notes)) == (seen[last], last, last)
 
 
+@pytest.mark.slow
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
     minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]

@@ -383,6 +383,7 @@ def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() ->
             env.step_many(torch.ones(1, 4, 4, dtype=torch.bool))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["everything on", "the agent begins, compact"])
 def test_a_step_can_be_compiled_whole(variant: str) -> None:
     """Neither its course nor its shapes depend on the data."""
@@ -454,6 +455,7 @@ print(tuple(observation.shape))
 """
 
 
+@pytest.mark.slow
 def test_it_runs_where_there_is_no_numba() -> None:
     run = subprocess.run([sys.executable, "-c", WITHOUT_NUMBA], cwd=ROOT, capture_output=True, text=True)
     assert run.stdout == "(3, 11, 8, 8)\n", run.stderr

@@ -47,7 +47,7 @@ def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
     return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
 
 
-@pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
+@pytest.mark.parametrize("count", [3, pytest.param(PARALLEL_FROM + 1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_batched_equals_single(variant: str, count: int) -> None:
     config = VARIANTS[variant] | {"max_steps": 25}

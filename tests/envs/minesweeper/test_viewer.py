@@ -182,6 +182,7 @@ def test_every_agent_plays_on_enter(lab: Lab, agent: str) -> None:
     assert any(ending in done.stdout for ending in ("You won.", "That was a mine.", "The agent stops here."))
 
 
+@pytest.mark.slow
 def test_the_command(lab: Lab) -> None:
     done = lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\nq\n")
     assert done.returncode == 0, done.stderr

@@ -66,6 +66,7 @@ def test_the_runner_runs():
         RunnerAgent().check(TicTacToe(symmetric=True))
 
 
+@pytest.mark.slow
 def test_a_search_is_trained_measured_and_played_again(lab: Lab):
     common = ("env=quoridor", "env.game.size=5", "env.game.walls=2")
     run = lab.train("algo=alphabeta", "algo.player.difficulty=normal", *common, "evaluation.episodes=6", "logger=csv")
