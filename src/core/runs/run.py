@@ -22,6 +22,7 @@ from . import checkpoint
 from .config_file import CONFIG, read_config
 from .console import approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
+from .lock import LOCK
 from .provenance import DIFF, provenance, uncommitted
 from .runlog import RunLog, Tracker
 
@@ -52,7 +53,7 @@ class Run:
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
         self._checkpoint_seconds = config["checkpoint_seconds"]
-        self._lock = FileLock(directory / ".lock")
+        self._lock = FileLock(directory / LOCK)
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
         self._resuming = False  # restored from a checkpoint, and nothing logged or saved since
@@ -63,7 +64,7 @@ class Run:
 
     def __enter__(self) -> "Run":
         try:
-            self._lock.acquire(timeout=0.1)  # the web page holds it briefly to check whether a run is active
+            self._lock.acquire(timeout=0.1)  # `is_training` holds it briefly
         except Timeout:
             raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:

@@ -74,12 +74,22 @@ def open_study(directory: Path, sampler: Any = None, pruner: Any = None) -> Any:
 
 
 def drop_partial_line(directory: Path) -> None:
-    """Remove a last line without its end, left by a process that was killed or by a full disk."""
+    """Remove a last line without its end, left by a process that was killed or by a full disk.
+
+    It is read again under the lock of the journal, because a job may be writing that line.
+    """
     path = directory / JOURNAL
-    data = path.read_bytes() if path.exists() else b""
-    if data and not data.endswith(b"\n"):
+    if not path.exists() or path.read_bytes().endswith(b"\n"):
+        return
+    from optuna.storages.journal import JournalFileOpenLock
+
+    lock = JournalFileOpenLock(str(path))
+    lock.acquire()
+    try:
         with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
+            file.truncate(file.read().rfind(b"\n") + 1)
+    finally:
+        lock.release()
 
 
 class TrialObserver:
