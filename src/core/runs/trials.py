@@ -12,13 +12,14 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from ..errors import UserError, require
+from ..package import install_command
 from .run import Pruned
 
 JOURNAL = "optuna.log"
 LOCK = ".search.lock"  # held by the process that samples the trials
 STUDY = "search"  # name of the only study in a journal
 STEPS = "steps"  # attribute of a trial: the training step of each evaluation
-INSTALL = "a search needs Optuna 4 or newer: pip install -c constraints.txt -e '.[sweep]'"
+INSTALL = f"a search needs Optuna 4 or newer: {install_command('sweep')}"
 
 
 def import_optuna() -> Any:
