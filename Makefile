@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format docs audit golden bench faults experiment clean
+.PHONY: help train play test testslow lint format docs audit golden notebooks profile bench faults experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -40,6 +40,12 @@ audit: $(VENV)/installed-audit  ## Look up known vulnerabilities of the pinned v
 
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
+
+notebooks: $(VENV)/installed-dev  ## Execute the notebooks and write their outputs into them, a minute
+	$(BIN)/python -m experiments.notebooks
+
+profile: $(VENV)/installed  ## Profile some updates of PPO: a trace, and the operators that take most time
+	$(BIN)/python -m src.train env=minesweeper_8x8 algo=ppo profile=true algo.seconds=60 evaluation.episodes=10
 
 bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the last time, some minutes
 	$(BIN)/python -m experiments.bench

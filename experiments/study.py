@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.composition import kept_by_train
-from experiments.study_report import Outcome, draw, table
+from experiments.study_report import Outcome, draw, read_outcomes, table
 from src.core.errors import UserError
 from src.core.files import write_atomic
 from src.core.runs.run import is_finished
@@ -121,10 +121,14 @@ def main(study: Study, arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("experiments") / study.name, help="for table and picture")
     parser.add_argument("--only-report", action="store_true", help="of the runs that are finished, train nothing")
+    parser.add_argument("--only-draw", action="store_true", help="curves.png, from the runs.json of the folder")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, a core each")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
         parser.error(f"--jobs {options.jobs}: at least one run at a time")
+    if options.only_draw:
+        draw(options.folder / "curves.png", read_outcomes(options.folder / "runs.json"), study.axes)
+        return
     if not options.only_report:
         train_all(study, options.jobs)
     print(report(study, options.folder))

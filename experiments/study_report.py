@@ -1,5 +1,6 @@
 """The results of a study as a table and as learning curves."""
 
+import hashlib
 import json
 import math
 import statistics
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -16,7 +18,21 @@ from src.core.play.arena import Tally
 from src.core.runs.report import as_interval, as_percent
 from src.core.runs.runlog import RunLog
 
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}  # 97.5% points
+# 97.5% points by degrees of freedom; between two the larger point is used.
+STUDENT = {
+    1: 12.706,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    19: 2.093,
+    29: 2.045,
+}
+DESCRIPTION = "Description"  # text of a picture: the digest of its data
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,12 @@ class Outcome:
             {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in scores.items()},
         )
 
+    @staticmethod
+    def from_dict(saved: dict[str, Any]) -> "Outcome":
+        """Return an outcome of runs.json."""
+        tallies = {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in saved["tallies"].items()}
+        return Outcome(**(saved | {"tallies": tallies}))
+
     def as_dict(self, scores: Sequence[str]) -> dict[str, Any]:
         return vars(self) | {"tallies": {name: self.tallies[name].as_dict() for name in scores}}
 
@@ -62,8 +84,14 @@ def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -
     gains = [100 * (one.tallies[score].win_rate - base[one.seed]) for one in ones if one.seed in base]
     if len(gains) < 2:
         return " ".join(f"{gain:+.1f}" for gain in gains) or "-"
-    mean, half = statistics.mean(gains), STUDENT[len(gains) - 1] * statistics.stdev(gains) / math.sqrt(len(gains))
+    mean, half = statistics.mean(gains), half_width(gains)
     return f"{mean:+.1f} ({mean - half:+.1f} to {mean + half:+.1f})"
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Return half the width of Student's 95% interval of the mean of at least two values."""
+    quantile = STUDENT[max(degrees for degrees in STUDENT if degrees < len(values))]
+    return quantile * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def table(outcomes: Sequence[Outcome], score: str) -> str:
@@ -91,6 +119,17 @@ def own_speed(run: Outcome) -> float:
     return (run.steps[-1] - run.steps[0]) / (run.seconds[-1] - run.seconds[0])
 
 
+def read_outcomes(path: Path) -> list[Outcome]:
+    """Read runs.json."""
+    return [Outcome.from_dict(saved) for saved in json.loads(path.read_text())]
+
+
+def digest(outcomes: Sequence[Outcome]) -> str:
+    """Return a digest of the curves, which is kept in their picture."""
+    curves = [[one.arm, one.seed, one.steps, one.seconds, one.curve] for one in outcomes]
+    return hashlib.sha256(json.dumps(curves).encode()).hexdigest()
+
+
 def draw(path: Path, outcomes: Sequence[Outcome], axes: Sequence[str]) -> None:
     """Plot the score during training over steps and over seconds."""
     figure = Figure(figsize=(6 * len(axes), 4), layout="constrained")
@@ -101,17 +140,26 @@ def draw(path: Path, outcomes: Sequence[Outcome], axes: Sequence[str]) -> None:
     panels[0].set_ylabel("score while learning")
     panels[0].legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=100, metadata={DESCRIPTION: digest(outcomes)})
 
 
 def overlay(axes: Axes, outcomes: Sequence[Outcome], over: str) -> None:
-    """Plot each run as a thin line in the colour of its arm."""
+    """Plot the mean of each arm over its seeds, with Student's 95% interval as a band if there are several."""
     for number, (name, runs) in enumerate(by_arm(outcomes).items()):
-        for run in runs:
-            label = name if run is runs[0] else None
-            axes.plot(
-                getattr(run, over), run.curve, color=f"C{number}", alpha=0.8, marker="o", markersize=2, label=label
-            )
+        places, scores = (aligned(runs, key) for key in (over, "curve"))
+        mean, colour = scores.mean(axis=0), f"C{number}"
+        seeds = f"{len(runs)} seeds, 95%" if len(runs) > 1 else "1 seed"
+        axes.plot(places.mean(axis=0), mean, color=colour, marker="o", markersize=2, label=f"{name} ({seeds})")
+        if len(runs) > 1:
+            half = np.array([half_width(column) for column in scores.T.tolist()])
+            low, high = (mean - half).clip(0, 1), (mean + half).clip(0, 1)
+            axes.fill_between(places.mean(axis=0), low, high, color=colour, alpha=0.2, linewidth=0)
     axes.set(xlabel=over)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
+
+
+def aligned(runs: Sequence[Outcome], key: str) -> np.ndarray:
+    """Return a list of all runs as rows (runs, evaluations), as far as every run goes."""
+    rows = [getattr(run, key) for run in runs]
+    return np.array([row[: min(map(len, rows))] for row in rows], float)

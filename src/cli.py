@@ -202,14 +202,14 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     resumed = [argument for argument in arguments if argument.lstrip("+").startswith("resume=")]
     if not resumed or resumed == ["resume=null"]:
         return arguments
-    loggers = [argument for argument in arguments if argument.startswith(("logger=", "logger."))]
-    others = [argument for argument in arguments if argument not in [resumed[0], *loggers]]
+    allowed = [argument for argument in arguments if argument.startswith(("logger=", "logger.", "profile="))]
+    others = [argument for argument in arguments if argument not in [resumed[0], *allowed]]
     require(not others, f"resume uses the saved configuration of the run: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
     require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
     return [
-        *loggers,
+        *allowed,
         f"resume={quote_value(directory)}",
         f"hydra.run.dir={quote_value(directory)}",
         "hydra.output_subdir=null",

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effect on the results
     *("env", "algo", "seed", "resume", "logger", "launcher", "hparams_search", "sampler", "pruner"),
-    *("checkpoint_seconds", "optimized_metric"),
+    *("checkpoint_seconds", "optimized_metric", "profile"),
 )
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
 
@@ -167,6 +167,14 @@ def _fitting_options(cfg: DictConfig, group: str, place: str) -> list[str]:
 def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:
     """Build the algorithm; without `init_from` when resuming, because that run may have been deleted."""
     return build(OmegaConf.merge(node, {"init_from": None}) if resumes and "init_from" in node else node, "algo")
+
+
+def require_profilable(cfg: DictConfig, algo: Any) -> None:
+    """Raise `UserError` for `profile=true` with an algorithm that has no updates of a network."""
+    require(
+        not cfg.profile or getattr(algo, "updates_network", True),
+        f"profile=true records operators of torch, which algo={cfg.composition.algo} does not use: leave it out",
+    )
 
 
 def _check_arguments(node: Any, path: str) -> None:

@@ -11,12 +11,13 @@ from omegaconf import DictConfig
 
 from .cli import exit_on_user_error, launch, refuse_multirun
 from .core.errors import UserError, require
+from .core.package import command, install_command
 from .paths import CONF
 
 POSITIONS = 64  # on which the exported network is compared with torch
 TOLERANCE = 1e-3  # of that comparison, relative and absolute: float32 sums in another order
 OUTPUTS = ("policy", "value", "aux")  # the last one if the network has it
-EXTRA = "src.export needs an extra: pip install -c constraints.txt -e '.[onnx]'"
+EXTRA = f"{command('export')} needs an extra: {install_command('onnx')}"
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="export")

@@ -8,11 +8,12 @@ from typing import Any
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
+from .core.package import install_command
 from .core.runs.config_file import current_key
 
 MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
-EXTRAS = "launchers and sweepers come with extras: pip install -c constraints.txt -e '.[sweep,ray,slurm]'"
+EXTRAS = f"launchers and sweepers come with extras: {install_command('sweep', 'ray', 'slurm')}"
 
 
 def hydra_message(causes: Sequence[BaseException]) -> str:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from . import compose
 from .cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
 from .core.errors import UserError, require
-from .core.package import ROOT
+from .core.package import ROOT, install_command
 from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
 from .core.seeding import generator
@@ -107,8 +107,9 @@ def main(cfg: DictConfig) -> None:
     try:
         from .web import app
     except ModuleNotFoundError as error:
-        raise UserError(f"the web page needs a package ({error}): pip install -e '.[web]', or make play") from error
-    # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process.
+        raise UserError(f"the web page needs a package ({error}): {install_command('web')}") from error
+    # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process, not by Ctrl-C,
+    # which would print its traceback: therefore in a session of its own.
     subprocess.Popen([sys.executable, "-m", f"{ROOT}.warm", "--background"], start_new_session=True)
     app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 

@@ -36,6 +36,7 @@ class Train(Command):
     seed: Seed
     resume: str | None
     checkpoint_seconds: NonNegative
+    profile: bool
     evaluation: Evaluation
     optimized_metric: str
 

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .core.errors import UserError, require
 from .core.runs import trials
+from .core.runs.lock import is_training
 from .core.runs.run import Observer
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,8 @@ class Search:
             trials.drop_partial_line(self.directory)
             self._study = trials.open_study(self.directory, build("sampler", self.settings.sampler), pruner)
             self._require_same_space()
+            self._require_ended_jobs()
+            self._complete_round()
             for numbers in self._interrupted():
                 self._run_round(numbers)
             while (missing := self.settings.n_trials - len(self._trials())) > 0:
@@ -98,15 +101,36 @@ class Search:
             f"{self.directory} is a search of other ranges: restore them, or leave out hydra.sweep.dir for another",
         )
 
+    def _running(self) -> list[int]:
+        """Return the numbers of the trials that a killed search has left."""
+        return [trial.number for trial in self._trials() if trial.state.name == "RUNNING"]
+
+    def _require_ended_jobs(self) -> None:
+        """Raise `UserError` if jobs outlived the search that launched them: launched again, they would fail."""
+        orphans = [str(number) for number in self._running() if is_training(self.directory / str(number))]
+        require(
+            not orphans,
+            f"jobs {', '.join(orphans)} of the search in {self.directory} still run, although the search was stopped: "
+            "wait for them or stop them, then repeat the command",
+        )
+
+    def _complete_round(self) -> None:
+        """Sample what is missing of a round that was killed while it was sampled, before results of others are known.
+
+        A trial without all of its settings never ran; it is marked as failed, and sampled again under another number.
+        """
+        whole = {trial.number for trial in self._trials()}
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.number not in whole and trial.state.name == "RUNNING":
+                self._tell(trial.number, "FAIL")
+        running = self._running()
+        if running and not any((self.directory / str(number)).exists() for number in running):
+            self._sample(min(self.settings.n_trials - len(whole), self.settings.n_jobs - len(running)))
+
     def _interrupted(self) -> Iterator[list[int]]:
         """Yield the trials that a killed search has left, in rounds of consecutive numbers."""
-        running = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.name == "RUNNING"]
-        for trial in running:
-            if not self._space.keys() <= trial.params.keys():  # killed while it was sampled: it never ran
-                self._tell(trial.number, "FAIL")
-        numbers = [trial.number for trial in running if self._space.keys() <= trial.params.keys()]
         current: list[int] = []
-        for number in numbers:
+        for number in self._running():
             if current and (number != current[-1] + 1 or len(current) == self.settings.n_jobs):
                 yield current
                 current = []
@@ -117,13 +141,16 @@ class Search:
     def _sample(self, count: int) -> list[int]:
         """Sample new trials and return their numbers.
 
-        The seed depends on the number of trials, so that a resumed search samples what an uninterrupted one would.
+        The seed of each depends on the number of trials before it, so that a search that was killed samples what an
+        uninterrupted one would; even if it was killed in here, unless the sampler uses trial numbers, as CMA-ES does.
         """
-        config = self.settings.sampler
+        config, numbers = self.settings.sampler, []
         seeded = config.get("seed") is not None and not str(config.get("_target_")).endswith(COUNTING)
-        changes = {"seed": config.seed + len(self._study.get_trials(deepcopy=False))} if seeded else {}
-        self._study.sampler = build("sampler", config, changes)
-        return [self._study.ask(self._space).number for _ in range(count)]
+        for _ in range(count):
+            changes = {"seed": config.seed + len(self._trials())} if seeded else {}
+            self._study.sampler = build("sampler", config, changes)
+            numbers.append(self._study.ask(self._space).number)
+        return numbers
 
     def _run_round(self, numbers: list[int]) -> None:
         jobs = [self._overrides(number) for number in numbers]

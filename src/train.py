@@ -42,6 +42,7 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
     curriculum = compose.build_curriculum(cfg)
     supported = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
     require(supported, f"algo={cfg.composition.algo} supports a single process only: start it without torchrun")
+    compose.require_profilable(cfg, algo)
     algo.check(env, curriculum)
     compose.warn_on_device_mismatch(cfg.composition.get("device", "auto"), algo)
     tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
@@ -68,8 +69,8 @@ def main(cfg: DictConfig) -> float | None:
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with compose.discard_outputs_on_error(directory), suggest_resume(directory):
-        if cfg.resume is not None:  # the logger may change; everything else comes from the saved run
-            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger})
+        if cfg.resume is not None:  # these may change; everything else comes from the saved run
+            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger, "profile": cfg.profile})
         cfg = compose.validate(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.get("sweep") or sweep
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()

@@ -78,6 +78,12 @@ def compile_group(name: str) -> None:
     getattr(_module(game), group)(env)
 
 
+def _leave_group() -> None:
+    """Make this process the leader of a process group, which its jobs join and `_end_with` stops."""
+    if os.getpgrp() != os.getpid():
+        os.setsid()
+
+
 def _end_with(parent: int) -> None:
     """Stop this process and its jobs once the process that started it has ended."""
     while os.getppid() == parent:
@@ -85,12 +91,12 @@ def _end_with(parent: int) -> None:
     os.killpg(os.getpgid(0), signal.SIGTERM)
 
 
-def main() -> None:
+def run() -> None:
     parser = argparse.ArgumentParser(prog=command("warm"), description=str(__doc__).splitlines()[0])
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"of {', '.join(GAMES)}; default: all")
     parser.add_argument(
         "--background", action="store_true", help=argparse.SUPPRESS
-    )  # by `play`: low priority, in a process group of its own, until its parent ends
+    )  # by `play`: low priority, until its parent ends
     parser.add_argument("--group", help="one group of kernels in this process, such as minesweeper.solver")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.games if name not in GAMES]
@@ -98,6 +104,7 @@ def main() -> None:
         parser.error(f"{unknown[0]} has no kernels to compile: choose of {', '.join(GAMES)}")
     if chosen.background:
         os.nice(10)
+        _leave_group()
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if chosen.group is not None:
         compile_group(chosen.group)
@@ -106,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -131,6 +131,15 @@ def test_the_development_container_resolves():
     assert f"$(VENV)/{found['postCreateCommand'].removeprefix('make .venv/')}:" in (ROOT / "Makefile").read_text()
 
 
+def test_every_command_has_a_console_script():
+    """Each runs the function `run` of its module, as `python -m` does."""
+    ends = "def run() -> None:", 'if __name__ == "__main__":\n    run()\n'
+    modules = [path for path in (ROOT / "src").glob("*.py") if "__main__" in path.read_text()]
+    assert [path for path in modules if not all(end in path.read_text() for end in ends)] == []
+    scripts = setup()["options.entry_points"]["console_scripts"].split("\n")[1:]
+    assert scripts == sorted(f"boardlab-{path.stem.replace('_', '-')} = boardlab.{path.stem}:run" for path in modules)
+
+
 def test_installed_extras_of_the_makefile_and_the_readme_exist_and_agree():
     extras = set(setup()["options.extras_require"])
     asked = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Makefile").read_text())

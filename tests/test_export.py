@@ -137,7 +137,7 @@ def test_a_missing_extra_is_named(lab: Lab):
     if all(find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
         pytest.skip("the extra is installed")
     done = lab.run("export", f"run={MINESWEEPER}", "onnx=network.onnx")
-    assert done.stderr == "error: src.export needs an extra: pip install -c constraints.txt -e '.[onnx]'\n"
+    assert done.stderr == "error: python -m src.export needs an extra: pip install -c constraints.txt -e '.[onnx]'\n"
 
 
 def test_observations_are_those_of_games_in_progress():

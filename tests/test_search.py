@@ -1,6 +1,7 @@
 """Hyperparameter searches: the search space, pruning, one journal for several processes, resuming, error messages."""
 
 import csv
+import itertools
 import shlex
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from filelock import FileLock
 from hydra import compose, initialize_config_dir
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
@@ -17,6 +19,7 @@ from omegaconf import OmegaConf
 from src import cli
 from src.core.errors import UserError
 from src.core.runs import trials
+from src.core.runs.lock import LOCK
 from src.core.runs.run import Pruned
 from src.core.runs.search_report import param_importance
 from src.paths import CONF
@@ -216,6 +219,66 @@ def test_a_journal_with_a_partial_last_line_can_be_continued(tmp_path: Path):
     journal = tmp_path / trials.JOURNAL
     journal.write_bytes(journal.read_bytes() + b'{"op_code":6,"worker')
     assert len(run_search(tmp_path, settings(n_trials=4)).get_trials()) == 4
+
+
+def test_a_line_that_a_job_is_writing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from optuna.storages.journal import JournalFileOpenLock
+
+    journal = tmp_path / trials.JOURNAL
+    journal.write_bytes(b'{"a":1}\n{"b"')
+
+    def acquire(lock: Any) -> bool:
+        journal.write_bytes(b'{"a":1}\n{"b":2}\n')  # by the job that had the lock until now
+        return bool(acquired(lock))
+
+    acquired = JournalFileOpenLock.acquire
+    monkeypatch.setattr(JournalFileOpenLock, "acquire", acquire)
+    trials.drop_partial_line(tmp_path)
+    assert journal.read_bytes() == b'{"a":1}\n{"b":2}\n'
+    assert [path.name for path in tmp_path.iterdir()] == [trials.JOURNAL], "the lock is released"
+
+
+def test_a_search_is_not_continued_while_its_jobs_run(tmp_path: Path):
+    class Killed(Jobs):
+        def run(self, overrides: Sequence[str], number: int) -> JobReturn:
+            raise KeyboardInterrupt
+
+    chosen = settings(n_trials=3)
+    with pytest.raises(KeyboardInterrupt):
+        run_search(tmp_path, chosen, Killed(tmp_path, chosen.pruner))
+    (tmp_path / "0").mkdir()
+    with FileLock(tmp_path / "0" / LOCK):
+        with pytest.raises(UserError, match=r"jobs 0 of the search in .* still run.*: wait for them or stop them"):
+            run_search(tmp_path, chosen, lambda *_: pytest.fail("a job was launched twice"))
+        assert states(trials.open_study(tmp_path)) == ["RUNNING"]
+    assert states(run_search(tmp_path, chosen))[0] == "COMPLETE"
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+@pytest.mark.parametrize("written", [24, 27])
+def test_a_search_killed_while_it_sampled_goes_on_like_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: str, written: int
+):
+    """Trials have two settings, rounds three trials: the fifth is killed in its first trial, or in its second."""
+    from optuna.storages import JournalStorage
+
+    space = {"x": "interval(0.0, 1.0)", "y": "interval(0.0, 1.0)"}
+    chosen = settings(n_trials=18, n_jobs=3, sampler=part("sampler", sampler), params=space)
+    whole = run_search(tmp_path / "whole", chosen)
+    calls, write = itertools.count(), JournalStorage.set_trial_param
+
+    def set_trial_param(*arguments: Any) -> None:
+        if next(calls) == written:
+            raise KeyboardInterrupt
+        write(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalStorage, "set_trial_param", set_trial_param)
+        with pytest.raises(KeyboardInterrupt):
+            run_search(tmp_path / "killed", chosen)
+    resumed = run_search(tmp_path / "killed", chosen)
+    assert [params for params in sampled(resumed) if len(params) == 2] == sampled(whole)
+    assert states(resumed).count("FAIL") == 1
 
 
 def test_a_trial_that_was_killed_while_it_was_sampled_is_replaced(tmp_path: Path):

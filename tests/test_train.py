@@ -494,6 +494,8 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
         (("checkpoint_seconds=soon",), "soon"),
         (("reward.loss=3",), "reward.win = -reward.loss"),
         (("agent@env.baselines.minimax=self",), "cannot be a baseline"),
+        (("profile=true",), "profile=true records operators of torch, which algo=qlearning does not use: leave it out"),
+        (("profile=true", "algo=alphabeta"), "which algo=alphabeta does not use"),
     ],
 )
 def test_user_errors_are_one_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):

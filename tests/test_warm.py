@@ -97,6 +97,21 @@ def test_a_second_time_it_does_nothing(cache: Path):
     assert sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*")) == before
 
 
+@pytest.mark.parametrize("leads", [True, False])
+def test_in_the_background_it_has_a_process_group_of_its_own(monkeypatch: pytest.MonkeyPatch, leads: bool):
+    """It stops its group when its parent ends, which must not be the group of the parent."""
+    done: list[str] = []
+    monkeypatch.setattr("sys.argv", ["warm", "--background"])
+    monkeypatch.setattr(os, "nice", lambda more: done.append("nice"))
+    monkeypatch.setattr(os, "getpgrp", lambda: os.getpid() + (not leads))
+    monkeypatch.setattr(os, "setsid", lambda: done.append("setsid"))  # fails in the leader of a group
+    monkeypatch.setattr(warm, "_end_with", lambda parent: None)
+    monkeypatch.setattr(warm, "compile_missing", lambda games: True)
+    with pytest.raises(SystemExit, match="False"):
+        warm.run()
+    assert done == (["nice"] if leads else ["nice", "setsid"])
+
+
 def test_an_unknown_game_is_refused():
     done = subprocess.run(
         [sys.executable, "-m", "src.warm", "chess"], cwd=ROOT, capture_output=True, text=True, check=False

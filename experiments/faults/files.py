@@ -25,6 +25,7 @@ from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS
 from src.cli import launch, user_message
 from src.core.errors import UserError
+from src.core.runs.lock import is_training
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine
@@ -158,7 +159,7 @@ def page(_: str) -> None:
         files.read_changes,
         files.pictures,
     )
-    readers += (files.wandb_address, files.is_training, lambda run: files.locate(folders, run.name))
+    readers += (files.wandb_address, lambda run: is_training(run.path), lambda run: files.locate(folders, run.name))
     for run in files.find(folders):
         for read in readers:
             _refusals_allowed(lambda: read(run))  # noqa: B023

@@ -169,6 +169,7 @@ class AlphaBeta:
     """The search as an algorithm without training: a run evaluates the player and saves its settings."""
 
     needs: ClassVar[frozenset[Trait]] = AlphaBetaAgent.needs
+    updates_network: ClassVar[bool] = False
 
     def __init__(self, player: AlphaBetaAgent) -> None:
         self.player = player

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 CHECKOUT, INSTALLED = "src", "boardlab"
+CHECKOUT_INSTALL = "pip install -c constraints.txt -e '.[{}]'"
 ROOT = __name__.partition(".")[0]
 
 
@@ -30,6 +31,12 @@ def canonical(name: str) -> str:
 def command(module: str) -> str:
     """Return the command that runs a module of this package, for messages."""
     return f"python -m {ROOT}.{module}"
+
+
+def install_command(*extras: str) -> str:
+    """Return the command that installs extras of this package, for messages."""
+    names = ",".join(extras)
+    return f"pip install '{INSTALLED}[{names}]'" if ROOT == INSTALLED else CHECKOUT_INSTALL.format(names)
 
 
 class _SameModules(MetaPathFinder, Loader):

@@ -3,14 +3,11 @@
 import json
 import math
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-
-from filelock import FileLock, Timeout
 
 from ..core.errors import UserError, require
 from ..core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
@@ -211,20 +208,3 @@ def wandb_address(run: RunPath) -> str | None:
     except ValueError:
         return None
     return text if parts.scheme == "https" and parts.netloc else None
-
-
-_PROBING = threading.Lock()  # or two simultaneous probes would take each other for a training
-
-
-def is_training(run: RunPath) -> bool:
-    """Whether a process holds the lock of the run; the lock file is not created."""
-    path = run.path / ".lock"
-    if path.is_symlink() or not path.is_file():
-        return False
-    try:
-        with _PROBING, FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # deleted meanwhile, or not accessible
-        return False

@@ -144,6 +144,18 @@ def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     assert checkpoint.load(path) == {"a": 1}
 
 
+@pytest.mark.parametrize("limit", ["MAX_BYTES", "MAX_HEADER_BYTES"])
+def test_a_checkpoint_that_could_not_be_loaded_is_not_written(tmp_path, monkeypatch, limit):
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, {"step": 1})
+    monkeypatch.setattr(checkpoint, limit, 2000)
+    large = {"weights": np.zeros(2000)} if limit == "MAX_BYTES" else {"table": ["x" * 2000]}
+    with pytest.raises(CheckpointError, match=r"a.safetensors is not written: it has .* Train with a smaller rollout"):
+        checkpoint.save(path, large)
+    assert checkpoint.load(path) == {"step": 1}
+    assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
+
+
 def test_any_changed_byte_is_noticed(tmp_path, tree):
     path = tmp_path / "a.safetensors"
     checkpoint.save(path, {"tree": tree["weights"], "table": np.arange(5.0)})
@@ -202,7 +214,7 @@ def test_a_file_with_terabytes_of_holes_is_refused_before_anything_is_allocated(
 def test_a_header_that_claims_more_than_any_tree_takes_is_refused(tmp_path):
     path = tmp_path / "a.safetensors"
     path.write_bytes((1 << 26).to_bytes(8, "little") + b"{}")
-    with pytest.raises(CheckpointError, match="claims a header of 67,108,864"):
+    with pytest.raises(CheckpointError, match="with a header of 67,108,864"):
         checkpoint.load(path)
 
 

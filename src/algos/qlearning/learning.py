@@ -63,6 +63,7 @@ class QLearning:
     eval_every: Interval
 
     needs: ClassVar[frozenset[Trait]] = QTableAgent.needs
+    updates_network: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self)

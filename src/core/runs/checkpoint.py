@@ -31,11 +31,19 @@ class CheckpointError(UserError):
 
 
 def save(path: Path, tree: dict[str, Any]) -> None:
+    """Save a tree; raise `CheckpointError` if it is larger than `load` reads, and keep the file that is there."""
     arrays: dict[str, np.ndarray] = {}
     skeleton = _detach_arrays(tree, arrays)
     text = json.dumps(skeleton)
     metadata = {"format": FORMAT, "version": str(VERSION), "tree": text, CHECKSUM: _checksum(text, arrays)}
-    write_atomic(path, safetensors.numpy.save(arrays, metadata))
+    data = safetensors.numpy.save(arrays, metadata)
+    excess = _excess(len(data), data[:8])
+    if excess is not None:
+        raise CheckpointError(
+            f"{path} is not written: {excess}. Train with a smaller rollout (algo.num_envs, algo.steps_per_env), "
+            "network or table"
+        )
+    write_atomic(path, data)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -63,14 +71,19 @@ def load(path: Path) -> dict[str, Any]:
 def _require_small(path: Path) -> None:
     """Raise `CheckpointError` for a file that is too large, before memory is allocated for it."""
     with path.open("rb") as file:
-        header = int.from_bytes(file.read(8), "little")
-    size, memory = path.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        excess = _excess(path.stat().st_size, file.read(8))
+    if excess is not None:
+        raise CheckpointError(f"{path} is damaged or not a checkpoint: {excess}")
+
+
+def _excess(size: int, prefix: bytes) -> str | None:
+    """Return what is too large in a file of `size` bytes, or None; its first 8 bytes are the length of its header."""
+    header, memory = int.from_bytes(prefix, "little"), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = min(MAX_BYTES, memory // 2)
-    if size > limit or header > MAX_HEADER_BYTES:
-        raise CheckpointError(
-            f"{path} is damaged or not a checkpoint: it has {size:,} bytes and claims a header of {header:,}, but at "
-            f"most {limit:,} and {MAX_HEADER_BYTES:,} are read here"
-        )
+    if size <= limit and header <= MAX_HEADER_BYTES:
+        return None
+    limits = f"{limit:,} and {MAX_HEADER_BYTES:,}"
+    return f"it has {size:,} bytes with a header of {header:,}, but at most {limits} are read here"
 
 
 @contextmanager

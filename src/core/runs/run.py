@@ -22,6 +22,8 @@ from . import checkpoint
 from .config_file import CONFIG, read_config
 from .console import approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
+from .lock import LOCK
+from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
 from .runlog import RunLog, Tracker
 
@@ -34,7 +36,7 @@ BEST = "checkpoints/best.safetensors"
 PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
 OUTPUT_FILES = (
     *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
-    *("qtable.json", BEST, "checkpoints/last.safetensors", PRUNED),
+    *("qtable.json", BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
 )
 
 
@@ -51,8 +53,8 @@ class Run:
         """`config` is the composed configuration in plain values; it is saved as config.yaml."""
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
-        self._checkpoint_seconds = config["checkpoint_seconds"]
-        self._lock = FileLock(directory / ".lock")
+        self._checkpoint_seconds, self._profile = config["checkpoint_seconds"], config.get("profile", False)
+        self._lock = FileLock(directory / LOCK)
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
         self._resuming = False  # restored from a checkpoint, and nothing logged or saved since
@@ -63,7 +65,7 @@ class Run:
 
     def __enter__(self) -> "Run":
         try:
-            self._lock.acquire(timeout=0.1)  # the web page holds it briefly to check whether a run is active
+            self._lock.acquire(timeout=0.1)  # `is_training` holds it briefly
         except Timeout:
             raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
@@ -137,8 +139,11 @@ class Run:
     def progress(
         self, unit: str, total: int, done: int, seconds: float | None = None
     ) -> AbstractContextManager[Callable[[int], None]]:
-        """Show a progress bar; yield the function that sets the progress. `seconds` is the time limit of the run."""
-        return progress_bar(
+        """Show a progress bar; yield the function that sets the progress, to be called after each update.
+
+        `seconds` is the time limit of the run. With `profile=true` some of the updates are profiled.
+        """
+        bar = progress_bar(
             unit,
             total,
             done,
@@ -149,6 +154,7 @@ class Run:
                 "%s expected; watch with: %s", approximate_duration(expected), WATCH_COMMAND
             ),
         )
+        return profiled(bar, self.directory) if self._profile else bar
 
     def _status(self) -> str:
         """Return the latest and the best win rate."""
@@ -280,5 +286,5 @@ def is_finished(directory: Path, config: dict[str, Any]) -> bool:
 
 def _digest(config: dict[str, Any]) -> str:
     """Return a digest of the settings that affect the result."""
-    settings = {key: value for key, value in config.items() if key not in ("logger", "resume")}
+    settings = {key: value for key, value in config.items() if key not in ("logger", "resume", "profile")}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

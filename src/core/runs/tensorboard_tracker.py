@@ -8,13 +8,14 @@ from typing import Any
 import yaml
 
 from ..errors import require
+from ..package import install_command
 from .runlog import try_tracker
 
 
 class TensorboardTracker:
     def __init__(self) -> None:
         installed = find_spec("tensorboard") is not None
-        require(installed, "logger=tensorboard needs an extra: pip install -c constraints.txt -e '.[tensorboard]'")
+        require(installed, f"logger=tensorboard needs an extra: {install_command('tensorboard')}")
         self._writer: Any = None
         self._step = 0
 

@@ -12,13 +12,14 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from ..errors import UserError, require
+from ..package import install_command
 from .run import Pruned
 
 JOURNAL = "optuna.log"
 LOCK = ".search.lock"  # held by the process that samples the trials
 STUDY = "search"  # name of the only study in a journal
 STEPS = "steps"  # attribute of a trial: the training step of each evaluation
-INSTALL = "a search needs Optuna 4 or newer: pip install -c constraints.txt -e '.[sweep]'"
+INSTALL = f"a search needs Optuna 4 or newer: {install_command('sweep')}"
 
 
 def import_optuna() -> Any:
@@ -74,12 +75,22 @@ def open_study(directory: Path, sampler: Any = None, pruner: Any = None) -> Any:
 
 
 def drop_partial_line(directory: Path) -> None:
-    """Remove a last line without its end, left by a process that was killed or by a full disk."""
+    """Remove a last line without its end, left by a process that was killed or by a full disk.
+
+    It is read again under the lock of the journal, because a job may be writing that line.
+    """
     path = directory / JOURNAL
-    data = path.read_bytes() if path.exists() else b""
-    if data and not data.endswith(b"\n"):
+    if not path.exists() or path.read_bytes().endswith(b"\n"):
+        return
+    from optuna.storages.journal import JournalFileOpenLock
+
+    lock = JournalFileOpenLock(str(path))
+    lock.acquire()
+    try:
         with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
+            file.truncate(file.read().rfind(b"\n") + 1)
+    finally:
+        lock.release()
 
 
 class TrialObserver:

@@ -15,7 +15,7 @@ class WorkerRun(Run):
     def __init__(
         self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
     ) -> None:
-        self.directory, self.seed = directory, config["seed"]
+        self.directory, self.seed, self._profile = directory, config["seed"], False  # rank 0 is profiled
 
     def __enter__(self) -> "WorkerRun":
         return self

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import UserError
+from ...core.runs.lock import is_training
 from ...core.runs.metrics import CURVES
 from .. import files
 from ..files import RunPath, Stamp
@@ -28,7 +29,7 @@ class Index:
             before = self._rows.get(run.name)
             kept[run.name] = before if before and before[0] == stamps else (stamps, summary(run))
             row = kept[run.name][1]
-            rows.append(row | {"state": state_of(row, files.is_training(run))})
+            rows.append(row | {"state": state_of(row, is_training(run.path))})
         self._rows = kept
         return sorted(rows, key=lambda row: (-row["updated"], row["run"]))
 

@@ -1,0 +1,27 @@
+"""Names of the package, and the commands that messages show."""
+
+import configparser
+import re
+
+import pytest
+
+from src.core import package
+from tests.lab import ROOT
+
+
+def test_the_command_that_installs_extras_is_that_of_the_checkout_or_of_the_installed_package(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    assert package.install_command("web") == "pip install -c constraints.txt -e '.[web]'"
+    monkeypatch.setattr(package, "ROOT", package.INSTALLED)
+    assert package.install_command("sweep", "ray") == "pip install 'boardlab[sweep,ray]'"
+
+
+def test_messages_name_extras_that_exist_by_that_command():
+    texts = {path: path.read_text() for path in (ROOT / "src").rglob("*.py")}
+    assert [path for path, text in texts.items() if "pip install" in text] == [ROOT / "src/core/package.py"]
+    calls = [call for text in texts.values() for call in re.findall(r"install_command\(('.*?')\)", text)]
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    assert len(calls) >= 5
+    assert set(re.findall(r"'(\w+)'", " ".join(calls))) <= set(config["options.extras_require"])
