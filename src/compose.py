@@ -34,7 +34,7 @@ from .core.package import CHECKOUT, ROOT, canonical, locate
 from .core.play.agent import Agent, SelfPlay, require_traits
 from .core.play.game import Game
 from .core.runs import checkpoint
-from .core.runs.config_file import CONFIG, read_config
+from .core.runs.config_file import CONFIG, REPLACED_OF_ALGO, read_config
 from .core.runs.run import checkpoint_path
 from .core.runs.targets import Targets
 from .paths import CONF
@@ -194,7 +194,9 @@ def _check_arguments(node: Any, path: str) -> None:
         try:
             inspect.signature(target).bind(**arguments)
         except TypeError as error:
-            raise UserError(f"{path} does not fit {node._target_}: {error}") from error
+            old = [f"{path}.{key}" for key in arguments if path == "algo" and key in REPLACED_OF_ALGO]
+            reason = f"the run is of an earlier version, with another network ({', '.join(old)})" if old else str(error)
+            raise UserError(f"{path} does not fit {node._target_}: {reason}") from error
         for key, value in arguments.items():
             _check_value(value, hints.get(key, Any), f"{path}.{key}")
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.maskable_ppo.policy import MaskablePolicyAgent, Network
 from src.algos.network import NetworkAgent, build_net
 from src.compose import build, load_agent, load_config
 from src.core.play.agent import Agent
@@ -73,15 +72,6 @@ def test_a_shipped_network_is_the_same_in_onnx(run: str):
     need_onnx()
     game = build(load_config(ROOT / "experiments" / run).env, "env").game
     check(load_agent(str(ROOT / "experiments" / run), "best"), game)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("env", "hidden"), [("tictactoe", (16,)), ("minesweeper_8x8", ())])
-def test_a_policy_of_maskable_ppo_is_the_same_in_onnx(env: str, hidden: tuple[int, ...]):
-    need_onnx()
-    built = build(composed(f"env={env}", "algo=maskable_ppo").env, "env")
-    torch.manual_seed(0)
-    check(MaskablePolicyAgent(Network.of(built, (8,), hidden).build()), built.game)
 
 
 def check(agent: Agent, game: Game) -> None:

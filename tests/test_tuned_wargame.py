@@ -41,14 +41,23 @@ def test_ppo_is_tuned_for_every_scenario_and_device(env: str, device: str):
     assert isinstance(network(cfg), NETS[device])
 
 
+@pytest.mark.parametrize("device", NETS)
 @pytest.mark.parametrize("env", ENVS)
-def test_maskable_ppo_is_tuned_for_every_scenario(env: str):
-    first = composed("env=deployment", "algo=maskable_ppo")
-    cfg = validate(composed(f"env={env}", "algo=maskable_ppo"), schema.Train)
-    assert cfg.algo == first.algo
+def test_maskable_ppo_learns_with_the_network_and_rollouts_of_ppo(env: str, device: str):
+    ours = composed(f"env={env}", "algo=ppo", f"device={device}")
+    cfg = validate(composed(f"env={env}", "algo=maskable_ppo", f"device={device}"), schema.Train)
     assert cfg.composition.tuned == f"{env}_maskable_ppo"
-    assert cfg.algo.num_envs % 4 == 0
-    build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))
+    assert cfg.algo.net == ours.algo.net
+    assert cfg.algo.compute == ours.algo.compute
+    assert isinstance(network(cfg), NETS[device])
+    shared = ("total_steps", "num_envs", "steps_per_env", "epochs", "gamma", "gae_lambda", "lr", "max_grad_norm")
+    for name in (*shared, "eval_every", "eval_episodes"):
+        assert cfg.algo[name] == ours.algo[name], name
+    assert cfg.algo.batch_size * ours.algo.mini_batches == cfg.algo.num_envs * cfg.algo.steps_per_env
+    assert cfg.algo.ent_coef == ours.algo.losses.ent_coef
+    assert cfg.algo.vf_coef == 0.5 * ours.algo.losses.vf_coef  # of a value loss that is twice as large
+    if device == "cpu":
+        build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.slow)])

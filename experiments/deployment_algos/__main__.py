@@ -6,7 +6,8 @@ PEER = (
     "algo=maskable_ppo",
     "agent@env.opponent=greedy",
     "tuned=none",
-    "algo.channels=[]",
+    "net@algo.net=mlp",
+    "algo.net.hidden=[128,128]",
     "algo.eval_every=16384",
 )  # the rest is its default
 

@@ -128,7 +128,11 @@ class BoardNet(nn.Module):
 
     def _start_from_aux(self, config: HeadsConfig, cells: int) -> None:
         weight = config.policy_from_aux
-        require(config.aux, f"net.policy_from_aux={weight} needs a game with an auxiliary task: set it to null")
+        require(
+            config.aux,
+            f"net.policy_from_aux={weight} needs a game with an auxiliary task and an algorithm that learns it (ppo, "
+            "imitation): set it to null",
+        )
         require(
             config.num_actions % cells == 0,
             f"net.policy_from_aux={weight} needs one action per cell, but there are {config.num_actions} actions on "

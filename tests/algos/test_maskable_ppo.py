@@ -1,6 +1,6 @@
 import csv
 import pickle
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from hydra.errors import HydraException
+from omegaconf import open_dict
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
-from src.algos.maskable_ppo import MaskablePolicyAgent, MaskablePPO, MaskedVecEnv
-from src.algos.maskable_ppo.policy import BoardFeatures, Network, SampledPolicyAgent
+from src.algos.maskable_ppo import MaskablePPO, MaskedVecEnv
+from src.algos.maskable_ppo.buffer import DeviceRolloutBuffer
+from src.algos.maskable_ppo.learning import PLAY
+from src.algos.maskable_ppo.policy import NetworkPolicy
+from src.algos.network import Compute, NetworkAgent
+from src.compose import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate, wilson_interval
@@ -21,11 +28,19 @@ from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
+from src.hydra_errors import hydra_message
+from src.nets.boards import CNN, Residual
+from src.nets.flat import MLP
 from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo
 from tests.envs.minesweeper.making import make_config
+from tests.test_compositions import composed
 
+CPU = Compute("cpu", "float32", compile=False, threads=1)
 SETTINGS: dict[str, Any] = {
+    "net": MLP([32]),
+    "compute": CPU,
     "total_steps": 256,
+    "seconds": None,
     "num_envs": 8,
     "steps_per_env": 16,
     "batch_size": 64,
@@ -37,10 +52,6 @@ SETTINGS: dict[str, Any] = {
     "vf_coef": 0.5,
     "lr": 0.001,
     "max_grad_norm": 0.5,
-    "channels": [],
-    "hidden": [32],
-    "device": "cpu",
-    "threads": 1,
     "eval_every": 128,
     "eval_episodes": 20,
     "eval_opening_plies": 0,
@@ -71,9 +82,9 @@ def rows(directory):
         return [{name: value for name, value in row.items() if "time/" not in name} for row in csv.DictReader(file)]
 
 
-def untrained(env, channels=()):
+def untrained(env):
     torch.manual_seed(0)
-    return MaskablePolicyAgent(Network.of(env, channels, [16]).build())
+    return NetworkAgent(MLP([16]).build(env.observation_space.shape, env.game.num_actions), CPU, PLAY)
 
 
 # The adapter
@@ -172,7 +183,7 @@ def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
 
 @pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
 def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
-    settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "hidden": [64], "lr": 0.006, "epochs": 4}
+    settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "net": MLP([64]), "lr": 0.006, "epochs": 4}
     env = tictactoe(opponent())
     agent = fit(tmp_path, env, total_steps=8000, eval_every=8000, eval_episodes=100, **settings)
     random = evaluate(env.game, RandomAgent(), RandomAgent(), 400, seed=1).total.win_rate
@@ -305,56 +316,102 @@ def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_pat
         np.testing.assert_array_equal(one.info["action_probability"], other.info["action_probability"])
 
 
-# The agent and its network
+# The policy and the rollout buffer
 
 
-def test_the_agent_plays_the_most_probable_legal_action_and_reports_its_probability():
-    env = tictactoe()
-    agent, views = untrained(env, channels=[4]), ["." * 9, "XO.......", "XOXOXO.X."]
-    decisions = agent.decide_batch(env.game, views, [RNG] * 3)
-    for view, decision in zip(views, decisions, strict=True):
-        likely, legal = decision.info["action_probability"], env.game.legal_actions(view)
-        assert likely.shape == (9,)
-        assert likely.sum() == pytest.approx(1)
-        assert set(np.flatnonzero(likely)) == set(legal)
-        assert decision.action == likely.argmax()
-        assert isinstance(decision.info["value"], float)
-        alone = agent.decide(env.game, view, RNG)
-        assert alone.action == decision.action
-        np.testing.assert_allclose(alone.info["action_probability"], likely, rtol=1e-5)
-    with pytest.raises(UserError, match="no action is legal"):
-        agent.decide(env.game, "XXXOO....", RNG)
+def policy(net, compute=CPU, shape=(4, 5, 5)):
+    torch.manual_seed(0)
+    box = spaces.Box(0.0, 1.0, shape, np.float32)
+    return NetworkPolicy(box, spaces.Discrete(25), lambda _: 0.001, architecture=net, compute=compute)
 
 
-def test_the_agent_refuses_a_game_its_network_does_not_fit():
-    agent = untrained(tictactoe())
-    agent.check(TicTacToe(symmetric=False))
-    with pytest.raises(UserError, match=r"takes observations of \(2, 3, 3\) and has 9 actions"):
-        agent.check(EchoGame())
+def test_the_policy_is_the_network_and_nothing_else():
+    built = policy(net := Residual(8, 1, 1))
+    torch.manual_seed(0)
+    alone = net.build((4, 5, 5), 25)
+    assert {name.removeprefix("net.") for name in built.state_dict()} == set(alone.state_dict())
+    trained = [weight for group in built.optimizer.param_groups for weight in group["params"]]
+    assert list(map(id, trained)) == list(map(id, built.net.parameters()))
+    seen, masks, actions = torch.rand(3, 4, 5, 5), torch.rand(3, 25) < 0.5, torch.tensor([1, 2, 3])
+    masks[range(3), actions] = True
+    values, log_probs, entropy = built.evaluate_actions(seen, actions, masks)
+    heads = alone(seen)
+    expected = heads.policy.masked_fill(~masks, -torch.inf).log_softmax(1)
+    torch.testing.assert_close(log_probs, expected[range(3), actions])
+    torch.testing.assert_close(entropy, -torch.where(masks, expected * expected.exp(), 0).sum(1))
+    torch.testing.assert_close(values, heads.value[:, None])
+    torch.testing.assert_close(built.predict_values(seen), values)
+    drawn, _, their = built(seen, action_masks=masks.numpy())
+    torch.testing.assert_close(their, expected[range(3), drawn])
 
 
-def test_sampling_follows_the_probabilities_and_never_takes_what_has_none():
-    agent, rng = SampledPolicyAgent(untrained(echo()).policy), np.random.default_rng(0)
-    likely = np.array([[0, 0.25, 0, 0.75, 0]], np.float32)
-    counts = np.bincount(agent.choose(np.repeat(likely, 4000, axis=0), [rng] * 4000), minlength=5)
-    assert counts[[0, 2, 4]].tolist() == [0, 0, 0]
-    assert counts[1] == pytest.approx(1000, abs=100)
-    ends: Any = SimpleNamespace(random=lambda: 0.0), SimpleNamespace(random=lambda: 1 - 2.0**-53)
-    assert [agent.choose(likely, [end])[0] for end in ends] == [3, 1]
+def test_the_policy_computes_in_the_configured_precision(monkeypatch):
+    monkeypatch.setattr("src.algos.network.native_bfloat16", lambda _: True)
+    seen, masks = torch.rand(3, 4, 5, 5), np.ones((3, 25), bool)
+    dtypes = []
+    for precision in ("float32", "bfloat16"):
+        built = policy(Residual(8, 1, 1), replace(CPU, precision=precision))
+        built.net.trunk.register_forward_hook(lambda *call: dtypes.append(call[-1].dtype))  # its output
+        _, values, log_probs = built(seen, action_masks=masks)
+        assert built.predict_values(seen).dtype == values.dtype == log_probs.dtype == torch.float32
+        assert dtypes == [getattr(torch, precision)] * 2
+        dtypes.clear()
 
 
-def test_a_board_of_numbers_is_shown_to_the_network_as_planes():
-    features = BoardFeatures(spaces.Box(-2, 1, (2, 2), np.int8), channels=[])
-    shown = features(torch.tensor([[[-2.0, 1.0], [0.0, -1.0]]])).reshape(4, 4)
-    assert shown.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]
-    assert BoardFeatures(spaces.Box(-2, 1, (2, 2), np.int8), channels=[5, 6]).features_dim == 6 * 4
+def test_the_buffer_returns_what_that_of_sb3_does():
+    sizes = (3, spaces.Box(-2, 8, (2, 2), np.int8), spaces.Discrete(4))
+    buffers = [kind(*sizes, "cpu", 0.9, 0.95, n_envs=2) for kind in (MaskableRolloutBuffer, DeviceRolloutBuffer)]
+    for _ in range(2):  # the second rollout replaces the first
+        rng, batches = np.random.default_rng(1), []
+        for buffer in buffers:
+            buffer.reset()
+        for _ in range(3):
+            step = (
+                *(rng.integers(-2, 9, (2, 2, 2)).astype(np.int8), rng.integers(4, size=(2, 1)), rng.random(2)),
+                *(rng.random(2) < 0.5, torch.rand(2, 1), torch.rand(2)),
+            )
+            masks = rng.random((2, 4)) < 0.5
+            for buffer in buffers:
+                buffer.add(*step, action_masks=masks)
+        last, dones = torch.rand(2, 1), rng.random(2) < 0.5
+        for buffer in buffers:
+            buffer.compute_returns_and_advantage(last, dones)
+            parts = [[field.reshape(len(field), -1).double() for field in part] for part in buffer.get(4)]
+            assert [len(part[0]) for part in parts] == [4, 2]
+            batches.append(torch.cat([torch.cat(part, 1) for part in parts]))
+        theirs, ours = (sorted(batch.tolist()) for batch in batches)
+        assert theirs == ours, "the same steps, in another order"
+
+
+@pytest.mark.parametrize("net", [CNN(8), Residual(8, 1, 1), MLP([8])])
+def test_every_network_learns(tmp_path, net):
+    env = MinesweeperEnv(make_config(rows=4, cols=4, mines=3, max_steps=20))
+    fit(tmp_path, env, net=net)
+    first, last = (checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors") for name in ("best", "last"))
+    for name, weight in last["learner"]["weights"].items():
+        assert first["learner"]["weights"][name].shape == weight.shape
+        assert "aux_head" not in name, "sb3-contrib has no loss for it"
+
+
+def test_the_learning_rate_follows_a_cosine_over_the_whole_run(tmp_path):
+    fit(tmp_path, echo(), total_steps=512, eval_every=1000)
+    rates = [float(row["train/lr"]) / SETTINGS["lr"] for row in rows(tmp_path)]
+    assert rates == pytest.approx([1, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2])
+
+
+def test_a_limit_of_seconds_ends_the_run_with_an_evaluation(tmp_path):
+    fit(tmp_path, echo(), total_steps=10**9, seconds=1e-3, eval_every=10**9)
+    logged = rows(tmp_path)
+    assert logged[-1]["step"] == "128"
+    assert logged[-1]["eval/win_rate"]
 
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_minesweeper_is_learned_from_either_observation(tmp_path, compact):
     env = MinesweeperEnv(make_config(rows=4, cols=4, mines=3, max_steps=20, compact=compact))
-    agent = fit(tmp_path, env, channels=[4])
+    agent = fit(tmp_path, env, net=Residual(4, 1, 1))
     agent.check(env.game)
+    assert len(agent.exported_network(env.game)(torch.from_numpy(env.reset(seed=0)[0][None]))) == 2
     assert {row["step"] for row in rows(tmp_path)} == {"128", "256"}
 
 
@@ -371,10 +428,7 @@ def test_minesweeper_is_learned_from_either_observation(tmp_path, compact):
         {"clip_range": 0},
         {"ent_coef": -0.1},
         {"lr": 0},
-        {"channels": [0]},
-        {"channels": 3},
-        {"hidden": ["wide"]},
-        {"device": "gpu"},
+        {"seconds": 0},
         {"eval_episodes": 0},
         {"eval_opening_plies": -1},
     ],
@@ -382,6 +436,19 @@ def test_minesweeper_is_learned_from_either_observation(tmp_path, compact):
 def test_impossible_settings_are_refused_by_name(change):
     with pytest.raises(UserError, match=next(iter(change))):
         learner(**change)
+
+
+def test_settings_of_earlier_versions_are_reported_with_what_replaces_them(tmp_path):
+    for key, current in {"channels": "net_defaults.channels", "threads": "algo.compute.threads"}.items():
+        with pytest.raises(HydraException) as error:
+            composed("algo=maskable_ppo", f"algo.{key}=[8]")
+        causes = [one for one in (error.value, error.value.__cause__) if one is not None]
+        assert hydra_message(causes).startswith(f"algo.{key} was replaced: set {current}")
+    old = composed("algo=maskable_ppo").algo
+    with open_dict(old):
+        old.channels = [32, 32]
+    with pytest.raises(UserError, match=r"of an earlier version, with another network \(algo\.channels\)$"):
+        build(old, "algo")
 
 
 def test_what_cannot_be_learned_is_refused_before_anything_is_written():
@@ -399,21 +466,5 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
     with pytest.raises(UserError, match="both players are deterministic"):
         learner().check(env, NO_CURRICULUM)
     learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
-    if not torch.cuda.is_available():
-        with pytest.raises(UserError, match=r"algo\.device=cuda"):
-            learner(device="cuda").check(env, NO_CURRICULUM)
-
-
-def test_without_hidden_layers_all_cells_share_weights():
-    """A board shifted by a row has its logits shifted by a row, away from the edges."""
-    torch.manual_seed(0)
-    network = Network((3, 7, 6), "float32", 0.0, 1.0, 2 * 42, channels=(8,), hidden=())
-    policy = network.build()
-    assert sum(weight.numel() for weight in policy.action_net.parameters()) == 2 * 8 + 2
-    board = torch.rand(1, 3, 7, 6)
-    logits = [policy.action_net(policy.extract_features(seen)).view(2, 7, 6) for seen in (board, board.roll(1, dims=2))]
-    assert torch.allclose(logits[0][:, 1:5], logits[1][:, 2:6], atol=1e-5)
-    in_optimizer = {id(weight) for group in policy.optimizer.param_groups for weight in group["params"]}
-    assert all(id(weight) in in_optimizer for weight in policy.parameters())
-    dense = Network((3, 7, 6), "float32", 0.0, 1.0, 42, channels=(8,), hidden=(16,)).build()
-    assert isinstance(dense.action_net, torch.nn.Linear)
+    with pytest.raises(UserError, match=r"algo\.compute\.precision=float16 needs a scaled loss"):
+        learner(compute=replace(CPU, precision="float16"))

@@ -32,7 +32,7 @@ LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches wh
 LEARNERS: dict[str, Callable[[], Any]] = {
     "ppo": lambda: ppo(compute=TWO, **LARGE),
     "imitation": lambda: imitation(compute=TWO, batch_size=512, chunk_size=512, total_steps=1024, eval_every=512),
-    "maskable_ppo": lambda: maskable_ppo(threads=2, channels=[16], batch_size=512, **(LARGE | {"total_steps": 2048})),
+    "maskable_ppo": lambda: maskable_ppo(compute=TWO, net=CNN(16), batch_size=512, **(LARGE | {"total_steps": 2048})),
 }
 
 
@@ -45,8 +45,7 @@ def fit(run: Run, name: str, available: int) -> Agent:
 
 
 def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
-    learner = checkpoint.load(folder / f"checkpoints/{name}.safetensors")["learner"]
-    return learner["policy"] if "policy" in learner else learner["weights"]
+    return checkpoint.load(folder / f"checkpoints/{name}.safetensors")["learner"]["weights"]
 
 
 def assert_same_run(run: Path, other: Path) -> None:

@@ -1,7 +1,6 @@
-"""MaskablePPO of sb3-contrib for every game: environment adapter, network and training."""
+"""MaskablePPO of sb3-contrib for every game: environment adapter, policy, rollout buffer and training."""
 
 from .adapter import MaskedVecEnv
 from .learning import MaskablePPO
-from .policy import MaskablePolicyAgent
 
-__all__ = ["MaskablePPO", "MaskablePolicyAgent", "MaskedVecEnv"]
+__all__ = ["MaskablePPO", "MaskedVecEnv"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -16,11 +17,11 @@ class MaskedVecEnv(VecEnv):
     """Pass whole batches and their action masks to Stable-Baselines3.
 
     Observations are copied because a vector environment may reuse its buffers in the next step while Stable-Baselines3
-    still uses the previous ones.
+    still uses the previous ones. The copies are overwritten in turn: each is valid until the second step after its own.
     """
 
-    def __init__(self, batch: Any) -> None:
-        """`batch` is a vector environment from `Environment.vectorize`."""
+    def __init__(self, batch: Any, *, pinned: bool = False) -> None:
+        """`batch` is a vector environment from `Environment.vectorize`; `pinned` copies are faster to move to a GPU."""
         mode = batch.metadata.get("autoreset_mode")
         require(mode == AutoresetMode.SAME_STEP, f"autoreset_mode={mode} of the environment must be SAME_STEP")
         self.batch = batch
@@ -28,7 +29,11 @@ class MaskedVecEnv(VecEnv):
         self.lengths = np.zeros(batch.num_envs, np.int64)
         self._finished: list[tuple[float, int]] = []  # return and length of each game since the last `take_finished`
         self._actions = np.zeros(batch.num_envs, np.int64)
-        super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
+        space = batch.single_observation_space
+        dtype = torch.from_numpy(np.zeros(0, space.dtype)).dtype
+        shape = (batch.num_envs, *space.shape)
+        self._copies = [torch.zeros(shape, dtype=dtype, pin_memory=pinned).numpy() for _ in range(2)]
+        super().__init__(batch.num_envs, space, batch.single_action_space)
 
     def reset(self) -> np.ndarray:
         observations, _ = self.batch.reset(seed=self._seeds[0])  # env i gets seed + i, as in sb3
@@ -40,7 +45,7 @@ class MaskedVecEnv(VecEnv):
         )
         self._reset_seeds()
         self.returns[:], self.lengths[:] = 0, 0
-        return np.array(observations)
+        return self._copy(observations)
 
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
@@ -56,7 +61,7 @@ class MaskedVecEnv(VecEnv):
             infos[i] = {"terminal_observation": np.array(info["final_obs"][i]), "TimeLimit.truncated": cut_off}
             self._finished.append((float(self.returns[i]), int(self.lengths[i])))
         self.returns[ended], self.lengths[ended] = 0, 0
-        return np.array(observations), np.array(rewards, np.float32), ended, infos
+        return self._copy(observations), np.array(rewards, np.float32), ended, infos
 
     def action_masks(self) -> np.ndarray:
         """Return the masks (N, A) bool; sb3-contrib would sample illegal actions if a row had no legal one."""
@@ -109,6 +114,11 @@ class MaskedVecEnv(VecEnv):
 
     def close(self) -> None:
         self.batch.close()
+
+    def _copy(self, observations: np.ndarray) -> np.ndarray:
+        self._copies.reverse()
+        self._copies[0][:] = observations
+        return self._copies[0]
 
     def _count(self, indices: int | Sequence[int] | None) -> int:
         return self.num_envs if indices is None else np.atleast_1d(indices).size

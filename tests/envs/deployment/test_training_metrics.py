@@ -16,7 +16,7 @@ ALGOS = {
         "algo.restrict_actions_until_updates=0",
         "algo.eval_every=256",
     ),
-    "maskable_ppo": ("algo.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
+    "maskable_ppo": ("net_defaults.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
 }
 
 
