@@ -31,6 +31,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "baseline's own share, and `trained` is the learner",
         "final/*/draw_rate": "share of those games drawn",
         "final/*/loss_rate": "share of those games lost",
+        "final/*/aborted_rate": "share of those games that could not be played to a result; they are no draws, and "
+        "do not count for Elo",
         "train/stage": "stage of the curriculum, from 0",
     },
     "Two-player games": {

@@ -4,12 +4,14 @@ The kernels are used by compiled steps. The functions below them provide the sam
 `deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each validates before it changes anything.
 """
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from ...core.errors import UserError
 from . import battle
 from .dice import kernel
-from .scenario import Hex, is_whole
+from .scenario import Hex, Scenario, is_whole
 from .state import NOBODY, OFF_BOARD, Games, GameState
 from .world import World
 
@@ -116,15 +118,21 @@ def take_back(world: World, games: Games, i: int, u: int) -> None:
 
 
 @kernel
+def is_deadlock(world: World, games: Games, i: int) -> bool:
+    """Whether a legal pass is a deadlock: the other player cannot continue either."""
+    return not (world.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
+
+
+@kernel
 def resolve_pass(world: World, games: Games, i: int) -> None:
     """Let the other player continue if players alternate and it has a legal placement; else set the deadlock flag."""
-    game, other = games.games[i], 1 - games.games[i].current_deployer
+    game = games.games[i]
     game.passes += 1
-    if world.alternated and has_placement(world, games, i, other):
-        game.current_deployer = other
-        game.to_move = other
-    else:
+    if is_deadlock(world, games, i):
         game.deadlocked = True
+    else:
+        game.current_deployer = 1 - game.current_deployer
+        game.to_move = game.current_deployer
 
 
 def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | None:
@@ -204,14 +212,26 @@ def why_not_pass(state: GameState) -> str | None:
     return None
 
 
-def deadlock(state: GameState) -> DeploymentDeadlockError:
-    """Return an error with the player, the units left, the sizes of the pools and the occupied hexes."""
-    deployment = state.deployment_state
-    pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in deployment.deployment_pools_by_player.items())
-    left = {player: ", ".join(units) or "none" for player, units in deployment.deployable_units_by_player.items()}
-    occupied = [f"{unit.id} on ({unit.col}, {unit.row})" for unit in state.units.values() if unit.col >= 0]
-    return DeploymentDeadlockError(
-        f"deployment deadlock: player {deployment.current_deployer} has units left and no legal placement; "
-        f"units left: player 1: {left[1]}, player 2: {left[2]}; hexes in the pools: {pools}; "
+def deadlock_message(scenario: Scenario, game: Any, units: np.ndarray) -> str:
+    """Describe a deadlock: the player, the units left, the sizes of the pools and the occupied hexes.
+
+    `game` and `units` are the GAME and UNIT_STATE records of one game.
+    """
+    slots, left, occupied = units.size // 2, [], []
+    for player, roster in enumerate(scenario.rosters, 1):
+        own = list(zip(roster, units[(player - 1) * slots : player * slots], strict=False))
+        left.append(", ".join(unit.id for unit, record in own if record["deployable"]) or "none")
+        for unit, record in own:
+            if record["cell"] != OFF_BOARD:
+                row, col = divmod(int(record["cell"]), scenario.board.cols)
+                occupied.append(f"{unit.id} on ({col}, {row})")
+    pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in enumerate(scenario.pools, 1))
+    return (
+        f"deployment deadlock: player {game['current_deployer'] + 1} has units left and no legal placement; "
+        f"units left: player 1: {left[0]}, player 2: {left[1]}; hexes in the pools: {pools}; "
         f"occupied: {', '.join(occupied) or 'none'}; enlarge the zones or shrink the rosters"
     )
+
+
+def deadlock(state: GameState) -> DeploymentDeadlockError:
+    return DeploymentDeadlockError(deadlock_message(state.scenario, state.game, state.games.units[state.i]))

@@ -17,10 +17,10 @@ from ..masked_discrete import MaskedDiscrete
 from ..rendering import RENDER_FPS, RENDER_MODES, rendered
 from ..versus import SEATS, OutcomeReward, Seat
 from .batch import Batch
-from .game import DeploymentGame
+from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
-from .vec_env import VecDeployment, legal_masks, log_deadlocks
+from .vec_env import VecDeployment, legal_masks
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -28,7 +28,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     is over.
 
     `info` has the action mask while the game continues, the seat, and the components whose sum is the reward; after the
-    last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
+    last step also the outcome, whether a deadlock aborted the game, and the deployment metrics. An illegal action
+    raises and changes nothing.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
@@ -114,8 +115,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         assert outcome is not None
         outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
         self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
-        log_deadlocks(batch.games.games)
+        if self.game.is_aborted(state):
+            log_truncation(self.game.scenario, state.game, state.games.units[state.i])
         metrics = {
             name: value[0].item() for name, value in episode_metrics(results, batch.games.games, outcomes).items()
         }
-        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), **metrics}
+        won, aborted = bool(outcomes[0] == 1), self.game.is_aborted(state)
+        return {"outcome": int(outcomes[0]), "won": won, "aborted": aborted, **metrics}

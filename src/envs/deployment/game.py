@@ -1,5 +1,6 @@
 """The wargame as a `Game`, as used by agents, the arena and the web page."""
 
+import logging
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -14,6 +15,8 @@ from .deployment import DeploymentError
 from .invariants import check_invariants
 from .scenario import Scenario, is_whole
 from .state import UNDECIDED, Games, GameState, new_games
+
+log = logging.getLogger(__name__)
 
 Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
@@ -92,8 +95,17 @@ class DeploymentGame(Game[GameState, GameState]):
     def play(self, state: GameState, action: int) -> GameState:
         """Change `state` in place; an illegal action raises with the reason and changes nothing."""
         self.require_legal(state, action)
+        self.require_no_deadlock(state, action)
         rules.play(self.world, state.games, state.i, action)
+        if state.game["deadlocked"]:
+            log_truncation(self.scenario, state.game, state.games.units[state.i])
         return self._settled(state)
+
+    def require_no_deadlock(self, state: GameState, action: int) -> None:
+        """Raise `DeploymentDeadlockError` if a legal action is the pass of a deadlock, unless deadlocks truncate."""
+        passes = action == self.actions.pass_action
+        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
+            raise deployment.deadlock(state)
 
     def move_name(self, state: GameState, action: int) -> str:
         return self.actions.move_name(state, action)
@@ -132,11 +144,14 @@ class DeploymentGame(Game[GameState, GameState]):
         return self.play(state, self.actions.pass_action)
 
     def outcome(self, state: GameState) -> int | None:
-        """Return the outcome; a game truncated by a deadlock is a draw."""
         if state.game["deadlocked"]:
             return 0
         outcome = int(state.game["outcome"])
         return None if outcome == UNDECIDED else outcome
+
+    def is_aborted(self, state: GameState) -> bool:
+        """Return whether a deadlock has truncated the game."""
+        return bool(state.game["deadlocked"])
 
     def observe(self, view: GameState) -> np.ndarray:
         out = np.zeros(self.observation_size, np.float32)
@@ -149,7 +164,7 @@ class DeploymentGame(Game[GameState, GameState]):
     def image(self, state: GameState) -> np.ndarray:
         from . import image  # Pillow, needed for pictures only
 
-        return image.draw(state, self.outcome(state))
+        return image.draw(state, self.outcome(state), self.is_aborted(state))
 
     def episode_metrics(self, state: GameState) -> dict[str, float]:
         """Return the deployment metrics of a game, over both players; runs log their means over games."""
@@ -173,9 +188,12 @@ class DeploymentGame(Game[GameState, GameState]):
     def _settled(self, state: GameState) -> GameState:
         if self.debug:
             check_invariants(state)
-        if state.game["deadlocked"] and self.on_deadlock == "raise":
-            raise deployment.deadlock(state)
         return state
+
+
+def log_truncation(scenario: Scenario, game: Any, units: np.ndarray) -> None:
+    """Warn of a game that a deadlock has truncated; `game` and `units` are its GAME and UNIT_STATE records."""
+    log.warning("the game is truncated: %s", deployment.deadlock_message(scenario, game, units))
 
 
 def _require_room(key: str, slots: int, lists: tuple[tuple, ...], what: str) -> None:

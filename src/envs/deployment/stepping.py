@@ -7,7 +7,7 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from ...core.kernels import jit
 from ..splitmix import below, next_word
-from . import observation, reward, rules
+from . import deployment, observation, reward, rules
 from .bot_policy import NO_ACTION, Policy, choose
 from .dice import kernel
 from .observation import StaticFeatures
@@ -31,6 +31,7 @@ RESULT = np.dtype(
         ("terminated", np.bool_),
         ("truncated", np.bool_),
         ("stuck", np.bool_),  # the opponent had no action
+        ("deadlock", np.bool_),  # a pass was not played, because its deadlock is an error
         ("hopeless", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
     ],
     align=True,
@@ -54,7 +55,7 @@ class Setup(NamedTuple):
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game
     restart: bool  # a game that ends is followed by a new one in the same step
-    truncate: bool  # a deadlock is handled likewise; else it is reported
+    truncate: bool  # a deadlock ends a game; else it is an error
 
 
 @jit(nogil=True, _nrt=False)
@@ -92,7 +93,7 @@ def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int)
     count = 0
     for i in range(first, end):
         result = buffers.results[i]
-        count += result.stuck or result.hopeless or (games.games[i].deadlocked and not setup.truncate)
+        count += result.stuck or result.hopeless or result.deadlock
     return count
 
 
@@ -108,8 +109,8 @@ def _step(
     i: int,
     action: int,
 ) -> None:
-    act(world, games, buffers, i, action)
-    answer(world, games, buffers, policy, i)
+    act(world, games, buffers, setup, i, action)
+    answer(world, games, buffers, setup, policy, i)
     settle(world, static, games, buffers, terms, i)
     if is_to_restart(games, setup, i):
         keep_final(world, static, games, buffers, i)
@@ -118,27 +119,38 @@ def _step(
 
 
 @kernel
-def act(world: World, games: Games, buffers: Buffers, i: int, action: int) -> None:
+def act(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
     result = buffers.results[i]
     result.steps += 1
     result.placements += games.games[i].phase == DEPLOYMENT
-    rules.play(world, games, i, action)
+    _play(world, games, buffers, setup, i, action)
+
+
+@kernel
+def _play(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
+    """Play an action, but not the pass of a deadlock that is an error."""
+    passes = action == rules.pass_action(world)
+    if passes and not setup.truncate and deployment.is_deadlock(world, games, i):
+        buffers.results[i].deadlock = True
+    else:
+        rules.play(world, games, i, action)
 
 
 @kernel
 def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
-    return not rules.is_over(games, i) and games.games[i].to_move != buffers.results[i].seat
+    result = buffers.results[i]
+    return not rules.is_over(games, i) and not result.deadlock and games.games[i].to_move != result.seat
 
 
 @kernel
-def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int) -> None:
+def answer(world: World, games: Games, buffers: Buffers, setup: Setup, policy: Policy, i: int) -> None:
     """Play opponent moves until the learner is to move or the game is over."""
     while awaits_opponent(games, buffers, i):
         action = choose(world, games, i, policy, buffers.luck[i])
         if action == NO_ACTION:
             buffers.results[i].stuck = True
             return
-        rules.play(world, games, i, action)
+        _play(world, games, buffers, setup, i, action)
 
 
 @kernel
@@ -162,7 +174,7 @@ def settle(world: World, static: StaticFeatures, games: Games, buffers: Buffers,
 
 @kernel
 def is_to_restart(games: Games, setup: Setup, i: int) -> bool:
-    return setup.restart and rules.is_over(games, i) and (setup.truncate or not games.games[i].deadlocked)
+    return setup.restart and rules.is_over(games, i)
 
 
 @kernel
@@ -188,7 +200,7 @@ def open_game(
     """Start a game in which the learner is to move; games decided before that are replaced."""
     for _ in range(MAX_STARTS):
         begin(world, static, games, buffers, terms, setup, i)
-        answer(world, games, buffers, policy, i)
+        answer(world, games, buffers, setup, policy, i)
         if not is_decided(games, i):
             return
     buffers.results[i].hopeless = True
@@ -213,6 +225,7 @@ def begin(
     result.placements = 0
     result.invalid = 0
     result.stuck = False
+    result.deadlock = False
     result.hopeless = False
     result.performance_before = reward.performance(world, static.points, games, i, result.seat, terms)
     result.placement_before = reward.placement(world, games, i, result.seat, terms)

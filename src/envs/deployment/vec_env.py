@@ -1,6 +1,5 @@
 """Vector environment of the wargame: N games stepped together."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,18 +12,16 @@ from ...core.play.agent import Agent
 from ..masked_vector_env import MaskedVectorEnv, Step
 from ..versus import OutcomeReward
 from .batch import Batch
-from .game import DeploymentGame
+from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
-
-log = logging.getLogger(__name__)
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
     """Env i plays exactly like a `DeploymentEnv` seeded with `seed + i`.
 
-    `info["final_info"]` has the outcome of a game, its length, seat and deployment metrics, and for every unit (N, 2S)
-    its starting cell, remaining hp and damage dealt. `episode_stats` sums them.
+    `info["final_info"]` has the outcome of a game, whether a deadlock aborted it, its length, seat and deployment
+    metrics, and for every unit (N, 2S) its starting cell, remaining hp and damage dealt. `episode_stats` sums them.
     """
 
     metadata = {"render_modes": ["ansi"], "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -109,8 +106,10 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         results, games, units = buffers.final_results, buffers.final_games, buffers.final_units
         outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
         self.episode_stats.add(results[ended], games[ended], units[ended], outcomes[ended])
-        log_deadlocks(games[ended])
-        metrics = {"outcome": outcomes, "won": outcomes == 1, "seat": results["seat"], "steps": results["steps"]}
+        for i in np.flatnonzero(ended & games["deadlocked"]):
+            log_truncation(self.game.scenario, games[i], units[i])
+        metrics = {"outcome": outcomes, "won": outcomes == 1, "aborted": games["deadlocked"].copy()}
+        metrics |= {"seat": results["seat"], "steps": results["steps"]}
         metrics |= episode_metrics(results, games, outcomes)
         return metrics | {name: units[name] for name in ("start", "hp", "dealt")}
 
@@ -120,9 +119,3 @@ def legal_masks(masks: np.ndarray) -> np.ndarray:
     if not masks.any(axis=1).all():
         raise UserError("an env has no legal action: this is a bug in the rules")
     return masks.copy()
-
-
-def log_deadlocks(games: np.ndarray) -> None:
-    count = int(games["deadlocked"].sum())
-    if count:
-        log.warning("%d episode(s) truncated: units were left that could not be placed (deployment deadlock)", count)

@@ -44,6 +44,15 @@ SMALL_MAP = """
 """.replace(" ", "")
 SMALL_ZONES = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": "turned"}
 
+# Wherever player 1 places its two units, they leave player 2 two hexes for three units.
+DEADLOCK = {
+    "zones": {
+        "player_1": [{"cols": [col, col], "rows": [0, 0]} for col in (0, 4, 8)],
+        "player_2": [{"cols": [col, col], "rows": [row, row]} for col, row in ((0, 1), (2, 6), (4, 1), (8, 1))],
+    },
+    "min_enemy_distance": 2,
+}
+
 
 def roster(**units: tuple[str, Hex]) -> list[dict[str, Any]]:
     return [{"id": name, "profile": profile, "position": list(at)} for name, (profile, at) in units.items()]

@@ -6,7 +6,7 @@ import pytest
 from src.core.errors import UserError
 from src.core.runs.metrics import is_documented
 from src.envs.deployment.metrics import DeploymentStats
-from tests.envs.deployment.making import bot, full_game, make_env, small_game
+from tests.envs.deployment.making import DEADLOCK, bot, full_game, make_env, small_game
 
 NAMES = {
     "deployment_valid_action_rate",
@@ -103,8 +103,7 @@ def test_refusals_are_measured_at_the_engine():
 
 
 def test_passes_and_deadlocks_are_counted():
-    shared = [{"cols": [3, 6], "rows": [5, 5]}]
-    game = small_game(on_deadlock="truncate", zones={"player_1": shared, "player_2": shared})
+    game = small_game(on_deadlock="truncate", **DEADLOCK)
     batch = make_env(game).vectorize(3)
     played(batch, 30)
     metrics = batch.episode_stats.episode_metrics()

@@ -7,7 +7,7 @@ from src.envs.deployment import hexgrid, observation, rules
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.envs.deployment.state import GameState
-from tests.envs.deployment.making import begin, copied, full_game, random_action, small_game
+from tests.envs.deployment.making import DEADLOCK, begin, copied, full_game, random_action, small_game
 
 GAMES = {
     "small": small_game(),
@@ -118,8 +118,7 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
 
 
 def test_a_deadlock_is_visible_in_the_observation():
-    shared = [{"cols": [3, 6], "rows": [5, 5]}]
-    game = small_game(zones={"player_1": shared, "player_2": shared})
+    game = small_game(**DEADLOCK)
     state = begin(game)
     while not state.games.mask[0, game.actions.pass_action]:
         assert seen(game, state)[0]["placement_exists"] == 1
