@@ -42,6 +42,7 @@ class Batch:
         count: int,
         *,
         restart: bool,
+        penalty: float = 0.0,
     ) -> None:
         self.game, self.count = game, count
         self.games = game.games(count)
@@ -57,7 +58,7 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
-        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
+        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", penalty)
         self._terms = terms(reward)
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
@@ -82,7 +83,7 @@ class Batch:
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
-        """Play one legal action (N,) int64 per game; the results are written to `buffers`."""
+        """Play one action (N,) int64 per game, legal or REFUSED; the results are written to `buffers`."""
         if self._policy is not None:
             step = partial(stepping.step_some, *self._compiled, self._policy, actions)
             troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))

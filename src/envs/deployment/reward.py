@@ -12,7 +12,7 @@ from .objectives import surviving_points
 from .state import OFF_BOARD, Games
 from .world import MAX_VICTORY_POINTS, World
 
-COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
+COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
 
 
 @by_reference

@@ -18,10 +18,11 @@ from .world import DEPLOYMENT, World
 # Results of the latest step, and counts over an episode.
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the next three
+        ("reward", np.float64),  # the sum of the next four
         ("outcome", np.float64),
         ("performance", np.float64),
         ("deployment", np.float64),
+        ("invalid_action", np.float64),
         ("performance_before", np.float64),  # this and the next: potentials after the previous step
         ("placement_before", np.float64),
         ("seat", np.int32),  # the learner's
@@ -36,6 +37,7 @@ RESULT = np.dtype(
     ],
     align=True,
 )
+REFUSED = -1  # in place of an illegal action that is penalised
 MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
 
 
@@ -56,6 +58,7 @@ class Setup(NamedTuple):
     seats: int  # 1, or 2 to draw one for each game
     restart: bool  # a game that ends is followed by a new one in the same step
     truncate: bool  # a deadlock ends a game; else it is an error
+    penalty: float  # for an illegal action, if it is no error
 
 
 @jit(nogil=True, _nrt=False)
@@ -120,8 +123,13 @@ def _step(
 
 @kernel
 def act(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
+    """Play the learner's action; REFUSED changes nothing and costs the penalty."""
     result = buffers.results[i]
     result.steps += 1
+    result.invalid_action = 0.0
+    if action == REFUSED:
+        result.invalid_action = -setup.penalty
+        return
     result.placements += games.games[i].phase == DEPLOYMENT
     _play(world, games, buffers, setup, i, action)
 
@@ -169,7 +177,7 @@ def settle(world: World, static: StaticFeatures, games: Games, buffers: Buffers,
     result.deployment = placed - result.placement_before
     result.performance_before = now
     result.placement_before = placed
-    result.reward = result.outcome + result.performance + result.deployment
+    result.reward = result.outcome + result.performance + result.deployment + result.invalid_action
 
 
 @kernel

@@ -15,6 +15,7 @@ from .batch import Batch
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
+from .stepping import REFUSED
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
@@ -34,11 +35,14 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         opponent: Agent,
         reward: Reward | OutcomeReward,
         seats: Sequence[int],
+        invalid_action_penalty: float | None = None,
     ) -> None:
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game
         self.episode_stats = DeploymentStats(game)
-        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True)
+        self._penalizes = invalid_action_penalty is not None
+        penalty = float(invalid_action_penalty or 0)
+        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=penalty)
         self._playing = False
 
     def _start(self, seeds: Sequence[int]) -> None:
@@ -49,8 +53,9 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._playing = True
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action per env (N,); raise before any is played if one is illegal."""
-        actions = self._checked(actions, self._batch.games.mask)
+        """Play one action per env (N,). If one is illegal, raise before any is played, or penalise it."""
+        masks = self._batch.games.mask
+        actions = self._with_refused(self._checked(actions, None)) if self._penalizes else self._checked(actions, masks)
         self._playing = False  # in case the step raises: the games cannot continue
         self._batch.step(actions)
         self._playing = True
@@ -91,7 +96,17 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _require_started(self) -> None:
         require(self._playing, "there are no episodes to step: call reset() first")
 
+    def _with_refused(self, actions: np.ndarray) -> np.ndarray:
+        """Return the actions with REFUSED in place of illegal ones, which are counted."""
+        legal = self._batch.games.mask[np.arange(self.num_envs), actions]
+        self._reasons(actions, np.flatnonzero(~legal))
+        return np.where(legal, actions, REFUSED)
+
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
+        raise UserError("; ".join(self._reasons(actions, wrong)))
+
+    def _reasons(self, actions: np.ndarray, wrong: np.ndarray) -> list[str]:
+        """Let the engine count the illegal actions of the envs `wrong`; return why it refuses them."""
         reasons = []
         for i in wrong:
             try:
@@ -99,7 +114,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
             except UserError as error:
                 reasons.append(f"env {i}, action {actions[i]}: {error}")
         self._batch.count_refusals()
-        raise UserError("; ".join(reasons))
+        return reasons
 
     def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
         buffers = self._batch.buffers
