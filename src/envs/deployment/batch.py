@@ -74,6 +74,8 @@ class Batch:
 
     def restart(self) -> None:
         """Start a new game in every slot."""
+        people_only = "game.confirming_players is for people: no action of a learner confirms, set it to []"
+        require(self.game.world.confirming == 0, people_only)
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:

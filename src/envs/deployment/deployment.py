@@ -76,20 +76,46 @@ def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
 @kernel
 def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
     """Place a unit, switch players if the order requires it, and begin the battle once all units are placed."""
-    game, other = games.games[i], 1 - games.games[i].current_deployer
+    game, seat = games.games[i], games.games[i].current_deployer
     battle.put(games, i, u, cell)
     games.units[i, u].start = cell
-    games.units[i, u].order = units_placed(world, games, i, game.current_deployer)
+    games.units[i, u].order = units_placed(world, games, i, seat)
     games.units[i, u].deployed = True
     games.units[i, u].deployable = False
     game.deployment_steps += 1
+    games.sides[i, 1 - seat].settled = units_placed(world, games, i, 1 - seat)
+    alternates = world.alternated and units_left(world, games, i, 1 - seat) > 0
+    if alternates or not must_confirm(world, games, i, seat):
+        continue_phase(world, games, i)
+
+
+@kernel
+def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
+    """Whether the seat has placed all its units and ends its deployment by confirming it."""
+    if world.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
+        return False
+    return units_left(world, games, i, seat) == 0
+
+
+@kernel
+def continue_phase(world: World, games: Games, i: int) -> None:
+    """Switch players if the order requires it, or begin the battle if all units are placed and confirmed."""
+    game, other = games.games[i], 1 - games.games[i].current_deployer
     own_left = units_left(world, games, i, game.current_deployer)
     others_left = units_left(world, games, i, other)
-    if own_left + others_left == 0:
+    if others_left > 0 or must_confirm(world, games, i, other):
+        if world.alternated or own_left == 0:
+            game.current_deployer = other
+            game.to_move = other
+    elif own_left == 0:
         begin_battle(world, games, i)
-    elif others_left > 0 and (world.alternated or own_left == 0):
-        game.current_deployer = other
-        game.to_move = other
+
+
+@kernel
+def confirm(world: World, games: Games, i: int, seat: int) -> None:
+    games.sides[i, seat].confirmed = True
+    if games.games[i].current_deployer == seat:
+        continue_phase(world, games, i)
 
 
 @kernel
@@ -186,6 +212,8 @@ def why_not_undeploy(state: GameState, unit_id: str) -> str | None:
         return f"unit {unit_id} is not player {player}'s, who deploys now"
     if unit_id not in deployment.deployed_units:
         return f"unit {unit_id} is not deployed, so it cannot be taken back"
+    if state.games.units["order"][state.i, state.number(unit_id)] < state.games.sides["settled"][state.i, player - 1]:
+        return f"unit {unit_id} cannot be taken back: player {3 - player} has placed a unit since"
     return None
 
 
@@ -194,6 +222,8 @@ def why_not_confirm(state: GameState, player: int) -> str | None:
         return refusal
     if not is_whole(player) or player not in (1, 2):
         return f"there is no player {player!r}: expected 1 or 2"
+    if not state.world.confirming >> (player - 1) & 1:
+        return f"player {player} has nothing to confirm: confirming_players does not list it"
     left = state.deployment_state.deployable_units_by_player[player]
     if left:
         return f"player {player} cannot confirm: {', '.join(left)} are still to be deployed"
@@ -205,6 +235,8 @@ def why_not_confirm(state: GameState, player: int) -> str | None:
 def why_not_pass(state: GameState) -> str | None:
     if refusal := _why_not_now(state):
         return refusal
+    if state.deployment_state.unconfirmed_player is not None:
+        return f"player {state.deployment_state.current_deployer} has placed all units: confirm the deployment"
     if has_placement(state.world, state.games, state.i, int(state.game["current_deployer"])):
         return (
             f"player {state.deployment_state.current_deployer} has a legal placement: deploy a unit instead of passing"

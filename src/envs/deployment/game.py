@@ -1,7 +1,7 @@
 """The wargame as a `Game`, as used by agents, the arena and the web page."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -45,6 +45,7 @@ class DeploymentGame(Game[GameState, GameState]):
         deployment_max_unit_slots: Slots,
         deployment_max_hex_slots: Slots,
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
+        confirming_players: Sequence[int],
         debug: bool,
     ) -> None:
         """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action."""
@@ -56,6 +57,7 @@ class DeploymentGame(Game[GameState, GameState]):
             self.scenario.require_distance(min_enemy_distance)
         _require_room("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units")
         _require_room("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone")
+        _require_players(confirming_players)
         self.world = world.build(
             self.scenario,
             world.Settings(
@@ -63,6 +65,7 @@ class DeploymentGame(Game[GameState, GameState]):
                 deployment_type=deployment_type,
                 start_phase=post_deployment_start_phase,
                 min_enemy_distance=min_enemy_distance,
+                confirming_players=tuple(confirming_players) if deployment_type == "active" else (),
                 unit_slots=deployment_max_unit_slots,
                 hex_slots=deployment_max_hex_slots,
             ),
@@ -90,6 +93,7 @@ class DeploymentGame(Game[GameState, GameState]):
         return int(state.game["to_move"])
 
     def legal_actions(self, view: GameState) -> list[int]:
+        """Return the legal actions; confirming a deployment is none, as people do it and agents do not."""
         return np.flatnonzero(view.games.mask[view.i]).tolist()
 
     def play(self, state: GameState, action: int) -> GameState:
@@ -134,9 +138,10 @@ class DeploymentGame(Game[GameState, GameState]):
         return self._settled(state)
 
     def confirm_deployment(self, state: GameState, player: int) -> GameState:
-        """Record that a player is done. This does not end the phase, which ends once all units are placed."""
+        """End the deployment of a player of `confirming_players`, who can take units back until then."""
         self._refuse(state, deployment.why_not_confirm(state, player))
-        state.games.sides["confirmed"][state.i, player - 1] = True
+        deployment.confirm(self.world, state.games, state.i, player - 1)
+        rules.write_mask(self.world, state.games, state.i)
         return self._settled(state)
 
     def pass_deployment(self, state: GameState) -> GameState:
@@ -189,6 +194,11 @@ class DeploymentGame(Game[GameState, GameState]):
         if self.debug:
             check_invariants(state)
         return state
+
+
+def _require_players(players: Sequence[int]) -> None:
+    known = all(is_whole(player) and player in (1, 2) for player in players) and len(set(players)) == len(players)
+    require(known, f"confirming_players={list(players)}: expected [], [1], [2] or [1, 2]")
 
 
 def log_truncation(scenario: Scenario, game: Any, units: np.ndarray) -> None:

@@ -50,6 +50,7 @@ def start(world: World, games: Games, i: int) -> None:
     games.control[i] = NOBODY
     for seat in range(2):
         games.sides[i, seat].victory_points = 0
+        games.sides[i, seat].settled = 0
         games.sides[i, seat].confirmed = False
     for cell in range(world.cells.size):
         games.cells[i, cell].occupant = NOBODY
@@ -113,7 +114,7 @@ def write_mask(world: World, games: Games, i: int) -> None:
 
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
-    """Allow every remaining unit on every legal hex; allow the pass only if there is none."""
+    """Allow every remaining unit on every legal hex; allow the pass only if there is none, but units are left."""
     seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
     slots, stuck = world.units.size // 2, True
     for slot in range(hex_slots):
@@ -123,7 +124,7 @@ def _mask_placements(world: World, games: Games, i: int) -> None:
                 if games.units[i, seat * slots + unit].deployable:
                     mask[unit * hex_slots + slot] = True
                     stuck = False
-    mask[pass_action(world)] = stuck
+    mask[pass_action(world)] = stuck and deployment.units_left(world, games, i, seat) > 0
 
 
 @kernel

@@ -61,6 +61,7 @@ class World(NamedTuple):
     alternated: bool
     is_active: bool  # units are placed by actions; else each starts on its position
     min_enemy_distance: int
+    confirming: int  # bit set of the seats that end their deployment by confirming it
 
 
 class Settings(NamedTuple):
@@ -70,6 +71,7 @@ class Settings(NamedTuple):
     deployment_type: str
     start_phase: str
     min_enemy_distance: int
+    confirming_players: tuple[int, ...]
     unit_slots: int
     hex_slots: int
 
@@ -97,6 +99,7 @@ def build(scenario: Scenario, settings: Settings) -> World:
         alternated=settings.order_mode == "alternated_p1_start",
         is_active=settings.deployment_type == "active",
         min_enemy_distance=settings.min_enemy_distance,
+        confirming=sum(1 << (player - 1) for player in settings.confirming_players),
     )
 
 

@@ -46,8 +46,8 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
         return ending(match, state)
     player = match.game.to_move(state) + 1
     agent = match.seats[player - 1].agent
-    if state is match.state and match.unconfirmed is not None:
-        return f"Player {match.unconfirmed} has placed every unit: confirm to continue with player {player}"
+    if state.deployment_state.unconfirmed_player is not None:
+        return f"Player {player} has placed every unit: confirm, or take units back"
     if state.phase == "deployment":
         asked = f"place {unit} on a marked hex" if unit else "choose a unit in the roster"
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")

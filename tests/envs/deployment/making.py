@@ -78,6 +78,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         "deployment_max_unit_slots": 3,
         "deployment_max_hex_slots": 14,
         "min_enemy_distance": 0,
+        "confirming_players": [],
         "debug": True,
     }
     return small | changes

@@ -21,6 +21,7 @@ KEYS = (
     "deployment_max_unit_slots",
     "deployment_max_hex_slots",
     "min_enemy_distance",
+    "confirming_players",
     "debug",
 )
 GROUPS = ("board", "zones", "profiles", "scenario")
