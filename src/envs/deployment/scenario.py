@@ -15,13 +15,13 @@ FREE, WALL, FORBIDDEN, OBJECTIVE = ".", "#", "x", "o"  # in the drawing of a boa
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 
 
-def read(node: Any, where: str, keys: Sequence[str]) -> list[Any]:
-    """Return the values of these keys in order; raise `UserError` if a key is missing or unknown."""
+def read(node: Any, where: str, keys: Sequence[str], others: Sequence[str] = ()) -> list[Any]:
+    """Return the values of these keys in order; raise `UserError` if one is missing, or unknown in `others` too."""
     require(isinstance(node, Mapping), f"{where} is {node!r}: expected the keys {', '.join(keys)}")
     for key in keys:
         require(key in node, f"{where}.{key} is required and missing: give it a value")
     for key in node:
-        require(key in keys, f"{where}.{key} is unknown: expected {', '.join(keys)}")
+        require(key in (*keys, *others), f"{where}.{key} is unknown: expected {', '.join(keys)}")
     return [node[key] for key in keys]
 
 
@@ -204,7 +204,8 @@ class Scenario:
         loaded = Board.load(board)
         require(isinstance(profiles, Mapping), f"profiles is {profiles!r}: expected a profile for each name")
         known = {str(name): Profile.load(str(name), node) for name, node in profiles.items()}
-        players = read(scenario, "scenario", ["player_1", "player_2"])
+        # The deployment type is an argument of the game, by default that of the scenario.
+        players = read(scenario, "scenario", ["player_1", "player_2"], ["deployment_type"])
         rosters = [_roster(node, f"scenario.player_{i + 1}", known, loaded) for i, node in enumerate(players)]
         result = Scenario(loaded, load_zones(zones, loaded), (rosters[0], rosters[1]))
         result._check()

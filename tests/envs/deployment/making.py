@@ -28,8 +28,8 @@ def _parsed(name: str) -> Any:
 
 
 def conf(name: str) -> Any:
-    """Return a file of conf/env/deployment as a mutable copy."""
-    return copy.deepcopy(_parsed(name))
+    """Return a file of conf/env/deployment as a mutable copy, without its defaults list."""
+    return {key: value for key, value in copy.deepcopy(_parsed(name)).items() if key != "defaults"}
 
 
 #    0 1 2 3 4 5 6 7 8
