@@ -1,8 +1,8 @@
 """Compiled rules of the battle: which unit acts, its legal actions, and their effects.
 
-The phases of a turn are command, move, shoot, charge, fight. In a phase the eligible units act one by one in the order
-of their ids; the phase ends when none is eligible. Units that are off the board are never used here, so their sentinel
-position cannot enter a distance.
+The phases of a turn are command, move, shoot, charge, fight. In a phase the eligible units act one by one, in the order
+of their ids or as their player chooses; the phase ends when none is eligible. Units that are off the board are never
+used here, so their sentinel position cannot enter a distance.
 """
 
 from .dice import d6, kernel, roll_damage
@@ -186,6 +186,14 @@ def next_active(world: World, games: Games, i: int) -> int:
 
 
 @kernel
+def may_be_chosen(world: World, games: Games, i: int, u: int) -> bool:
+    """Whether the player to move may choose this unit of its own to act next; in fights chargers are first."""
+    game = games.games[i]
+    chargers_only = game.phase == FIGHT and _first_eligible(world, games, i, game.turn, True) != NOBODY
+    return (games.units[i, u].charged or not chargers_only) and is_eligible(world, games, i, u)
+
+
+@kernel
 def advance(world: World, games: Games, i: int) -> None:
     """Advance through the phases until a unit is eligible or the game is over."""
     game, slots = games.games[i], world.units.size // 2
@@ -193,6 +201,8 @@ def advance(world: World, games: Games, i: int) -> None:
         game.active = next_active(world, games, i)
         if game.active != NOBODY:
             game.to_move = game.active // slots
+            if world.is_choice:
+                game.active = NOBODY
             return
         if game.phase != FIGHT:
             enter(world, games, i, game.phase + 1)

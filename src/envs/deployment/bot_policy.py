@@ -12,7 +12,7 @@ from ..splitmix import below, next_word
 from . import battle, rules
 from .dice import kernel
 from .placement import UNRANKED
-from .state import OFF_BOARD, Games
+from .state import NOBODY, OFF_BOARD, Games
 from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
@@ -39,6 +39,8 @@ def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int
     phase = games.games[i].phase
     if phase == DEPLOYMENT:
         return _placement(world, games, i, policy)
+    if games.games[i].active == NOBODY:
+        return _first_unit(world, games, i)
     if phase == MOVE_PHASE:
         return _destination(world, games, i, policy)
     return _target(world, games, i, policy)
@@ -74,6 +76,17 @@ def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
             if mask[unit * hex_slots + slot] and rank < best_rank:
                 best, best_rank = unit * hex_slots + slot, rank
         return best
+    return NO_ACTION
+
+
+@kernel
+def _first_unit(world: World, games: Games, i: int) -> int:
+    """Return the choice of the first unit by id that may act."""
+    seat, slots, first = games.games[i].to_move, world.units.size // 2, rules.pass_action(world) + 1
+    for u in range(seat * slots, (seat + 1) * slots):
+        cell = games.units[i, u].cell
+        if cell != OFF_BOARD and games.mask[i, first + world.seen[seat, cell].turned]:
+            return first + world.seen[seat, cell].turned
     return NO_ACTION
 
 

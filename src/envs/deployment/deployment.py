@@ -18,6 +18,7 @@ from .world import World
 OrderMode = Literal["player_by_player", "alternated_p1_start"]
 DeploymentType = Literal["active", "fixed"]
 StartPhase = Literal["command", "move"]
+Activation = Literal["by_id", "choice"]
 OnDeadlock = Literal["raise", "truncate"]
 
 

@@ -46,6 +46,7 @@ class DeploymentGame(Game[GameState, GameState]):
         deployment_max_hex_slots: Slots,
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
         confirming_players: Sequence[int],
+        activation: deployment.Activation,
         debug: bool,
     ) -> None:
         """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action."""
@@ -66,6 +67,7 @@ class DeploymentGame(Game[GameState, GameState]):
                 start_phase=post_deployment_start_phase,
                 min_enemy_distance=min_enemy_distance,
                 confirming_players=tuple(confirming_players) if deployment_type == "active" else (),
+                activation=activation,
                 unit_slots=deployment_max_unit_slots,
                 hex_slots=deployment_max_hex_slots,
             ),

@@ -149,6 +149,8 @@ def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, se
         out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + u % slots]
         out[11] = _expected_share(world, games, i, active, u)
         out[12] = _expected_share(world, games, i, u, active)
+    elif active == NOBODY and games.games[i].to_move == seat == u // slots:
+        out[4] = games.mask[i, rules.pass_action(world) + 1 + seen]
 
 
 @kernel
@@ -186,7 +188,7 @@ def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> N
 
 @kernel
 def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack."""
+    """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack or to choose."""
     mask, slots, cells, hex_slots = games.mask[i], world.units.size // 2, world.cells.size, world.hexes.shape[1]
     first = rules.pass_action(world) + 1
     if games.games[i].phase == DEPLOYMENT:

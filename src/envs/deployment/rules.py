@@ -2,7 +2,8 @@
 
       0 ............ S*H-1   deploy the unit in slot `a // H` on the hex in slot `a % H`
       S*H                    pass_deployment
-      S*H+1 ........ +C      the active unit moves to a cell, numbered from its player's point of view
+      S*H+1 ........ +C      the active unit moves to a cell, numbered from its player's point of view;
+                             while no unit is active (activation: choice), the own unit on it becomes active
       S*H+1+C ...... +S      the active unit attacks the enemy in a slot: shoots, charges or fights it
       S*H+1+C+S              the active unit waits
 
@@ -97,7 +98,10 @@ def play(world: World, games: Games, i: int, action: int) -> None:
         choice = action - passing - 1
         if choice < world.cells.size:
             choice = world.seen[game.to_move, choice].turned
-        battle.act(world, games, i, choice)
+        if game.active == NOBODY:
+            game.active = games.cells[i, choice].occupant
+        else:
+            battle.act(world, games, i, choice)
     write_mask(world, games, i)
 
 
@@ -108,6 +112,8 @@ def write_mask(world: World, games: Games, i: int) -> None:
         return
     if games.games[i].phase == DEPLOYMENT:
         _mask_placements(world, games, i)
+    elif games.games[i].active == NOBODY:
+        _mask_choice(world, games, i)
     else:
         _mask_battle(world, games, i)
 
@@ -125,6 +131,15 @@ def _mask_placements(world: World, games: Games, i: int) -> None:
                     mask[unit * hex_slots + slot] = True
                     stuck = False
     mask[pass_action(world)] = stuck and deployment.units_left(world, games, i, seat) > 0
+
+
+@kernel
+def _mask_choice(world: World, games: Games, i: int) -> None:
+    """Allow the hexes of the units that may act."""
+    seat, slots, first = games.games[i].to_move, world.units.size // 2, pass_action(world) + 1
+    for u in range(seat * slots, (seat + 1) * slots):
+        if battle.may_be_chosen(world, games, i, u):
+            games.mask[i, first + world.seen[seat, games.units[i, u].cell].turned] = True
 
 
 @kernel

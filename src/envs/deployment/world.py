@@ -62,6 +62,7 @@ class World(NamedTuple):
     is_active: bool  # units are placed by actions; else each starts on its position
     min_enemy_distance: int
     confirming: int  # bit set of the seats that end their deployment by confirming it
+    is_choice: bool  # players choose the unit to act; else it is the first eligible one by id
 
 
 class Settings(NamedTuple):
@@ -72,6 +73,7 @@ class Settings(NamedTuple):
     start_phase: str
     min_enemy_distance: int
     confirming_players: tuple[int, ...]
+    activation: str
     unit_slots: int
     hex_slots: int
 
@@ -100,6 +102,7 @@ def build(scenario: Scenario, settings: Settings) -> World:
         is_active=settings.deployment_type == "active",
         min_enemy_distance=settings.min_enemy_distance,
         confirming=sum(1 << (player - 1) for player in settings.confirming_players),
+        is_choice=settings.activation == "choice",
     )
 
 

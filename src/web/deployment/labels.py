@@ -51,6 +51,8 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
     if state.phase == "deployment":
         asked = f"place {unit} on a marked hex" if unit else "choose a unit in the roster"
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")
+    if state.active_unit_id is None:
+        return f"Player {player}" + (": choose one of your units on a marked hex" if agent is None else "")
     asked = f": {PROMPTS[state.phase]}" if agent is None else ""
     return f"Player {player}, {state.active_unit_id}{asked}"
 

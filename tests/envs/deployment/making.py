@@ -79,6 +79,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         "deployment_max_hex_slots": 14,
         "min_enemy_distance": 0,
         "confirming_players": [],
+        "activation": "by_id",
         "debug": True,
     }
     return small | changes

@@ -103,12 +103,24 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
     return legal or {game.actions.pass_action}
 
 
+def choices(game: DeploymentGame, state: GameState) -> set[int]:
+    """Return the actions that choose a unit: those of the player to move, in fights chargers of the turn first."""
+    able = [unit for player in (1, 2) for unit in on_board(state, player) if is_eligible(state, unit)]
+    chargers = [unit for unit in able if unit.charged and unit.player == state.current_player]
+    own = [unit for unit in able if unit.player == game.to_move(state) + 1]
+    cols, rows = state.scenario.board.cols, state.scenario.board.rows
+    hexes = [at(unit) for unit in (chargers if state.phase == "fight" and chargers else own)]
+    seen = [one if game.to_move(state) == 0 else hexgrid.turned(*one, cols, rows) for one in hexes]
+    return {game.actions.first_cell + row * cols + col for col, row in seen}
+
+
 def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
     if game.outcome(state) is not None:
         return set()
     if state.phase == "deployment":
         return placements(game, state)
-    assert state.active_unit_id is not None
+    if state.active_unit_id is None:
+        return choices(game, state)
     unit, actions = state.units[state.active_unit_id], game.actions
     cols, rows = state.scenario.board.cols, state.scenario.board.rows
     legal = {actions.wait_action}

@@ -23,6 +23,7 @@ KEYS = (
     "deployment_max_hex_slots",
     "min_enemy_distance",
     "confirming_players",
+    "activation",
     "debug",
 )
 GROUPS = ("board", "zones", "profiles", "scenario")
