@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
 
 class DeploymentGame(Game[GameState, GameState]):
-    """Place your units one by one, then fight five rounds over objectives.
+    """Place your units one by one, then fight some rounds over objectives.
 
     The state is changed in place, after the action has been validated: an illegal action raises and changes nothing. As
     states are mutable, this is not a `TwoPlayerGame`.
@@ -45,20 +45,27 @@ class DeploymentGame(Game[GameState, GameState]):
         deployment_max_unit_slots: Slots,
         deployment_max_hex_slots: Slots,
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
-        confirming_players: Sequence[int],
+        confirming_players: Sequence[Literal[1, 2]],
         activation: deployment.Activation,
+        rounds: Annotated[int, Bounds(ge=2, le=100)],
+        victory_points: Annotated[int, Bounds(ge=1, le=1000)],
+        charge_reach: Annotated[int, Bounds(ge=1, le=12)],
         debug: bool,
     ) -> None:
-        """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action."""
+        """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action.
+
+        `victory_points` are scored for each of three conditions: an objective, two, and more than the opponent.
+        """
         self.scenario = Scenario.load(board, zones, profiles, scenario)
         self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
         self.debug = debug
         if deployment_type == "fixed":
             self.scenario.require_positions()
             self.scenario.require_distance(min_enemy_distance)
+        else:
+            self.scenario.require_room_apart(min_enemy_distance)
         _require_room("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units")
         _require_room("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone")
-        _require_players(confirming_players)
         self.world = world.build(
             self.scenario,
             world.Settings(
@@ -66,8 +73,11 @@ class DeploymentGame(Game[GameState, GameState]):
                 deployment_type=deployment_type,
                 start_phase=post_deployment_start_phase,
                 min_enemy_distance=min_enemy_distance,
-                confirming_players=tuple(confirming_players) if deployment_type == "active" else (),
+                confirming_players=tuple(set(confirming_players)) if deployment_type == "active" else (),
                 activation=activation,
+                rounds=rounds,
+                victory_points=victory_points,
+                charge_reach=charge_reach,
                 unit_slots=deployment_max_unit_slots,
                 hex_slots=deployment_max_hex_slots,
             ),
@@ -196,11 +206,6 @@ class DeploymentGame(Game[GameState, GameState]):
         if self.debug:
             check_invariants(state)
         return state
-
-
-def _require_players(players: Sequence[int]) -> None:
-    known = all(is_whole(player) and player in (1, 2) for player in players) and len(set(players)) == len(players)
-    require(known, f"confirming_players={list(players)}: expected [], [1], [2] or [1, 2]")
 
 
 def log_truncation(scenario: Scenario, game: Any, units: np.ndarray) -> None:

@@ -13,7 +13,7 @@ S unit slots, H hex slots, C cells. Slots number a player's whole roster by id a
 from . import battle, deployment
 from .dice import kernel
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, MOVE_PHASE, World
+from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
 
 
 @kernel
@@ -155,7 +155,7 @@ def _mask_battle(world: World, games: Games, i: int) -> None:
                 mask[first + world.seen[seat, cell].turned] = True
         return
     if game.phase == CHARGE:
-        battle.find_reach(world, games, i, u, CHARGE_REACH)
+        battle.find_reach(world, games, i, u, world.charge_reach)
     for slot in range(slots):
         if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
             mask[first + cells + slot] = True

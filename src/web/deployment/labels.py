@@ -5,7 +5,7 @@ from html import escape
 from ...envs.deployment.dice import NEVER
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
-from ...envs.deployment.world import PHASES, ROUNDS
+from ...envs.deployment.world import PHASES
 from .glyphs import badge, side
 from .match import DeploymentMatch
 
@@ -21,7 +21,7 @@ PROMPTS = {
 def status(match: DeploymentMatch, state: GameState) -> str:
     """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
-    when = f"round {state.round} of {ROUNDS}" if state.round else "before round 1"
+    when = f"round {state.round} of {state.world.rounds}" if state.round else "before round 1"
     return (
         f'<div class="dp-status">{_score(match, state, 1)}'
         f'<div class="middle"><div class="when">{when}</div><div class="chips">{chips}</div></div>'

@@ -80,6 +80,9 @@ def settings(**changes: Any) -> dict[str, Any]:
         "min_enemy_distance": 0,
         "confirming_players": [],
         "activation": "by_id",
+        "rounds": 5,
+        "victory_points": 5,
+        "charge_reach": 12,
         "debug": True,
     }
     return small | changes

@@ -24,6 +24,9 @@ KEYS = (
     "min_enemy_distance",
     "confirming_players",
     "activation",
+    "rounds",
+    "victory_points",
+    "charge_reach",
     "debug",
 )
 GROUPS = ("board", "zones", "profiles", "scenario")

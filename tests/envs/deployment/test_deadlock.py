@@ -112,7 +112,7 @@ def test_passing_is_refused_while_a_placement_is_legal():
 
 def test_with_alternation_a_pass_lets_the_other_player_continue():
     """It is a deadlock only if no player can place; until then a pass switches players, and is counted."""
-    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
+    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 4], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
     state = begin(game)
     game.deploy_unit(state, "a1", 0, 5)

@@ -351,7 +351,7 @@ def test_who_is_done_first_confirms_while_the_other_places():
 
 
 def test_confirming_is_for_people():
-    with pytest.raises(UserError, match=r"confirming_players=\[3\]: expected \[\], \[1\], \[2\] or \[1, 2\]"):
+    with pytest.raises(UserError, match=r"confirming_players=\[3\] must be a list with each item one of 1, 2"):
         small_game(confirming_players=[3])
     env = make_env(small_game(confirming_players=[1]))
     for one in (env, env.vectorize(2)):
