@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from omegaconf import OmegaConf, open_dict
 
 from src import schema
-from src.compose import build, validate
+from src.compose import build, load_config, validate
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from tests.envs.deployment.making import conf as chosen
@@ -22,11 +23,6 @@ KEYS = (
     "deployment_max_unit_slots",
     "deployment_max_hex_slots",
     "min_enemy_distance",
-    "confirming_players",
-    "activation",
-    "rounds",
-    "victory_points",
-    "charge_reach",
     "debug",
 )
 GROUPS = ("board", "zones", "profiles", "scenario")
@@ -51,6 +47,15 @@ def test_a_key_can_be_removed_on_the_command_line(removed: str):
     key = removed.rpartition(".")[2]
     with pytest.raises(UserError, match=rf"missing a required argument: '{key}'"):
         build(composed("env=deployment", f"~{removed}").env, "env")
+
+
+def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
+    """Its saved configuration lacks the keys that were added later; they have the values of that time."""
+    saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment").env.game, "env.game")
+    now = build(composed("env=deployment").env.game, "env.game")
+    assert saved.num_actions == now.num_actions
+    for name, value in now.world._asdict().items():
+        np.testing.assert_array_equal(getattr(saved.world, name), value, err_msg=name)
 
 
 def test_random_deployment_does_not_exist():
