@@ -19,7 +19,7 @@ from src.core.files import write_atomic
 from src.core.play.arena import Tally
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
-from src.core.runs.report import as_interval, as_percent
+from src.core.runs.report import as_interval, as_percent, counts_of
 from src.core.runs.run import checkpoint_path
 from src.core.runs.runlog import RunLog
 
@@ -207,11 +207,10 @@ def figures(run: ShippedRun) -> Iterator[str]:
     yield f"| {'against' if run.two_player else 'agent'} | games | won/drawn/lost | win rate | 95% interval |"
     yield "|---|---|---|---|---|"
     for name, score in run.scores.items():
-        tally = Tally(score["wins"], score["draws"], score["losses"])
+        tally = Tally(score["wins"], score["draws"], score["losses"], score.get("aborted", 0))
         shown = "this model" if name == "trained" else f"`{name}`"
         yield (
-            f"| {shown} | {tally.games:,} | {tally.wins}/{tally.draws}/{tally.losses} | {as_percent(tally.win_rate)} "
-            f"| {as_interval(tally)} |"
+            f"| {shown} | {tally.games:,} | {counts_of(tally)} | {as_percent(tally.win_rate)} | {as_interval(tally)} |"
         )
     if run.every_reply:
         yield "\nOver every possible play of the opponent:\n"

@@ -56,7 +56,10 @@ class Outcome:
             [steps_before + float(row["step"]) for row in rows],
             [float(row["time/seconds"]) for row in rows],
             [float(row[name]) for row in rows],
-            {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in scores.items()},
+            {
+                name: Tally(one["wins"], one["draws"], one["losses"], one.get("aborted", 0))
+                for name, one in scores.items()
+            },
         )
 
     @staticmethod
@@ -75,7 +78,7 @@ def by_arm(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def pooled(tallies: Sequence[Tally]) -> Tally:
-    return Tally(*(sum(getattr(tally, kind) for tally in tallies) for kind in ("wins", "draws", "losses")))
+    return Tally(*(sum(getattr(tally, kind) for tally in tallies) for kind in ("wins", "draws", "losses", "aborted")))
 
 
 def difference(ones: Sequence[Outcome], others: Sequence[Outcome], score: str) -> str:

@@ -9,7 +9,7 @@ from .cli import exit_on_user_error, expand_opponent, launch
 from .core.errors import require
 from .paths import CONF
 
-RESULTS = {1: "won", 0: "drawn", -1: "lost"}
+RESULTS = {1: "won", 0: "drawn", -1: "lost", None: "aborted"}
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="record")

@@ -162,10 +162,10 @@ def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     result = read_json(run / "eval.json")["scores"]
     (table,) = run.glob("wandb/offline-run-*/files/media/table/final/*.table.json")
     rows = read_json(table)
-    assert rows["columns"] == ["baseline", "episodes", "wins", "draws", "losses", "win_rate", "low", "high"]
+    assert rows["columns"] == ["baseline", "episodes", "wins", "draws", "losses", "aborted", "win_rate", "low", "high"]
     assert [row[0] for row in rows["data"]] == ["random", "minimax"]
     for name, *row in rows["data"]:
-        assert row[4:] == [result[name]["win_rate"], *result[name]["win_rate_ci95"]]
+        assert row[5:] == [result[name]["win_rate"], *result[name]["win_rate_ci95"]]
 
 
 class Sink(http.server.BaseHTTPRequestHandler):

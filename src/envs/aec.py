@@ -66,7 +66,7 @@ class GameAEC(AECEnv[str, dict[str, np.ndarray], int | None]):
 
     def step(self, action: int | None) -> None:
         agent = self.agent_selection
-        if self.terminations[agent]:
+        if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         require(action is not None, f"{agent} must act: the game is not over")
@@ -77,14 +77,14 @@ class GameAEC(AECEnv[str, dict[str, np.ndarray], int | None]):
         if outcome is not None:
             for name in self.agents:
                 self.rewards[name] = float(outcome_for_seat(SEATS[name], outcome))
-                self.terminations[name] = True
+                (self.truncations if self.game.is_aborted(self._state) else self.terminations)[name] = True
             self.agent_selection = next(name for name in self.agents if name != agent)
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """Return what a player saw when last to move; the mask is zero unless it is to move now."""
         mask = np.zeros(self.game.num_actions, np.int8)
-        if agent == self.agent_selection and not self.terminations.get(agent, True):
+        if agent == self.agent_selection and self.game.outcome(self._state) is None:
             mask[self.game.legal_actions(self.game.view(self._state))] = 1
         seen = self._seen.get(agent, next(iter(self._seen.values())))  # before its first move: what the other saw
         return {"observation": seen, "action_mask": mask}

@@ -105,8 +105,13 @@ class SummedStats:
         self._stats = list(stats)
 
     def recent(self) -> dict[str, Any]:
-        """Return the counts since the last call."""
         return add_up([one.recent() for one in self._stats])
+
+    def run_counts(self) -> dict[str, Any]:
+        return add_up([one.run_counts() for one in self._stats])
+
+    def add_earlier(self, counts: Mapping[str, Any]) -> None:
+        self._stats[0].add_earlier(counts)
 
     def records(self) -> dict[str, Any]:
         return add_up([one.records() for one in self._stats])

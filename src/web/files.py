@@ -150,6 +150,7 @@ class Score(NamedTuple):
     wins: int
     draws: int
     losses: int
+    aborted: int
     win_rate: float
     low: float
     high: float
@@ -170,7 +171,8 @@ def read_scores(run: RunPath) -> list[Score]:
 def _score(name: str, found: dict[str, Any]) -> Score:
     low, high = map(float, found["win_rate_ci95"])
     wins, draws, losses = (int(found[key]) for key in ("wins", "draws", "losses"))
-    return Score(name, int(found["episodes"]), wins, draws, losses, float(found["win_rate"]), low, high)
+    aborted = int(found.get("aborted", 0))  # earlier versions did not count them
+    return Score(name, int(found["episodes"]), wins, draws, losses, aborted, float(found["win_rate"]), low, high)
 
 
 def pictures(run: RunPath) -> list[str]:

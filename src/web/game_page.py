@@ -117,6 +117,8 @@ class GamePage(Generic[AnyMatch]):
 
     def headline(self) -> str:
         """Return whose turn it is, or the result."""
+        if self.match.is_aborted:
+            return "The game was aborted: nobody wins"
         if self.match.outcome is not None:
             return {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[self.match.outcome]
         if not self.match.waits_for_human:

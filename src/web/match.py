@@ -55,6 +55,10 @@ class Match(Generic[State, Move, Note]):
         return self.game.outcome(self.state)
 
     @property
+    def is_aborted(self) -> bool:
+        return self.game.is_aborted(self.state)
+
+    @property
     def is_over(self) -> bool:
         return self.outcome is not None
 

@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from rich.console import Console
 
 from src.core.play.arena import Score, Tally, wilson_interval
 from src.core.runs.metrics import is_documented
-from src.core.runs.report import elo_metrics, score_metrics, win_rate_band, win_rate_metrics
+from src.core.runs.report import elo_metrics, score_metrics, score_table, win_rate_band, win_rate_metrics
 
 
 def test_a_win_rate_is_logged_with_its_interval():
@@ -39,3 +40,18 @@ def test_elo_is_logged_with_its_interval():
     assert metrics["eval/elo_low"] == pytest.approx(metrics["eval/elo"] - half, rel=1e-5)
     assert metrics["eval/elo_high"] == pytest.approx(metrics["eval/elo"] + half, rel=1e-5)
     assert all(is_documented(name) for name in metrics)
+
+
+def test_aborted_games_are_a_category_of_their_own():
+    score = Score([1, None, None, -1], [0, 1, 0, 1], 0.0, {})
+    metrics = score_metrics({"a": score}, players=2)
+    shares = [metrics[f"final/a/{name}_rate"] for name in ("win", "draw", "loss", "aborted")]
+    assert shares == [0.25, 0.0, 0.25, 0.5]
+    assert metrics["final/elo"] == pytest.approx(0), "one win and one loss"
+    assert score.total.as_dict()["aborted"] == 2
+    assert score.total.swapped() == Tally(1, 0, 1, aborted=2)
+    shown = Console(width=200)
+    with shown.capture() as text:
+        shown.print(score_table("", {"a": score, "b": Score([0], [0], 0.0, {})}, players=2))
+    assert "1/0/1, 2 aborted" in text.get()
+    assert text.get().count("aborted") == 1, "not where none was"

@@ -127,8 +127,19 @@ def test_plain_values_have_points_and_intervals():
         "wins": 2,
         "draws": 6,
         "losses": 2,
+        "aborted": 0,
         "points": 5.0,
     }
+
+
+def test_aborted_games_give_nobody_points():
+    standings = Standings({("a", "b"): Tally(3, 0, 1, aborted=6), ("a", "c"): Tally(0, 0, 0, aborted=2)}, "b")
+    assert standings.total("a") == Tally(3, 0, 1, aborted=8)
+    assert standings.ratings["a"] == pytest.approx(ratings({("a", "b"): Points(3, 4)}, "b")["a"])
+    row = markdown(standings).splitlines()[2]
+    assert row.startswith("| a |")
+    assert row.endswith("| 12, 8 aborted |  | - | 75.0% |")
+    assert as_dict(standings)["matches"][0]["aborted"] == 6
 
 
 @pytest.mark.parametrize(

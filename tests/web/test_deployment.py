@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from src.compose import own_hydra
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import neighbors
@@ -169,16 +170,29 @@ def test_a_hex_in_battle_means_going_there_or_aiming_at_who_stands_there(game: D
         match.play(match.step_at((12, 10), None))
 
 
-def test_an_agent_waits_until_its_human_opponent_has_confirmed(game: DeploymentGame):
-    match = DeploymentMatch(game, (HUMAN, robot(1)), 0)
-    for unit in game.scenario.rosters[0]:
+def test_people_end_their_deployment_by_confirming_it():
+    game = full_game(confirming_players=[1, 2])
+    match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
+    for player, roster in enumerate(game.scenario.rosters, 1):
+        for unit in roster:
+            assert match.unconfirmed is None
+            match.play(match.step_at(unit.position, unit.id))
+        assert match.unconfirmed == match.to_move == player
+        assert labels.headline(match, match.state, None) == (
+            f"Player {player} has placed every unit: confirm, or take units back"
+        )
+        assert match.candidates(None) == []
+        match.play(Command("confirm_deployment", (player,)))
         assert match.unconfirmed is None
-        match.play(match.step_at(unit.position, unit.id))
-    assert match.unconfirmed == 1
-    with pytest.raises(UserError, match="turn of player 2"):
-        match.require_human_turn()
-    match.play(Command("confirm_deployment", (1,)))
-    assert match.unconfirmed is None
+    assert match.state.phase == "move"
+
+
+def test_a_set_up_asks_its_people_to_confirm():
+    assert [Setup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
+    with own_hydra():
+        game = setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "own", (2,))
+    assert game.world.confirming == 0b10
+    warm_up(game)
 
 
 def test_an_address_names_a_set_up():

@@ -15,6 +15,7 @@ from ...core.errors import require
 from ...core.play.agent import SelfPlay
 from ...core.play.arena import require_varied
 from ...core.play.capabilities import (
+    EpisodeStats,
     SupportsActionRestriction,
     SupportsAgentMetrics,
     SupportsAuxTargets,
@@ -204,7 +205,6 @@ class PPOTrainer:
                 advance(min(self.steps, algo.total_steps))
                 run.save_when_due(self._state)
         run.save(self._state())
-        self._diagnose()
         best = run.load_best(algo.load_agent)
         if isinstance(self.env, SupportsAgentMetrics):
             run.log(self.steps, self.env.agent_metrics(best, int(run.generator("calibration").integers(2**31))))
@@ -315,14 +315,16 @@ class PPOTrainer:
             )
         self.stalling = stalling
 
-    def _stats(self) -> list[Any]:
+    def _stats(self) -> list[EpisodeStats]:
         return [group.episode_stats for group in self.groups if group.episode_stats is not None]
 
-    def _diagnose(self) -> None:
-        """Record the diagnostics of all groups and ranks at the end of training."""
-        if stats := self._stats():
-            records = add_up(ranks.gather(add_up([one.records() for one in stats])))
-            self.run.diagnose(*stats[0].with_records(records).diagnostics())
+    def _diagnostics(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the diagnostics of all groups and ranks: metrics, and arrays to plot."""
+        stats = self._stats()
+        if not stats:
+            return {}, {}
+        records = add_up(ranks.gather(add_up([one.records() for one in stats])))
+        return stats[0].with_records(records).diagnostics()
 
     def _evaluate(self, metrics: dict[str, float]) -> None:
         """Evaluate the current weights, update the best checkpoint and advance the curriculum."""
@@ -336,7 +338,9 @@ class PPOTrainer:
         extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
         for pool in self._past_selves(current_only=True).values():
             extra |= pool.metrics()
-        run.log(self.steps, {**metrics, **extra})
+        correlations, counts = self._diagnostics()
+        run.log(self.steps, {**metrics, **extra, **correlations})
+        run.diagnose({}, counts)
         run.save_best(score, self._weights(torch.float16))
         self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage
@@ -344,7 +348,9 @@ class PPOTrainer:
         self._update_self_play(self._weights())
         self._add_snapshots()
         if self.curriculum.stage != before:
-            self.groups = self._make_groups()
+            earlier, self.groups = self._stats(), self._make_groups()
+            if earlier and self._stats():
+                self._stats()[0].add_earlier(add_up([one.run_counts() for one in earlier]))
 
     def _measure(self, env: Environment, agent: NetworkAgent) -> dict[str, float]:
         return selection_metrics(env, agent, self.algo.eval_episodes, self.run.seed, self.algo.eval_opening_plies)

@@ -34,14 +34,16 @@ class Tally:
     wins: int
     draws: int
     losses: int
+    aborted: int = 0  # games without a result; they count as games, for nobody
 
     @staticmethod
-    def from_outcomes(outcomes: Sequence[int]) -> "Tally":
-        return Tally(outcomes.count(1), outcomes.count(0), outcomes.count(-1))
+    def from_outcomes(outcomes: Sequence[int | None]) -> "Tally":
+        """Count outcomes of +1, 0 and -1, and None for an aborted game."""
+        return Tally(outcomes.count(1), outcomes.count(0), outcomes.count(-1), outcomes.count(None))
 
     @property
     def games(self) -> int:
-        return self.wins + self.draws + self.losses
+        return self.wins + self.draws + self.losses + self.aborted
 
     @property
     def win_rate(self) -> float:
@@ -49,7 +51,7 @@ class Tally:
 
     def swapped(self) -> "Tally":
         """Return the same games for the opponent."""
-        return Tally(self.losses, self.draws, self.wins)
+        return Tally(self.losses, self.draws, self.wins, self.aborted)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; the win rate of no games is null."""
@@ -58,6 +60,7 @@ class Tally:
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
+            "aborted": self.aborted,
             "win_rate": self.win_rate if self.games else None,
             "win_rate_ci95": list(wilson_interval(self.wins, self.games)),
         }
@@ -67,7 +70,7 @@ class Tally:
 class Score:
     """Results of an agent over a set of games, from its own perspective."""
 
-    outcomes: list[int]  # +1, 0 or -1 per game, in order
+    outcomes: list[int | None]  # +1, 0 or -1 per game, in order; None if it was aborted
     seats: list[int]  # the agent's seat in each game
     seconds: float
     metrics: dict[str, float]  # means per game of `Game.episode_metrics` and of the agent's counters
@@ -106,7 +109,7 @@ class _Match:
 
 
 class _GameResult(NamedTuple):
-    outcome: int  # for the evaluated agent
+    outcome: int | None  # for the evaluated agent; None if the game was aborted
     seat: int
     metrics: dict[str, float]
     group: str | None
@@ -162,17 +165,17 @@ def watch(
     seed: int,
     on_position: Callable[[Any], None],
     opening_plies: int = 0,
-) -> tuple[int, int]:
+) -> tuple[int, int | None]:
     """Play one game as `evaluate` with the same seed does, and call `on_position` with each of its states.
 
     A game may modify its state in place, so it is valid only during the call. Return the seat and the outcome of the
-    agent.
+    agent, which is None if the game was aborted.
     """
     match = _new_match(game, agent, opponent, number, seed, "evaluation", opening_plies)
     match.on_position = on_position
     on_position(match.state)
     _play_out(game, [match])
-    return match.seat, _own_outcome(match)
+    return match.seat, _own_outcome(game, match)
 
 
 def require_openings(game: Game, opening_plies: int) -> None:
@@ -264,14 +267,14 @@ def _play_plan(game: Game, match: _Match, actions: Sequence[int]) -> None:
             match.play(game, action)
 
 
-def _own_outcome(match: _Match) -> int:
+def _own_outcome(game: Game, match: _Match) -> int | None:
     assert match.outcome is not None
-    return outcome_for_seat(match.seat, match.outcome)
+    return None if game.is_aborted(match.state) else outcome_for_seat(match.seat, match.outcome)
 
 
 def _game_result(game: Game, agent: Agent, match: _Match) -> _GameResult:
     """Each counter x gives two metrics: its value, and whether the game was won while it stayed 0."""
-    metrics, outcome = dict(game.episode_metrics(match.state)), _own_outcome(match)
+    metrics, outcome = dict(game.episode_metrics(match.state)), _own_outcome(game, match)
     for key in agent.counters:
         metrics[key] = match.counters[key]
         metrics[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0

@@ -37,7 +37,13 @@ class EpisodeStats(Protocol):
     """Statistics of finished games; counts and records of several batches can be summed by key."""
 
     def recent(self) -> dict[str, Any]:
-        """Return counts since the previous call."""
+        """Return counts since the previous call, and those of `run_counts` since the run began."""
+
+    def run_counts(self) -> dict[str, Any]:
+        """Return counts over the whole run."""
+
+    def add_earlier(self, counts: Mapping[str, Any]) -> None:
+        """Add the `run_counts` of statistics that these replace."""
 
     def episode_metrics(self, recent: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Return the metrics of the given counts, by default of `recent()`."""

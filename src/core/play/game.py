@@ -63,7 +63,11 @@ class Game(ABC, Generic[State, View]):
 
     @abstractmethod
     def outcome(self, state: State) -> int | None:
-        """Return +1, 0 or -1 if seat 0 won, drew or lost, None while the game is in progress."""
+        """Return +1, 0 or -1 if seat 0 won, drew or lost, None while the game is in progress; 0 if it was aborted."""
+
+    def is_aborted(self, state: State) -> bool:
+        """Return whether a finished game could not be played to a result; it counts as aborted, not as a draw."""
+        return False
 
     @abstractmethod
     def observe(self, view: View) -> np.ndarray:

@@ -35,7 +35,8 @@ Results = Mapping[tuple[str, str], Points]  # (first, second) -> points of the f
 
 
 def points_of(tally: Tally) -> Points:
-    return Points(tally.wins + tally.draws / 2, tally.games)
+    """Return the points of a match; aborted games do not count."""
+    return Points(tally.wins + tally.draws / 2, tally.games - tally.aborted)
 
 
 def ratings(results: Results, anchor: str) -> dict[str, Rating]:

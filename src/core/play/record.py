@@ -4,7 +4,8 @@
     moves e2 e8 e3 e3h
     result *
 
-The result is 1-0, 0-1 or 1/2-1/2, first the points of the player who moves first, and * for a game in progress.
+The result is 1-0, 0-1 or 1/2-1/2, first the points of the player who moves first, and * for a game in progress or
+aborted.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ def write_game(game: TwoPlayerGame, start: Any, actions: Sequence[int]) -> str:
     lines = [
         f"start {game.write_position(start)}",
         " ".join(["moves", *game.line_names(start, actions)]),
-        f"result {RESULTS[game.outcome(state)]}",
+        f"result {_result(game, state)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -41,7 +42,11 @@ def read_game(game: TwoPlayerGame, text: str) -> tuple[Any, list[int]]:
         except UserError as error:
             raise UserError(f"move {number} of the game record: {error}") from error
         state = game.play(state, actions[-1])
-    result = RESULTS[game.outcome(state)]
+    result = _result(game, state)
     given = " ".join(lines[2][1:])
     require(lines[2][1:] == [result], f"the game record has result {given}, but its moves give {result}")
     return start, actions
+
+
+def _result(game: TwoPlayerGame, state: Any) -> str:
+    return RESULTS[None if game.is_aborted(state) else game.outcome(state)]

@@ -48,6 +48,9 @@ class ReplayedGame(TwoPlayerGame[Replay]):
     def outcome(self, state: Replay) -> int | None:
         return self.inner.outcome(self._state(state))
 
+    def is_aborted(self, state: Replay) -> bool:
+        return self.inner.is_aborted(self._state(state))
+
     def observe(self, view: Any) -> np.ndarray:
         return self.inner.observe(view)
 

@@ -1,7 +1,7 @@
 """Round robins: every player meets every other one, from the same openings and in both seats."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -37,7 +37,7 @@ class Standings:
     def total(self, player: str) -> Tally:
         """Return the results of a player against all others."""
         met = [tally for other in self.ratings if (tally := self.against(player, other)) is not None]
-        return Tally(*(sum(column) for column in zip(*((one.wins, one.draws, one.losses) for one in met), strict=True)))
+        return Tally(*(sum(column) for column in zip(*(astuple(one) for one in met), strict=True)))
 
 
 def require_playable(game: Game, players: Mapping[str, Agent], games: int, opening_plies: int) -> None:

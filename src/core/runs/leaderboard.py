@@ -21,8 +21,8 @@ def cross_table(title: str, standings: Standings) -> Table:
     for number, (name, rating) in zip(numbers, standings.ratings.items(), strict=True):
         half = f" ±{rating.high - rating.elo:.0f}" if rating.high > rating.elo else ""
         met = [standings.against(name, other) for other in standings.ratings]
-        cells = ["" if tally is None else f"{100 * _share(tally):.0f}" for tally in met]
-        table.add_row(number, name, f"{rating.elo:+.0f}{half}", f"{standings.total(name).games:,}", *cells)
+        cells = ["" if tally is None else _percent(tally, 0) for tally in met]
+        table.add_row(number, name, f"{rating.elo:+.0f}{half}", _games(standings.total(name)), *cells)
     return table
 
 
@@ -49,8 +49,8 @@ def _rows(standings: Standings) -> list[list[str]]:
     rows = []
     for name, rating in standings.ratings.items():
         met = [standings.against(name, other) for other in order]
-        cells = ["" if tally is None else f"{_share(tally):.1%}" for tally in met]
-        rows.append([name, _elo(rating), f"{standings.total(name).games:,}", *cells])
+        cells = ["" if tally is None else _percent(tally, 1, "%") for tally in met]
+        rows.append([name, _elo(rating), _games(standings.total(name)), *cells])
     return rows
 
 
@@ -60,10 +60,17 @@ def _elo(rating: Rating) -> str:
     return f"{rating.elo:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})"
 
 
-def _share(tally: Tally) -> float:
-    return points_of(tally).scored / tally.games
+def _games(tally: Tally) -> str:
+    return f"{tally.games:,}" + (f", {tally.aborted:,} aborted" if tally.aborted else "")
+
+
+def _percent(tally: Tally, digits: int, unit: str = "") -> str:
+    """Return the percentage of points, or a dash if every game was aborted."""
+    points = points_of(tally)
+    return f"{100 * points.scored / points.games:.{digits}f}{unit}" if points.games else "-"
 
 
 def _results(tally: Tally) -> dict[str, Any]:
     counts = {"games": tally.games, "wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+    counts["aborted"] = tally.aborted
     return {**counts, "points": points_of(tally).scored}

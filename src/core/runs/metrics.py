@@ -31,6 +31,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "baseline's own share, and `trained` is the learner",
         "final/*/draw_rate": "share of those games drawn",
         "final/*/loss_rate": "share of those games lost",
+        "final/*/aborted_rate": "share of those games that could not be played to a result; they are no draws, and "
+        "do not count for Elo",
         "train/stage": "stage of the curriculum, from 0",
     },
     "Two-player games": {
@@ -59,7 +61,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
-        "train/diagnostics": "an image: how often each action was chosen in training, in the last curriculum stage",
+        "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
+        "stage; algo=ppo draws it with every evaluation",
         "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "

@@ -32,6 +32,12 @@ def as_interval(tally: Tally) -> str:
     return f"{100 * low:.1f}-{100 * high:.1f}%"
 
 
+def counts_of(tally: Tally) -> str:
+    """Return won/drawn/lost, and the aborted games if there are any."""
+    aborted = f", {tally.aborted} aborted" if tally.aborted else ""
+    return f"{tally.wins}/{tally.draws}/{tally.losses}{aborted}"
+
+
 def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
     """Return a table with one row per score, its key in the first column."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
@@ -42,7 +48,7 @@ def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
         table.add_column(f"as {seat}", justify="right")
     for name, score in scores.items():
         total = score.total
-        cells = [str(total.games), f"{total.wins}/{total.draws}/{total.losses}"]
+        cells = [str(total.games), counts_of(total)]
         cells += [as_percent(total.win_rate), as_interval(total)]
         cells += [as_percent(score.of_seat(seat).win_rate) for seat in range(players) if players == 2]
         table.add_row(name, *cells)
@@ -143,6 +149,7 @@ def score_metrics(scores: Mapping[str, Score], players: int) -> dict[str, float]
         metrics[f"final/{name}/win_rate"] = total.win_rate
         metrics[f"final/{name}/draw_rate"] = total.draws / total.games
         metrics[f"final/{name}/loss_rate"] = total.losses / total.games
+        metrics[f"final/{name}/aborted_rate"] = total.aborted / total.games
         metrics |= {f"final/{name}/{metric}": value for metric, value in score.metrics.items()}
     return metrics
 

@@ -126,7 +126,8 @@ class Run:
         """Record how often each action was chosen in training, as numbers and as an image."""
         if not counts:
             return
-        self._log.write(self._logged_step, metrics, once=True)
+        if metrics:
+            self._log.write(self._logged_step, metrics, once=True)
         lists = {name: values.tolist() for name, values in counts.items()}
         write_atomic(self.directory / "diagnostics.json", json.dumps(lists) + "\n")
         path = self.directory / "diagnostics.png"

@@ -21,7 +21,7 @@ from .runlog import RunLog
 
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
 FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its first line
-RATES = ("win_rate", "draw_rate", "loss_rate")  # fractions of games, which have an interval
+RATES = ("win_rate", "draw_rate", "loss_rate", "aborted_rate")  # fractions of games, which have an interval
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ BEST_OF = (
     "train/win_rate",
 )  # the summary has their maximum and last value
 NAME_LENGTH, TAG_LENGTH = 128, 64  # limits of wandb
-SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "win_rate", "low", "high")
+SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "aborted", "win_rate", "low", "high")
 
 
 class WandbTracker:

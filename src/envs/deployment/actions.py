@@ -1,5 +1,7 @@
 """The discrete action space: conversion between action indices and their meaning; rules.py has the table of actions."""
 
+import numpy as np
+
 from . import deployment, rules
 from .scenario import Hex
 from .state import OFF_BOARD, GameState
@@ -68,6 +70,8 @@ class Actions:
             u, cell = self._placement(state, action)
             return f"deploy_unit {state.unit_id(u)} {_hex_text(state, cell)}"
         unit = state.active_unit_id
+        if unit is None:
+            return f"player {int(state.game['to_move']) + 1} chooses {self._chosen(state, action)}"
         if action < self.first_target:
             return f"{unit} goes to {_hex_text(state, self._destination(state, action))}"
         if action < self.wait_action:
@@ -75,12 +79,16 @@ class Actions:
         return f"{unit} waits"
 
     def move_name(self, state: GameState, action: int) -> str:
-        """Return a legal action as one word: `deploy:R1:10,13`, `go:12,9`, `shoot:K1`, `wait` or `pass`."""
+        """Return a legal action as one word: `deploy:R1:10,13`, `unit:R1`, `go:12,9`, `shoot:K1`, `wait` or
+        `pass`.
+        """
         if action in (self.pass_action, self.wait_action):
             return "pass" if action == self.pass_action else "wait"
         if action < self.pass_action:
             u, cell = self._placement(state, action)
             return f"deploy:{state.unit_id(u)}:{_hex_word(state, cell)}"
+        if state.active_unit_id is None:
+            return f"unit:{self._chosen(state, action)}"
         if action < self.first_target:
             return f"go:{_hex_word(state, self._destination(state, action))}"
         return f"{state.phase}:{state.unit_id(self.target(state, action))}"
@@ -95,6 +103,8 @@ class Actions:
             reason = self._deploy_reason(state, action)
         elif state.phase == "deployment":
             reason = "the phase is deployment: deploy a unit first"
+        elif state.active_unit_id is None:
+            reason = f"no unit is active: choose the hex of {self._candidates(state)}"
         elif action < self.first_target:
             reason = self._move_reason(state, action)
         else:
@@ -106,6 +116,12 @@ class Actions:
         unit_slot, hex_slot = self.slots_of(action)
         seat = int(state.game["current_deployer"])
         return seat * self.unit_slots + unit_slot, int(self.world.hexes[seat, hex_slot])
+
+    def _chosen(self, state: GameState, action: int) -> str:
+        return state.unit_id(state.games.cells["occupant"][state.i, self._destination(state, action)])
+
+    def _candidates(self, state: GameState) -> str:
+        return " or ".join(self._chosen(state, int(action)) for action in np.flatnonzero(state.games.mask[state.i]))
 
     def _destination(self, state: GameState, action: int) -> int:
         # the rotation is its own inverse, so the same table converts both ways

@@ -42,6 +42,7 @@ class Batch:
         count: int,
         *,
         restart: bool,
+        penalty: float = 0.0,
     ) -> None:
         self.game, self.count = game, count
         self.games = game.games(count)
@@ -57,7 +58,7 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
-        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate")
+        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", penalty)
         self._terms = terms(reward)
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)
@@ -73,6 +74,8 @@ class Batch:
 
     def restart(self) -> None:
         """Start a new game in every slot."""
+        people_only = "game.confirming_players is for people: no action of a learner confirms, set it to []"
+        require(self.game.world.confirming == 0, people_only)
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:
@@ -82,7 +85,7 @@ class Batch:
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
-        """Play one legal action (N,) int64 per game; the results are written to `buffers`."""
+        """Play one action (N,) int64 per game, legal or REFUSED; the results are written to `buffers`."""
         if self._policy is not None:
             step = partial(stepping.step_some, *self._compiled, self._policy, actions)
             troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
@@ -118,7 +121,7 @@ class Batch:
     def _step_with_agent(self, actions: np.ndarray) -> None:
         world, everyone = self.game.world, range(self.count)
         for i in everyone:
-            stepping.act(world, self.games, self.buffers, i, actions[i])
+            stepping.act(world, self.games, self.buffers, self._setup, i, actions[i])
         self._let_opponent_move(everyone)
         ended = []
         for i in everyone:
@@ -153,6 +156,7 @@ class Batch:
             for i, decision in zip(waiting, self._decide(waiting, views, rngs), strict=True):
                 assert decision.action is not None, "an opponent inside an environment must always choose an action"
                 self.game.require_legal(self.states[i], decision.action)
+                self.game.require_no_deadlock(self.states[i], decision.action)
                 rules.play(self.game.world, self.games, i, decision.action)
 
     def _decide(self, which: Sequence[int], views: list[Any], rngs: list[np.random.Generator]) -> list[Decision]:
@@ -161,13 +165,12 @@ class Batch:
         return self.opponent.decide_batch(self.game, views, rngs)
 
     def _report_results(self, ended: Sequence[int]) -> None:
-        """Report finished games to the past selves; a deployment deadlock is a draw."""
+        """Report finished games to the past selves, but not those that a deadlock has truncated."""
         if isinstance(self.opponent, PastSelves):
             for i in ended:
-                game = self.games.games[i]
-                outcome = 0 if game["deadlocked"] else int(game["outcome"])
-                seat = int(self.buffers.results[i]["seat"])
-                self.opponent.record(self.numbers[i], outcome_for_seat(seat, outcome))
+                game, seat = self.games.games[i], int(self.buffers.results[i]["seat"])
+                if not game["deadlocked"]:
+                    self.opponent.record(self.numbers[i], outcome_for_seat(seat, int(game["outcome"])))
 
     def _report(self, troubles: int) -> None:
         """Raise the errors that a compiled step can only count."""
@@ -177,4 +180,4 @@ class Batch:
             hopeless = self.buffers.results["hopeless"].any()
             require(not hopeless, "the opponent wins every game before the learner's first action: choose fairer sides")
             require_action(NO_ACTION if self.buffers.results["stuck"].any() else 0)
-            raise deadlock(self.states[int(self.games.games["deadlocked"].argmax())])
+            raise deadlock(self.states[int(self.buffers.results["deadlock"].argmax())])

@@ -1,8 +1,8 @@
 """Compiled rules of the battle: which unit acts, its legal actions, and their effects.
 
-The phases of a turn are command, move, shoot, charge, fight. In a phase the eligible units act one by one in the order
-of their ids; the phase ends when none is eligible. Units that are off the board are never used here, so their sentinel
-position cannot enter a distance.
+The phases of a turn are command, move, shoot, charge, fight. In a phase the eligible units act one by one, in the order
+of their ids or as their player chooses; the phase ends when none is eligible. Units that are off the board are never
+used here, so their sentinel position cannot enter a distance.
 """
 
 from .dice import d6, kernel, roll_damage
@@ -10,13 +10,11 @@ from .objectives import score, surviving_points, take_objectives
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
 from .world import (
     CHARGE,
-    CHARGE_REACH,
     COMMAND,
     FIGHT,
     MELEE,
     MOVE_PHASE,
     RANGED,
-    ROUNDS,
     SHOOT,
     World,
 )
@@ -89,7 +87,7 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
     """
     seen = world.seen[u // (world.units.size // 2)]
     there, best, steps = games.units[i, target].cell, NO_HEX, FAR
-    if there == OFF_BOARD or world.distance[games.units[i, u].cell, there] > CHARGE_REACH:
+    if there == OFF_BOARD or world.distance[games.units[i, u].cell, there] > world.charge_reach:
         return best, steps
     for k in range(6):
         cell = world.near[there, k]
@@ -102,7 +100,7 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
             needed = games.cells[i, before].reach + 1
             if needed < steps or (needed == steps and seen[cell].turned < seen[best].turned):
                 best, steps = cell, needed
-    return (best, steps) if steps <= CHARGE_REACH else (NO_HEX, FAR)
+    return (best, steps) if steps <= world.charge_reach else (NO_HEX, FAR)
 
 
 @kernel
@@ -139,7 +137,7 @@ def _is_near_enemy(world: World, games: Games, i: int, u: int) -> bool:
     first = (1 - u // slots) * slots
     for enemy in range(first, first + slots):
         there = games.units[i, enemy].cell
-        if there != OFF_BOARD and world.distance[here, there] <= CHARGE_REACH:
+        if there != OFF_BOARD and world.distance[here, there] <= world.charge_reach:
             return True
     return False
 
@@ -158,7 +156,7 @@ def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
     if phase == CHARGE:
         if beside_enemy(world, games, i, u) or not _is_near_enemy(world, games, i, u):
             return False
-        find_reach(world, games, i, u, CHARGE_REACH)
+        find_reach(world, games, i, u, world.charge_reach)
     return has_target(world, games, i, u)
 
 
@@ -186,6 +184,14 @@ def next_active(world: World, games: Games, i: int) -> int:
 
 
 @kernel
+def may_be_chosen(world: World, games: Games, i: int, u: int) -> bool:
+    """Whether the player to move may choose this unit of its own to act next; in fights chargers are first."""
+    game = games.games[i]
+    chargers_only = game.phase == FIGHT and _first_eligible(world, games, i, game.turn, True) != NOBODY
+    return (games.units[i, u].charged or not chargers_only) and is_eligible(world, games, i, u)
+
+
+@kernel
 def advance(world: World, games: Games, i: int) -> None:
     """Advance through the phases until a unit is eligible or the game is over."""
     game, slots = games.games[i], world.units.size // 2
@@ -193,13 +199,15 @@ def advance(world: World, games: Games, i: int) -> None:
         game.active = next_active(world, games, i)
         if game.active != NOBODY:
             game.to_move = game.active // slots
+            if world.is_choice:
+                game.active = NOBODY
             return
         if game.phase != FIGHT:
             enter(world, games, i, game.phase + 1)
         elif game.turn == 0:
             game.turn = 1
             enter(world, games, i, COMMAND)
-        elif game.round < ROUNDS:
+        elif game.round < world.rounds:
             game.round += 1
             game.turn = 0
             enter(world, games, i, COMMAND)
@@ -221,9 +229,9 @@ def enter(world: World, games: Games, i: int, phase: int) -> None:
             games.units[i, u].charged = False
     if phase == COMMAND:
         take_objectives(world, games, i)
-        scored_at_the_end = game.turn == 1 and game.round == ROUNDS
+        scored_at_the_end = game.turn == 1 and game.round == world.rounds
         if game.round >= 2 and not scored_at_the_end:
-            score(games, i, game.turn)
+            score(world, games, i, game.turn)
     elif phase == FIGHT:
         game.next_fighter = 1 - game.turn
 
@@ -231,7 +239,7 @@ def enter(world: World, games: Games, i: int, phase: int) -> None:
 @kernel
 def _finish(world: World, games: Games, i: int) -> None:
     take_objectives(world, games, i)
-    score(games, i, 1)
+    score(world, games, i, 1)
     lead = games.sides[i, 0].victory_points - games.sides[i, 1].victory_points
     if lead == 0:
         lead = surviving_points(world, games, i, 0) - surviving_points(world, games, i, 1)
@@ -266,7 +274,7 @@ def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) 
 
 @kernel
 def _charge(world: World, games: Games, i: int, u: int, target: int) -> None:
-    find_reach(world, games, i, u, CHARGE_REACH)
+    find_reach(world, games, i, u, world.charge_reach)
     cell, steps = charge_path(world, games, i, u, target)
     if d6(games.games[i]) + d6(games.games[i]) >= steps:
         put(games, i, u, cell)

@@ -12,11 +12,12 @@ from ..splitmix import below, next_word
 from . import battle, rules
 from .dice import kernel
 from .placement import UNRANKED
-from .state import OFF_BOARD, Games
-from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
+from .state import NOBODY, OFF_BOARD, Games
+from .world import CHARGE, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
+FAR = 255  # more than any distance on a board
 _HIGH_BITS = 2.0**-64
 
 
@@ -39,6 +40,8 @@ def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int
     phase = games.games[i].phase
     if phase == DEPLOYMENT:
         return _placement(world, games, i, policy)
+    if games.games[i].active == NOBODY:
+        return _first_unit(world, games, i)
     if phase == MOVE_PHASE:
         return _destination(world, games, i, policy)
     return _target(world, games, i, policy)
@@ -78,6 +81,17 @@ def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
 
 
 @kernel
+def _first_unit(world: World, games: Games, i: int) -> int:
+    """Return the choice of the first unit by id that may act."""
+    seat, slots, first = games.games[i].to_move, world.units.size // 2, rules.pass_action(world) + 1
+    for u in range(seat * slots, (seat + 1) * slots):
+        cell = games.units[i, u].cell
+        if cell != OFF_BOARD and games.mask[i, first + world.seen[seat, cell].turned]:
+            return first + world.seen[seat, cell].turned
+    return NO_ACTION
+
+
+@kernel
 def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
     u, first = games.games[i].active, rules.pass_action(world) + 1
@@ -99,7 +113,7 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
 @kernel
 def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bool, policy: Policy) -> float:
     """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
-    slots, shot, strike, danger, nearest = world.units.size // 2, 0.0, 0.0, 0.0, 99
+    slots, shot, strike, danger, nearest = world.units.size // 2, 0.0, 0.0, 0.0, FAR
     first = (1 - u // slots) * slots
     for enemy in range(first, first + slots):
         there = games.units[i, enemy].cell
@@ -113,7 +127,7 @@ def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bo
         if not flees:
             if in_sight and 1 < apart <= world.weapon[RANGED, u].reach:
                 shot = max(shot, worth(world, games, i, u, enemy, RANGED))
-            if apart <= CHARGE_REACH:
+            if apart <= world.charge_reach:
                 strike = max(strike, charge_chance(apart - 1) * worth(world, games, i, u, enemy, MELEE))
         if policy.threat > 0:
             danger += _danger(world, games, i, u, enemy, apart, in_sight)
@@ -152,11 +166,11 @@ def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
 def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
     """Return the value of a cell for the objectives: the one it belongs to, and the distance to the next open one."""
     held, tipped = needs
-    nearest, on = 99, world.cells[cell].objective
+    nearest, on = FAR, world.cells[cell].objective
     for k in range(world.to_objective.shape[0]):
         if not held >> k & 1:
             nearest = min(nearest, world.to_objective[k, cell])
-    value = 0.0 if nearest == 99 else -policy.to_objective * nearest
+    value = 0.0 if nearest == FAR else -policy.to_objective * nearest
     if on >= 0:
         value += policy.objective * (0.2 if held >> on & 1 else (1.0 if tipped >> on & 1 else 0.4))
     return value

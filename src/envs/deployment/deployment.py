@@ -4,18 +4,21 @@ The kernels are used by compiled steps. The functions below them provide the sam
 `deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each validates before it changes anything.
 """
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from ...core.errors import UserError
 from . import battle
 from .dice import kernel
-from .scenario import Hex, is_whole
+from .scenario import Hex, Scenario, is_whole
 from .state import NOBODY, OFF_BOARD, Games, GameState
 from .world import World
 
 OrderMode = Literal["player_by_player", "alternated_p1_start"]
 DeploymentType = Literal["active", "fixed"]
 StartPhase = Literal["command", "move"]
+Activation = Literal["by_id", "choice"]
 OnDeadlock = Literal["raise", "truncate"]
 
 
@@ -74,20 +77,46 @@ def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
 @kernel
 def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
     """Place a unit, switch players if the order requires it, and begin the battle once all units are placed."""
-    game, other = games.games[i], 1 - games.games[i].current_deployer
+    game, seat = games.games[i], games.games[i].current_deployer
     battle.put(games, i, u, cell)
     games.units[i, u].start = cell
-    games.units[i, u].order = units_placed(world, games, i, game.current_deployer)
+    games.units[i, u].order = units_placed(world, games, i, seat)
     games.units[i, u].deployed = True
     games.units[i, u].deployable = False
     game.deployment_steps += 1
+    games.sides[i, 1 - seat].settled = units_placed(world, games, i, 1 - seat)
+    alternates = world.alternated and units_left(world, games, i, 1 - seat) > 0
+    if alternates or not must_confirm(world, games, i, seat):
+        continue_phase(world, games, i)
+
+
+@kernel
+def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
+    """Whether the seat has placed all its units and ends its deployment by confirming it."""
+    if world.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
+        return False
+    return units_left(world, games, i, seat) == 0
+
+
+@kernel
+def continue_phase(world: World, games: Games, i: int) -> None:
+    """Switch players if the order requires it, or begin the battle if all units are placed and confirmed."""
+    game, other = games.games[i], 1 - games.games[i].current_deployer
     own_left = units_left(world, games, i, game.current_deployer)
     others_left = units_left(world, games, i, other)
-    if own_left + others_left == 0:
+    if others_left > 0 or must_confirm(world, games, i, other):
+        if world.alternated or own_left == 0:
+            game.current_deployer = other
+            game.to_move = other
+    elif own_left == 0:
         begin_battle(world, games, i)
-    elif others_left > 0 and (world.alternated or own_left == 0):
-        game.current_deployer = other
-        game.to_move = other
+
+
+@kernel
+def confirm(world: World, games: Games, i: int, seat: int) -> None:
+    games.sides[i, seat].confirmed = True
+    if games.games[i].current_deployer == seat:
+        continue_phase(world, games, i)
 
 
 @kernel
@@ -116,15 +145,21 @@ def take_back(world: World, games: Games, i: int, u: int) -> None:
 
 
 @kernel
+def is_deadlock(world: World, games: Games, i: int) -> bool:
+    """Whether a legal pass is a deadlock: the other player cannot continue either."""
+    return not (world.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
+
+
+@kernel
 def resolve_pass(world: World, games: Games, i: int) -> None:
     """Let the other player continue if players alternate and it has a legal placement; else set the deadlock flag."""
-    game, other = games.games[i], 1 - games.games[i].current_deployer
+    game = games.games[i]
     game.passes += 1
-    if world.alternated and has_placement(world, games, i, other):
-        game.current_deployer = other
-        game.to_move = other
-    else:
+    if is_deadlock(world, games, i):
         game.deadlocked = True
+    else:
+        game.current_deployer = 1 - game.current_deployer
+        game.to_move = game.current_deployer
 
 
 def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | None:
@@ -178,6 +213,8 @@ def why_not_undeploy(state: GameState, unit_id: str) -> str | None:
         return f"unit {unit_id} is not player {player}'s, who deploys now"
     if unit_id not in deployment.deployed_units:
         return f"unit {unit_id} is not deployed, so it cannot be taken back"
+    if state.games.units["order"][state.i, state.number(unit_id)] < state.games.sides["settled"][state.i, player - 1]:
+        return f"unit {unit_id} cannot be taken back: player {3 - player} has placed a unit since"
     return None
 
 
@@ -186,6 +223,8 @@ def why_not_confirm(state: GameState, player: int) -> str | None:
         return refusal
     if not is_whole(player) or player not in (1, 2):
         return f"there is no player {player!r}: expected 1 or 2"
+    if not state.world.confirming >> (player - 1) & 1:
+        return f"player {player} has nothing to confirm: confirming_players does not list it"
     left = state.deployment_state.deployable_units_by_player[player]
     if left:
         return f"player {player} cannot confirm: {', '.join(left)} are still to be deployed"
@@ -197,6 +236,8 @@ def why_not_confirm(state: GameState, player: int) -> str | None:
 def why_not_pass(state: GameState) -> str | None:
     if refusal := _why_not_now(state):
         return refusal
+    if state.deployment_state.unconfirmed_player is not None:
+        return f"player {state.deployment_state.current_deployer} has placed all units: confirm the deployment"
     if has_placement(state.world, state.games, state.i, int(state.game["current_deployer"])):
         return (
             f"player {state.deployment_state.current_deployer} has a legal placement: deploy a unit instead of passing"
@@ -204,14 +245,26 @@ def why_not_pass(state: GameState) -> str | None:
     return None
 
 
-def deadlock(state: GameState) -> DeploymentDeadlockError:
-    """Return an error with the player, the units left, the sizes of the pools and the occupied hexes."""
-    deployment = state.deployment_state
-    pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in deployment.deployment_pools_by_player.items())
-    left = {player: ", ".join(units) or "none" for player, units in deployment.deployable_units_by_player.items()}
-    occupied = [f"{unit.id} on ({unit.col}, {unit.row})" for unit in state.units.values() if unit.col >= 0]
-    return DeploymentDeadlockError(
-        f"deployment deadlock: player {deployment.current_deployer} has units left and no legal placement; "
-        f"units left: player 1: {left[1]}, player 2: {left[2]}; hexes in the pools: {pools}; "
+def deadlock_message(scenario: Scenario, game: Any, units: np.ndarray) -> str:
+    """Describe a deadlock: the player, the units left, the sizes of the pools and the occupied hexes.
+
+    `game` and `units` are the GAME and UNIT_STATE records of one game.
+    """
+    slots, left, occupied = units.size // 2, [], []
+    for player, roster in enumerate(scenario.rosters, 1):
+        own = list(zip(roster, units[(player - 1) * slots : player * slots], strict=False))
+        left.append(", ".join(unit.id for unit, record in own if record["deployable"]) or "none")
+        for unit, record in own:
+            if record["cell"] != OFF_BOARD:
+                row, col = divmod(int(record["cell"]), scenario.board.cols)
+                occupied.append(f"{unit.id} on ({col}, {row})")
+    pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in enumerate(scenario.pools, 1))
+    return (
+        f"deployment deadlock: player {game['current_deployer'] + 1} has units left and no legal placement; "
+        f"units left: player 1: {left[0]}, player 2: {left[1]}; hexes in the pools: {pools}; "
         f"occupied: {', '.join(occupied) or 'none'}; enlarge the zones or shrink the rosters"
     )
+
+
+def deadlock(state: GameState) -> DeploymentDeadlockError:
+    return DeploymentDeadlockError(deadlock_message(state.scenario, state.game, state.games.units[state.i]))

@@ -10,17 +10,18 @@ from gymnasium import spaces
 from ...core.errors import UserError, require
 from ...core.play.agent import Agent, check_baselines, opponents_in
 from ...core.play.game import outcome_for_seat
-from ...core.ranges import checked
+from ...core.ranges import NonNegative, checked
 from ...core.seeding import draw
 from ..concat import vectorize_against
 from ..masked_discrete import MaskedDiscrete
 from ..rendering import RENDER_FPS, RENDER_MODES, rendered
 from ..versus import SEATS, OutcomeReward, Seat
 from .batch import Batch
-from .game import DeploymentGame
+from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
-from .vec_env import VecDeployment, legal_masks, log_deadlocks
+from .stepping import REFUSED
+from .vec_env import VecDeployment, legal_masks
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -28,7 +29,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     is over.
 
     `info` has the action mask while the game continues, the seat, and the components whose sum is the reward; after the
-    last step also the outcome and the deployment metrics. An illegal action raises and changes nothing.
+    last step also the outcome, whether a deadlock aborted the game, and the deployment metrics. An illegal action
+    changes nothing: it raises, or with an `invalid_action_penalty` it is counted and costs that much.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
@@ -42,6 +44,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         reward: Reward | OutcomeReward,
         seat: Seat,
         baselines: Mapping[str, Agent],
+        invalid_action_penalty: NonNegative | None = None,
     ) -> None:
         """`seat` is first, second, or random to draw it for each game."""
         opponent.check(game)
@@ -52,14 +55,17 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
         self.episode_stats = DeploymentStats(game)
         self._opponents = opponents_in(opponent)
-        self._batch = Batch(game, self._opponents[0], reward, SEATS[seat], 1, restart=False)
+        self.invalid_action_penalty = invalid_action_penalty
+        penalty = float(invalid_action_penalty or 0)
+        self._batch = Batch(game, self._opponents[0], reward, SEATS[seat], 1, restart=False, penalty=penalty)
         self._seeded = self._playing = False
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
 
         def make(opponent: Agent, count: int) -> VecDeployment:
-            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat])
+            penalty = self.invalid_action_penalty
+            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat], penalty)
 
         return vectorize_against(self.opponent, num_envs, make)
 
@@ -84,7 +90,9 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # validates any type
         except UserError:
             self._batch.count_refusals()
-            raise
+            if self.invalid_action_penalty is None or action not in range(self.game.num_actions):
+                raise
+            action = REFUSED
         self._playing = False  # in case the step raises: the game cannot continue
         self._batch.step(np.array([action], np.int64))
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
@@ -114,8 +122,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         assert outcome is not None
         outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
         self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
-        log_deadlocks(batch.games.games)
+        if self.game.is_aborted(state):
+            log_truncation(self.game.scenario, state.game, state.games.units[state.i])
         metrics = {
             name: value[0].item() for name, value in episode_metrics(results, batch.games.games, outcomes).items()
         }
-        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), **metrics}
+        won, aborted = bool(outcomes[0] == 1), self.game.is_aborted(state)
+        return {"outcome": int(outcomes[0]), "won": won, "aborted": aborted, **metrics}

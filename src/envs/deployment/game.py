@@ -1,7 +1,8 @@
 """The wargame as a `Game`, as used by agents, the arena and the web page."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from .invariants import check_invariants
 from .scenario import Scenario, is_whole
 from .state import UNDECIDED, Games, GameState, new_games
 
+log = logging.getLogger(__name__)
+
 Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
 
 class DeploymentGame(Game[GameState, GameState]):
-    """Place your units one by one, then fight five rounds over objectives.
+    """Place your units one by one, then fight some rounds over objectives.
 
     The state is changed in place, after the action has been validated: an illegal action raises and changes nothing. As
     states are mutable, this is not a `TwoPlayerGame`.
@@ -43,14 +46,26 @@ class DeploymentGame(Game[GameState, GameState]):
         deployment_max_hex_slots: Slots,
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
         debug: bool,
+        confirming_players: Sequence[Literal[1, 2]] = (),
+        activation: deployment.Activation = "by_id",
+        rounds: Annotated[int, Bounds(ge=2, le=100)] = 5,
+        victory_points: Annotated[int, Bounds(ge=1, le=1000)] = 5,
+        charge_reach: Annotated[int, Bounds(ge=1, le=12)] = 12,
     ) -> None:
-        """conf/ sets every value, there are no defaults. `debug` checks the invariants after every action."""
+        """conf/ sets every value; the defaults are for saved configurations of earlier versions, without these keys.
+
+        `debug` checks the invariants after every action.
+
+        `victory_points` are scored for each of three conditions: an objective, two, and more than the opponent.
+        """
         self.scenario = Scenario.load(board, zones, profiles, scenario)
         self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
         self.debug = debug
         if deployment_type == "fixed":
             self.scenario.require_positions()
             self.scenario.require_distance(min_enemy_distance)
+        else:
+            self.scenario.require_room_apart(min_enemy_distance)
         _require_room("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units")
         _require_room("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone")
         self.world = world.build(
@@ -60,6 +75,11 @@ class DeploymentGame(Game[GameState, GameState]):
                 deployment_type=deployment_type,
                 start_phase=post_deployment_start_phase,
                 min_enemy_distance=min_enemy_distance,
+                confirming_players=tuple(set(confirming_players)) if deployment_type == "active" else (),
+                activation=activation,
+                rounds=rounds,
+                victory_points=victory_points,
+                charge_reach=charge_reach,
                 unit_slots=deployment_max_unit_slots,
                 hex_slots=deployment_max_hex_slots,
             ),
@@ -87,13 +107,23 @@ class DeploymentGame(Game[GameState, GameState]):
         return int(state.game["to_move"])
 
     def legal_actions(self, view: GameState) -> list[int]:
+        """Return the legal actions; confirming a deployment is none, as people do it and agents do not."""
         return np.flatnonzero(view.games.mask[view.i]).tolist()
 
     def play(self, state: GameState, action: int) -> GameState:
         """Change `state` in place; an illegal action raises with the reason and changes nothing."""
         self.require_legal(state, action)
+        self.require_no_deadlock(state, action)
         rules.play(self.world, state.games, state.i, action)
+        if state.game["deadlocked"]:
+            log_truncation(self.scenario, state.game, state.games.units[state.i])
         return self._settled(state)
+
+    def require_no_deadlock(self, state: GameState, action: int) -> None:
+        """Raise `DeploymentDeadlockError` if a legal action is the pass of a deadlock, unless deadlocks truncate."""
+        passes = action == self.actions.pass_action
+        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
+            raise deployment.deadlock(state)
 
     def move_name(self, state: GameState, action: int) -> str:
         return self.actions.move_name(state, action)
@@ -122,9 +152,10 @@ class DeploymentGame(Game[GameState, GameState]):
         return self._settled(state)
 
     def confirm_deployment(self, state: GameState, player: int) -> GameState:
-        """Record that a player is done. This does not end the phase, which ends once all units are placed."""
+        """End the deployment of a player of `confirming_players`, who can take units back until then."""
         self._refuse(state, deployment.why_not_confirm(state, player))
-        state.games.sides["confirmed"][state.i, player - 1] = True
+        deployment.confirm(self.world, state.games, state.i, player - 1)
+        rules.write_mask(self.world, state.games, state.i)
         return self._settled(state)
 
     def pass_deployment(self, state: GameState) -> GameState:
@@ -132,11 +163,14 @@ class DeploymentGame(Game[GameState, GameState]):
         return self.play(state, self.actions.pass_action)
 
     def outcome(self, state: GameState) -> int | None:
-        """Return the outcome; a game truncated by a deadlock is a draw."""
         if state.game["deadlocked"]:
             return 0
         outcome = int(state.game["outcome"])
         return None if outcome == UNDECIDED else outcome
+
+    def is_aborted(self, state: GameState) -> bool:
+        """Return whether a deadlock has truncated the game."""
+        return bool(state.game["deadlocked"])
 
     def observe(self, view: GameState) -> np.ndarray:
         out = np.zeros(self.observation_size, np.float32)
@@ -149,7 +183,7 @@ class DeploymentGame(Game[GameState, GameState]):
     def image(self, state: GameState) -> np.ndarray:
         from . import image  # Pillow, needed for pictures only
 
-        return image.draw(state, self.outcome(state))
+        return image.draw(state, self.outcome(state), self.is_aborted(state))
 
     def episode_metrics(self, state: GameState) -> dict[str, float]:
         """Return the deployment metrics of a game, over both players; runs log their means over games."""
@@ -173,9 +207,12 @@ class DeploymentGame(Game[GameState, GameState]):
     def _settled(self, state: GameState) -> GameState:
         if self.debug:
             check_invariants(state)
-        if state.game["deadlocked"] and self.on_deadlock == "raise":
-            raise deployment.deadlock(state)
         return state
+
+
+def log_truncation(scenario: Scenario, game: Any, units: np.ndarray) -> None:
+    """Warn of a game that a deadlock has truncated; `game` and `units` are its GAME and UNIT_STATE records."""
+    log.warning("the game is truncated: %s", deployment.deadlock_message(scenario, game, units))
 
 
 def _require_room(key: str, slots: int, lists: tuple[tuple, ...], what: str) -> None:

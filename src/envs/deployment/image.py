@@ -40,10 +40,10 @@ STAR = [(0, -9), (2.6, -3.6), (8.6, -2.8), (4.3, 1.4), (5.3, 7.3), (0, 4.5)]  # 
 STAR += [(-x, y) for x, y in STAR[4:0:-1]]
 
 
-def draw(state: GameState, outcome: int | None) -> np.ndarray:
+def draw(state: GameState, outcome: int | None, is_aborted: bool) -> np.ndarray:
     """Draw the board with its units, the active one in a ring, below the score."""
     canvas, board = _ground(state.scenario).copy(), state.scenario.board
-    _header(canvas, state, outcome)
+    _header(canvas, state, outcome, is_aborted)
     for at, holder in state.objectives.items():
         color = PLAYERS[holder - 1] if holder else None
         if color:
@@ -101,7 +101,7 @@ def _border(canvas: Canvas, hexes: Iterable[Hex], color: str, width: float, dash
                 canvas.line([corners[a], corners[b]], color, width)
 
 
-def _header(canvas: Canvas, state: GameState, outcome: int | None) -> None:
+def _header(canvas: Canvas, state: GameState, outcome: int | None, is_aborted: bool) -> None:
     """Write the victory points of both players, and the phase or the result."""
     width, y = _width(state.scenario.board), MARGIN + HEADER / 2 - 7
     for player, x, side in ((1, MARGIN + 12, 1), (2, width - MARGIN - 12, -1)):
@@ -110,7 +110,7 @@ def _header(canvas: Canvas, state: GameState, outcome: int | None) -> None:
         canvas.text((x + side * 20, y), points, 20, PLAYERS[player - 1], "lm" if side == 1 else "rm")
     when = f"round {state.round}, {state.phase}" if state.round else state.phase
     result = {1: ("player 1 wins", FIRST), 0: ("draw", INK), -1: ("player 2 wins", SECOND)}
-    words, color = (when, FAINT) if outcome is None else result[outcome]
+    words, color = (when, FAINT) if outcome is None else ("aborted", INK) if is_aborted else result[outcome]
     canvas.text((width / 2, y), words, 16, color, bold=outcome is not None)
 
 

@@ -26,7 +26,8 @@ def _deployment(state: GameState) -> list[str]:
         if both:
             broken.append(f"player {player}: {sorted(both)} are deployed and deployable at once")
     everyone = {state.unit_id(u) for u in state.numbers}
-    if deployment.deployment_complete != (deployed == everyone):
+    complete = deployed == everyone and deployment.unconfirmed_player is None
+    if deployment.deployment_complete != complete:
         broken.append(f"deployment_complete is {deployment.deployment_complete} with {len(deployed)} units deployed")
     if deployment.deployment_complete and state.phase == "deployment":
         broken.append("deployment is complete but the phase still deployment")
@@ -51,6 +52,8 @@ def _bookkeeping(state: GameState) -> list[str]:
         if not units["deployed"][u] and not units["deployable"][u]:
             broken.append(f"{state.unit_id(u)} is neither deployed nor deployable")
     over = state.game["deadlocked"] or state.game["outcome"] in (-1, 0, 1)
+    if state.deployment_state.unconfirmed_player is not None:
+        return broken + ["an action is legal before a confirmation"] * bool(state.games.mask[state.i].any())
     if state.games.mask[state.i].any() == over:
         broken.append("a game that goes on has no legal action" if not over else "a finished game has legal actions")
     return broken

@@ -11,6 +11,7 @@ from .game import DeploymentGame
 ACTIVE = "active"
 PLAYERS = ("first", "second")  # by seat
 COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "passes")
+RUN_COUNTS = ("deadlocks", "passes")  # reported over the whole run; others since the last report
 
 
 def episode_metrics(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
@@ -37,6 +38,7 @@ class DeploymentStats:
         slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
         self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
         self.reported = dict.fromkeys(COUNTS, 0)  # at the last report
+        self.earlier = dict.fromkeys(RUN_COUNTS, 0)  # of earlier batches of the same run
         self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: unit slot of the n-th placement
         self.placed = np.zeros((2, slots, cells), np.int64)  # by seat and unit slot: placements on each cell
         self.survived = np.zeros((2, slots, cells), np.int64)  # units that survived
@@ -75,14 +77,24 @@ class DeploymentStats:
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
-        """Return the counts since the last call; counts of several batches may be summed."""
+        """Return the counts since the last call, and RUN_COUNTS since the run began; batches may be summed."""
         totals = {name: getattr(self, name) for name in COUNTS}
         recent = {name: totals[name] - self.reported[name] for name in COUNTS}
         self.reported = totals
-        return recent
+        return recent | self.run_counts()
+
+    def run_counts(self) -> dict[str, int]:
+        """Return the counts that are reported over the whole run; counts of several batches may be summed."""
+        return {name: getattr(self, name) + self.earlier[name] for name in RUN_COUNTS}
+
+    def add_earlier(self, counts: Mapping[str, int]) -> None:
+        """Add the `run_counts` of batches that this one replaces."""
+        self.earlier = {name: self.earlier[name] + counts[name] for name in RUN_COUNTS}
 
     def episode_metrics(self, recent: Mapping[str, int] | None = None) -> dict[str, float]:
-        """Return the metrics of the contract over recent episodes, or {} if no deployment was played."""
+        """Return the metrics of the contract, or {} if no deployment was played: rates and means over recent episodes,
+        counts over the whole run.
+        """
         recent = self.recent() if recent is None else recent
         if self.game.deployment_type != ACTIVE or recent["episodes"] == 0:
             return {}

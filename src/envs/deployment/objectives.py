@@ -2,7 +2,7 @@
 
 from .dice import kernel
 from .state import OFF_BOARD, Games
-from .world import VICTORY_STEP, World
+from .world import World
 
 
 @kernel
@@ -20,12 +20,18 @@ def take_objectives(world: World, games: Games, i: int) -> None:
 
 
 @kernel
-def score(games: Games, i: int, seat: int) -> None:
+def score(world: World, games: Games, i: int, seat: int) -> None:
     held, theirs = 0, 0
     for k in range(games.control.shape[1]):
         held += games.control[i, k] == seat
         theirs += games.control[i, k] == 1 - seat
-    games.sides[i, seat].victory_points += VICTORY_STEP * (int(held >= 1) + int(held >= 2) + int(held > theirs))
+    games.sides[i, seat].victory_points += world.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
+
+
+@kernel
+def max_victory_points(world: World) -> int:
+    """Return the most points of a player, who scores from the second round on."""
+    return 3 * world.victory_points * (world.rounds - 1)
 
 
 @kernel

@@ -14,17 +14,15 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from . import deployment, rules
 from .dice import kernel
-from .objectives import surviving_points
+from .objectives import max_victory_points, surviving_points
 from .state import NOBODY, OFF_BOARD, Games
 from .world import (
     DEPLOYMENT,
-    MAX_VICTORY_POINTS,
     MELEE,
     MOVE_PHASE,
     PHASES,
     PROFILE,
     RANGED,
-    ROUNDS,
     SHOOT,
     WEAPON,
     World,
@@ -111,13 +109,13 @@ def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: in
 def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     game, place, over = games.games[i], len(PHASES), rules.is_over(games, i)
     out[game.phase] = 1
-    out[place] = game.round / ROUNDS
+    out[place] = game.round / world.rounds
     out[place + 1] = game.turn == seat and game.phase != DEPLOYMENT
     out[place + 2] = seat
     for k in range(2):
         player = seat if k == 0 else 1 - seat
         placed = deployment.units_placed(world, games, i, player)
-        out[place + 3 + k] = min(games.sides[i, player].victory_points / MAX_VICTORY_POINTS, 1.0)
+        out[place + 3 + k] = min(games.sides[i, player].victory_points / max_victory_points(world), 1.0)
         out[place + 5 + k] = surviving_points(world, games, i, player) / max(static.points[player], 1)
         out[place + 7 + k] = placed / static.roster_sizes[player]
     deploying = game.phase == DEPLOYMENT and not over
@@ -149,6 +147,8 @@ def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, se
         out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + u % slots]
         out[11] = _expected_share(world, games, i, active, u)
         out[12] = _expected_share(world, games, i, u, active)
+    elif active == NOBODY and games.games[i].to_move == seat == u // slots:
+        out[4] = games.mask[i, rules.pass_action(world) + 1 + seen]
 
 
 @kernel
@@ -186,7 +186,7 @@ def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> N
 
 @kernel
 def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack."""
+    """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack or to choose."""
     mask, slots, cells, hex_slots = games.mask[i], world.units.size // 2, world.cells.size, world.hexes.shape[1]
     first = rules.pass_action(world) + 1
     if games.games[i].phase == DEPLOYMENT:

@@ -8,11 +8,11 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from ..versus import OutcomeReward, outcome_values
 from .dice import kernel
-from .objectives import surviving_points
+from .objectives import max_victory_points, surviving_points
 from .state import OFF_BOARD, Games
-from .world import MAX_VICTORY_POINTS, World
+from .world import World
 
-COMPONENTS = ("outcome", "performance", "deployment")  # a step's reward is their sum
+COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
 
 
 @by_reference
@@ -55,7 +55,7 @@ def performance(world: World, points: np.ndarray, games: Games, i: int, seat: in
     own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
     alive = surviving_points(world, games, i, seat) / max(points[seat], 1)
     others_alive = surviving_points(world, games, i, 1 - seat) / max(points[1 - seat], 1)
-    return terms.victory_points * (own - other) / MAX_VICTORY_POINTS + terms.survival * (alive - others_alive)
+    return terms.victory_points * (own - other) / max_victory_points(world) + terms.survival * (alive - others_alive)
 
 
 @kernel

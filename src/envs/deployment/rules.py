@@ -2,7 +2,8 @@
 
       0 ............ S*H-1   deploy the unit in slot `a // H` on the hex in slot `a % H`
       S*H                    pass_deployment
-      S*H+1 ........ +C      the active unit moves to a cell, numbered from its player's point of view
+      S*H+1 ........ +C      the active unit moves to a cell, numbered from its player's point of view;
+                             while no unit is active (activation: choice), the own unit on it becomes active
       S*H+1+C ...... +S      the active unit attacks the enemy in a slot: shoots, charges or fights it
       S*H+1+C+S              the active unit waits
 
@@ -12,7 +13,7 @@ S unit slots, H hex slots, C cells. Slots number a player's whole roster by id a
 from . import battle, deployment
 from .dice import kernel
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from .world import CHARGE, CHARGE_REACH, DEPLOYMENT, MOVE_PHASE, World
+from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
 
 
 @kernel
@@ -50,6 +51,7 @@ def start(world: World, games: Games, i: int) -> None:
     games.control[i] = NOBODY
     for seat in range(2):
         games.sides[i, seat].victory_points = 0
+        games.sides[i, seat].settled = 0
         games.sides[i, seat].confirmed = False
     for cell in range(world.cells.size):
         games.cells[i, cell].occupant = NOBODY
@@ -96,7 +98,10 @@ def play(world: World, games: Games, i: int, action: int) -> None:
         choice = action - passing - 1
         if choice < world.cells.size:
             choice = world.seen[game.to_move, choice].turned
-        battle.act(world, games, i, choice)
+        if game.active == NOBODY:
+            game.active = games.cells[i, choice].occupant
+        else:
+            battle.act(world, games, i, choice)
     write_mask(world, games, i)
 
 
@@ -107,13 +112,15 @@ def write_mask(world: World, games: Games, i: int) -> None:
         return
     if games.games[i].phase == DEPLOYMENT:
         _mask_placements(world, games, i)
+    elif games.games[i].active == NOBODY:
+        _mask_choice(world, games, i)
     else:
         _mask_battle(world, games, i)
 
 
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
-    """Allow every remaining unit on every legal hex; allow the pass only if there is none."""
+    """Allow every remaining unit on every legal hex; allow the pass only if there is none, but units are left."""
     seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
     slots, stuck = world.units.size // 2, True
     for slot in range(hex_slots):
@@ -123,7 +130,16 @@ def _mask_placements(world: World, games: Games, i: int) -> None:
                 if games.units[i, seat * slots + unit].deployable:
                     mask[unit * hex_slots + slot] = True
                     stuck = False
-    mask[pass_action(world)] = stuck
+    mask[pass_action(world)] = stuck and deployment.units_left(world, games, i, seat) > 0
+
+
+@kernel
+def _mask_choice(world: World, games: Games, i: int) -> None:
+    """Allow the hexes of the units that may act."""
+    seat, slots, first = games.games[i].to_move, world.units.size // 2, pass_action(world) + 1
+    for u in range(seat * slots, (seat + 1) * slots):
+        if battle.may_be_chosen(world, games, i, u):
+            games.mask[i, first + world.seen[seat, games.units[i, u].cell].turned] = True
 
 
 @kernel
@@ -139,7 +155,7 @@ def _mask_battle(world: World, games: Games, i: int) -> None:
                 mask[first + world.seen[seat, cell].turned] = True
         return
     if game.phase == CHARGE:
-        battle.find_reach(world, games, i, u, CHARGE_REACH)
+        battle.find_reach(world, games, i, u, world.charge_reach)
     for slot in range(slots):
         if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
             mask[first + cells + slot] = True

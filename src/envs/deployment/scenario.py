@@ -1,7 +1,9 @@
 """Boards, zones, unit profiles and rosters: parsing and validation of their configuration."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,17 +13,18 @@ from .hexgrid import distance, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
 
+MAX_SIDE = 99  # columns and rows: tables of distances have one byte for each pair of hexes
 FREE, WALL, FORBIDDEN, OBJECTIVE = ".", "#", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 
 
-def read(node: Any, where: str, keys: Sequence[str]) -> list[Any]:
-    """Return the values of these keys in order; raise `UserError` if a key is missing or unknown."""
+def read(node: Any, where: str, keys: Sequence[str], others: Sequence[str] = ()) -> list[Any]:
+    """Return the values of these keys in order; raise `UserError` if one is missing, or unknown in `others` too."""
     require(isinstance(node, Mapping), f"{where} is {node!r}: expected the keys {', '.join(keys)}")
     for key in keys:
         require(key in node, f"{where}.{key} is required and missing: give it a value")
     for key in node:
-        require(key in keys, f"{where}.{key} is unknown: expected {', '.join(keys)}")
+        require(key in (*keys, *others), f"{where}.{key} is unknown: expected {', '.join(keys)}")
     return [node[key] for key in keys]
 
 
@@ -79,6 +82,10 @@ class Board:
         require(
             self.cols % 2 == 1, f"board.map has {self.cols} columns: an even number cannot be turned by 180 degrees"
         )
+        for name, size in (("columns", self.cols), ("rows", self.rows)):
+            require(
+                size <= MAX_SIDE, f"board.map has {size} {name}: at most {MAX_SIDE} are possible, draw a smaller map"
+            )
         require(bool(self.objectives), f"board.map has no objective: mark at least one centre with {OBJECTIVE}")
         off_edge = {(col, self.rows - 1) for col in range(1, self.cols, 2)}
         missing = sorted(off_edge - self.forbidden)
@@ -89,6 +96,9 @@ class Board:
                 require(other in hexes, f"board.map: {name} {one} has no counterpart at {other}: the map is unfair")
         for one in self.forbidden - off_edge:
             require(self.turned(one) in self.forbidden, f"board.map: forbidden {one} has no counterpart")
+        for one, other in combinations(self.objectives, 2):
+            shared = sorted({*self.objective_hexes(one)} & {*self.objective_hexes(other)})
+            require(not shared, f"board.map: objectives {one} and {other} share {shared}: draw them farther apart")
 
     def turned(self, one: Hex) -> Hex:
         return turned(*one, self.cols, self.rows)
@@ -204,7 +214,8 @@ class Scenario:
         loaded = Board.load(board)
         require(isinstance(profiles, Mapping), f"profiles is {profiles!r}: expected a profile for each name")
         known = {str(name): Profile.load(str(name), node) for name, node in profiles.items()}
-        players = read(scenario, "scenario", ["player_1", "player_2"])
+        # The deployment type is an argument of the game, by default that of the scenario.
+        players = read(scenario, "scenario", ["player_1", "player_2"], ["deployment_type"])
         rosters = [_roster(node, f"scenario.player_{i + 1}", known, loaded) for i, node in enumerate(players)]
         result = Scenario(loaded, load_zones(zones, loaded), (rosters[0], rosters[1]))
         result._check()
@@ -221,6 +232,24 @@ class Scenario:
                     f"the zone of player {player} has {len(pool)} hexes for {len(roster)} units: "
                     "choose a larger zone or a smaller roster"
                 )
+        room, units = len({*self.pools[0], *self.pools[1]}), len(self.rosters[0]) + len(self.rosters[1])
+        require(
+            room >= units,
+            f"the zones of both players have {room} different hexes for {units} units: choose zones that overlap less",
+        )
+
+    def require_room_apart(self, minimum: int) -> None:
+        """Raise `UserError` if no deployment keeps `min_enemy_distance`.
+
+        Each army needs enough hexes that are far enough from as many hexes of the other zone as that army has units.
+        """
+        apart = np.array([[distance(one, other) for other in self.pools[1]] for one in self.pools[0]])
+        sizes = [len(roster) for roster in self.rosters]
+        farthest = next(kept for kept in range(minimum, -1, -1) if _has_room(apart >= kept, sizes))
+        require(
+            farthest == minimum,
+            f"min_enemy_distance={minimum} is more than the zones allow: set at most {farthest}, or choose other zones",
+        )
 
     def require_positions(self) -> None:
         """Raise `UserError` unless all positions are unique and in the zone of their player."""
@@ -243,11 +272,18 @@ class Scenario:
                 )
 
 
+def _has_room(is_far: np.ndarray, sizes: Sequence[int]) -> bool:
+    """Whether each army has hexes that leave room for the other; `is_far` is between both zones."""
+    first, second = is_far.sum(axis=1) >= sizes[1], is_far.sum(axis=0) >= sizes[0]
+    return bool(first.sum() >= sizes[0] and second.sum() >= sizes[1])
+
+
 def _roster(node: Any, where: str, profiles: Mapping[str, Profile], board: Board) -> tuple[UnitSpec, ...]:
     units = []
     for number, entry in enumerate(listed(node, where, "units")):
         name, profile, position = read(entry, f"{where}[{number}]", ["id", "profile", "position"])
-        require(isinstance(name, str), f"{where}[{number}].id={name!r}: expected a word")
+        is_word = isinstance(name, str) and re.fullmatch(r"[\w-]+", name) is not None
+        require(is_word, f"{where}[{number}].id={name!r}: expected a word of letters, digits, _ and -")
         known = isinstance(profile, str) and profile in profiles
         require(known, f"{where}: profile {profile!r} is unknown: expected one of {', '.join(profiles)}")
         units.append(UnitSpec(name, profiles[profile], _position(position, f"{where}[{number}].position", board)))

@@ -66,7 +66,14 @@ CELL_STATE = np.dtype(
     ],
     align=True,
 )
-SIDE = np.dtype([("victory_points", np.int32), ("confirmed", np.bool_)], align=True)
+SIDE = np.dtype(
+    [
+        ("victory_points", np.int32),
+        ("settled", np.int32),  # units placed before the other side's latest one; they cannot be taken back
+        ("confirmed", np.bool_),
+    ],
+    align=True,
+)
 
 
 @by_reference
@@ -224,12 +231,20 @@ class DeploymentState:
 
     @property
     def active_unit_id(self) -> str | None:
-        """Return None: an action of this phase names the unit that it places."""
-        return None
+        """Return the active unit; None in this phase, in which an action names the unit that it places."""
+        return self._state.active_unit_id
 
     @property
     def deployment_order_mode(self) -> str:
         return self._state.deployment_order_mode
+
+    @property
+    def unconfirmed_player(self) -> int | None:
+        """Return the deployer if it has placed all its units and has to confirm."""
+        seat = int(self._state.game["current_deployer"])
+        placing = self._state.phase == "deployment" and not self._state.game["deadlocked"]
+        done = not self.deployable_units_by_player[seat + 1]
+        return seat + 1 if placing and done else None
 
     @property
     def confirmed_players(self) -> list[int]:

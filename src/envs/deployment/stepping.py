@@ -7,7 +7,7 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from ...core.kernels import jit
 from ..splitmix import below, next_word
-from . import observation, reward, rules
+from . import deployment, observation, reward, rules
 from .bot_policy import NO_ACTION, Policy, choose
 from .dice import kernel
 from .observation import StaticFeatures
@@ -18,10 +18,11 @@ from .world import DEPLOYMENT, World
 # Results of the latest step, and counts over an episode.
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the next three
+        ("reward", np.float64),  # the sum of the next four
         ("outcome", np.float64),
         ("performance", np.float64),
         ("deployment", np.float64),
+        ("invalid_action", np.float64),
         ("performance_before", np.float64),  # this and the next: potentials after the previous step
         ("placement_before", np.float64),
         ("seat", np.int32),  # the learner's
@@ -31,10 +32,12 @@ RESULT = np.dtype(
         ("terminated", np.bool_),
         ("truncated", np.bool_),
         ("stuck", np.bool_),  # the opponent had no action
+        ("deadlock", np.bool_),  # a pass was not played, because its deadlock is an error
         ("hopeless", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
     ],
     align=True,
 )
+REFUSED = -1  # in place of an illegal action that is penalised
 MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
 
 
@@ -54,7 +57,8 @@ class Setup(NamedTuple):
     first_seat: int
     seats: int  # 1, or 2 to draw one for each game
     restart: bool  # a game that ends is followed by a new one in the same step
-    truncate: bool  # a deadlock is handled likewise; else it is reported
+    truncate: bool  # a deadlock ends a game; else it is an error
+    penalty: float  # for an illegal action, if it is no error
 
 
 @jit(nogil=True, _nrt=False)
@@ -92,7 +96,7 @@ def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int)
     count = 0
     for i in range(first, end):
         result = buffers.results[i]
-        count += result.stuck or result.hopeless or (games.games[i].deadlocked and not setup.truncate)
+        count += result.stuck or result.hopeless or result.deadlock
     return count
 
 
@@ -108,8 +112,8 @@ def _step(
     i: int,
     action: int,
 ) -> None:
-    act(world, games, buffers, i, action)
-    answer(world, games, buffers, policy, i)
+    act(world, games, buffers, setup, i, action)
+    answer(world, games, buffers, setup, policy, i)
     settle(world, static, games, buffers, terms, i)
     if is_to_restart(games, setup, i):
         keep_final(world, static, games, buffers, i)
@@ -118,27 +122,43 @@ def _step(
 
 
 @kernel
-def act(world: World, games: Games, buffers: Buffers, i: int, action: int) -> None:
+def act(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
+    """Play the learner's action; REFUSED changes nothing and costs the penalty."""
     result = buffers.results[i]
     result.steps += 1
+    result.invalid_action = 0.0
+    if action == REFUSED:
+        result.invalid_action = -setup.penalty
+        return
     result.placements += games.games[i].phase == DEPLOYMENT
-    rules.play(world, games, i, action)
+    _play(world, games, buffers, setup, i, action)
+
+
+@kernel
+def _play(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
+    """Play an action, but not the pass of a deadlock that is an error."""
+    passes = action == rules.pass_action(world)
+    if passes and not setup.truncate and deployment.is_deadlock(world, games, i):
+        buffers.results[i].deadlock = True
+    else:
+        rules.play(world, games, i, action)
 
 
 @kernel
 def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
-    return not rules.is_over(games, i) and games.games[i].to_move != buffers.results[i].seat
+    result = buffers.results[i]
+    return not rules.is_over(games, i) and not result.deadlock and games.games[i].to_move != result.seat
 
 
 @kernel
-def answer(world: World, games: Games, buffers: Buffers, policy: Policy, i: int) -> None:
+def answer(world: World, games: Games, buffers: Buffers, setup: Setup, policy: Policy, i: int) -> None:
     """Play opponent moves until the learner is to move or the game is over."""
     while awaits_opponent(games, buffers, i):
         action = choose(world, games, i, policy, buffers.luck[i])
         if action == NO_ACTION:
             buffers.results[i].stuck = True
             return
-        rules.play(world, games, i, action)
+        _play(world, games, buffers, setup, i, action)
 
 
 @kernel
@@ -157,12 +177,12 @@ def settle(world: World, static: StaticFeatures, games: Games, buffers: Buffers,
     result.deployment = placed - result.placement_before
     result.performance_before = now
     result.placement_before = placed
-    result.reward = result.outcome + result.performance + result.deployment
+    result.reward = result.outcome + result.performance + result.deployment + result.invalid_action
 
 
 @kernel
 def is_to_restart(games: Games, setup: Setup, i: int) -> bool:
-    return setup.restart and rules.is_over(games, i) and (setup.truncate or not games.games[i].deadlocked)
+    return setup.restart and rules.is_over(games, i)
 
 
 @kernel
@@ -188,7 +208,7 @@ def open_game(
     """Start a game in which the learner is to move; games decided before that are replaced."""
     for _ in range(MAX_STARTS):
         begin(world, static, games, buffers, terms, setup, i)
-        answer(world, games, buffers, policy, i)
+        answer(world, games, buffers, setup, policy, i)
         if not is_decided(games, i):
             return
     buffers.results[i].hopeless = True
@@ -213,6 +233,7 @@ def begin(
     result.placements = 0
     result.invalid = 0
     result.stuck = False
+    result.deadlock = False
     result.hopeless = False
     result.performance_before = reward.performance(world, static.points, games, i, result.seat, terms)
     result.placement_before = reward.placement(world, games, i, result.seat, terms)

@@ -1,6 +1,5 @@
 """Vector environment of the wargame: N games stepped together."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,18 +12,17 @@ from ...core.play.agent import Agent
 from ..masked_vector_env import MaskedVectorEnv, Step
 from ..versus import OutcomeReward
 from .batch import Batch
-from .game import DeploymentGame
+from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
-
-log = logging.getLogger(__name__)
+from .stepping import REFUSED
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
     """Env i plays exactly like a `DeploymentEnv` seeded with `seed + i`.
 
-    `info["final_info"]` has the outcome of a game, its length, seat and deployment metrics, and for every unit (N, 2S)
-    its starting cell, remaining hp and damage dealt. `episode_stats` sums them.
+    `info["final_info"]` has the outcome of a game, whether a deadlock aborted it, its length, seat and deployment
+    metrics, and for every unit (N, 2S) its starting cell, remaining hp and damage dealt. `episode_stats` sums them.
     """
 
     metadata = {"render_modes": ["ansi"], "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -37,11 +35,14 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         opponent: Agent,
         reward: Reward | OutcomeReward,
         seats: Sequence[int],
+        invalid_action_penalty: float | None = None,
     ) -> None:
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game
         self.episode_stats = DeploymentStats(game)
-        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True)
+        self._penalizes = invalid_action_penalty is not None
+        penalty = float(invalid_action_penalty or 0)
+        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=penalty)
         self._playing = False
 
     def _start(self, seeds: Sequence[int]) -> None:
@@ -52,8 +53,9 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._playing = True
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action per env (N,); raise before any is played if one is illegal."""
-        actions = self._checked(actions, self._batch.games.mask)
+        """Play one action per env (N,). If one is illegal, raise before any is played, or penalise it."""
+        masks = self._batch.games.mask
+        actions = self._with_refused(self._checked(actions, None)) if self._penalizes else self._checked(actions, masks)
         self._playing = False  # in case the step raises: the games cannot continue
         self._batch.step(actions)
         self._playing = True
@@ -94,7 +96,17 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _require_started(self) -> None:
         require(self._playing, "there are no episodes to step: call reset() first")
 
+    def _with_refused(self, actions: np.ndarray) -> np.ndarray:
+        """Return the actions with REFUSED in place of illegal ones, which are counted."""
+        legal = self._batch.games.mask[np.arange(self.num_envs), actions]
+        self._reasons(actions, np.flatnonzero(~legal))
+        return np.where(legal, actions, REFUSED)
+
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
+        raise UserError("; ".join(self._reasons(actions, wrong)))
+
+    def _reasons(self, actions: np.ndarray, wrong: np.ndarray) -> list[str]:
+        """Let the engine count the illegal actions of the envs `wrong`; return why it refuses them."""
         reasons = []
         for i in wrong:
             try:
@@ -102,15 +114,17 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
             except UserError as error:
                 reasons.append(f"env {i}, action {actions[i]}: {error}")
         self._batch.count_refusals()
-        raise UserError("; ".join(reasons))
+        return reasons
 
     def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
         buffers = self._batch.buffers
         results, games, units = buffers.final_results, buffers.final_games, buffers.final_units
         outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
         self.episode_stats.add(results[ended], games[ended], units[ended], outcomes[ended])
-        log_deadlocks(games[ended])
-        metrics = {"outcome": outcomes, "won": outcomes == 1, "seat": results["seat"], "steps": results["steps"]}
+        for i in np.flatnonzero(ended & games["deadlocked"]):
+            log_truncation(self.game.scenario, games[i], units[i])
+        metrics = {"outcome": outcomes, "won": outcomes == 1, "aborted": games["deadlocked"].copy()}
+        metrics |= {"seat": results["seat"], "steps": results["steps"]}
         metrics |= episode_metrics(results, games, outcomes)
         return metrics | {name: units[name] for name in ("start", "hp", "dealt")}
 
@@ -120,9 +134,3 @@ def legal_masks(masks: np.ndarray) -> np.ndarray:
     if not masks.any(axis=1).all():
         raise UserError("an env has no legal action: this is a bug in the rules")
     return masks.copy()
-
-
-def log_deadlocks(games: np.ndarray) -> None:
-    count = int(games["deadlocked"].sum())
-    if count:
-        log.warning("%d episode(s) truncated: units were left that could not be placed (deployment deadlock)", count)

@@ -13,10 +13,6 @@ from .scenario import Hex, Scenario
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
-ROUNDS = 5
-CHARGE_REACH = 12
-VICTORY_STEP = 5  # points for each of: at least one objective, at least two, more than the opponent
-MAX_VICTORY_POINTS = 60  # three steps in each of four rounds
 
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
@@ -61,6 +57,11 @@ class World(NamedTuple):
     alternated: bool
     is_active: bool  # units are placed by actions; else each starts on its position
     min_enemy_distance: int
+    confirming: int  # bit set of the seats that end their deployment by confirming it
+    rounds: int
+    victory_points: int  # for each of: at least one objective, at least two, more than the opponent
+    charge_reach: int  # the longest path of a charge
+    is_choice: bool  # players choose the unit to act; else it is the first eligible one by id
 
 
 class Settings(NamedTuple):
@@ -70,6 +71,11 @@ class Settings(NamedTuple):
     deployment_type: str
     start_phase: str
     min_enemy_distance: int
+    confirming_players: tuple[int, ...]
+    activation: str
+    rounds: int
+    victory_points: int
+    charge_reach: int
     unit_slots: int
     hex_slots: int
 
@@ -97,6 +103,11 @@ def build(scenario: Scenario, settings: Settings) -> World:
         alternated=settings.order_mode == "alternated_p1_start",
         is_active=settings.deployment_type == "active",
         min_enemy_distance=settings.min_enemy_distance,
+        confirming=sum(1 << (player - 1) for player in settings.confirming_players),
+        rounds=settings.rounds,
+        victory_points=settings.victory_points,
+        charge_reach=settings.charge_reach,
+        is_choice=settings.activation == "choice",
     )
 
 

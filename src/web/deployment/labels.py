@@ -5,7 +5,7 @@ from html import escape
 from ...envs.deployment.dice import NEVER
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
-from ...envs.deployment.world import PHASES, ROUNDS
+from ...envs.deployment.world import PHASES
 from .glyphs import badge, side
 from .match import DeploymentMatch
 
@@ -21,7 +21,7 @@ PROMPTS = {
 def status(match: DeploymentMatch, state: GameState) -> str:
     """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
-    when = f"round {state.round} of {ROUNDS}" if state.round else "before round 1"
+    when = f"round {state.round} of {state.world.rounds}" if state.round else "before round 1"
     return (
         f'<div class="dp-status">{_score(match, state, 1)}'
         f'<div class="middle"><div class="when">{when}</div><div class="chips">{chips}</div></div>'
@@ -46,11 +46,13 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
         return ending(match, state)
     player = match.game.to_move(state) + 1
     agent = match.seats[player - 1].agent
-    if state is match.state and match.unconfirmed is not None:
-        return f"Player {match.unconfirmed} has placed every unit: confirm to continue with player {player}"
+    if state.deployment_state.unconfirmed_player is not None:
+        return f"Player {player} has placed every unit: confirm, or take units back"
     if state.phase == "deployment":
         asked = f"place {unit} on a marked hex" if unit else "choose a unit in the roster"
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")
+    if state.active_unit_id is None:
+        return f"Player {player}" + (": choose one of your units on a marked hex" if agent is None else "")
     asked = f": {PROMPTS[state.phase]}" if agent is None else ""
     return f"Player {player}, {state.active_unit_id}{asked}"
 

@@ -17,15 +17,16 @@ from .setup import Setup
 
 
 @cache
-def _prepared_game(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
+def _prepared_game(lab: Lab, scenario: str, order: str, zones: str, people: tuple[int, ...]) -> DeploymentGame:
     """Cached for all visitors: rules are stateless."""
-    game = setup.game_of(lab, scenario, order, zones)
+    game = setup.game_of(lab, scenario, order, zones, people)
     warm_up(game)
     return game
 
 
 def _new_match(lab: Lab, chosen: Setup) -> DeploymentMatch:
-    return setup.match_of(lab, _prepared_game(lab, chosen.scenario, chosen.order, chosen.zones), chosen)
+    game = _prepared_game(lab, chosen.scenario, chosen.order, chosen.zones, chosen.people)
+    return setup.match_of(lab, game, chosen)
 
 
 async def show_match(lab: Lab, box: ui.element, busy: shell.Busy, query: Mapping[str, str]) -> None:

@@ -60,13 +60,8 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     @property
     def unconfirmed(self) -> int | None:
-        """The person who has placed every unit and must confirm before an agent continues."""
-        deployment = self.state.deployment_state
-        if self.agent is None or self.state.phase != "deployment":
-            return None
-        other = 3 - self.to_move
-        done = not deployment.deployable_units_by_player[other] and other not in deployment.confirmed_players
-        return other if done and other - 1 in self.human_seats else None
+        """The person who has placed every unit and must confirm before the game continues."""
+        return self.state.deployment_state.unconfirmed_player
 
     def decide(self) -> Command:
         """Return the step of the agent to move."""
@@ -114,7 +109,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
     def place_rest(self) -> None:
         """Place the remaining units on the front line while it is this player's turn."""
         helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
-        while self.state.phase == "deployment" and self.seat == seat and not self.is_over:
+        while self.state.phase == "deployment" and self.seat == seat and not self.is_over and self.unconfirmed is None:
             action = helper.decide(self.game, self.state, self.seats[seat].rng).action
             self.play(Command("play", (action,)))
 
@@ -125,4 +120,5 @@ def warm_up(game: DeploymentGame) -> None:
     seat = Seat("warm-up", bot, generator(0, "warm-up"))
     match = DeploymentMatch(game, (seat, seat), 0)
     while not match.is_over:
-        match.play(match.decide())
+        waits = match.unconfirmed
+        match.play(match.decide() if waits is None else Command("confirm_deployment", (waits,)))

@@ -236,11 +236,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     async def _advance(self, count: int) -> None:
         """Let agents play at most `count` steps; they decide off the event loop."""
-        if self._deciding or self.match.agent is None or self.match.unconfirmed is not None:
+        if self._deciding or self.match.agent is None:
             return
         self._deciding, turn = True, self.turn
         try:
-            while count and self.match.agent is not None and self.match.unconfirmed is None:
+            while count and self.match.agent is not None:
                 count -= 1
                 step = await asyncio.to_thread(self.match.decide)
                 if turn is not self.turn:  # the tab was closed meanwhile

@@ -45,6 +45,10 @@ class Setup(NamedTuple):
     seed: str = ""  # random if empty
 
     @property
+    def people(self) -> tuple[int, ...]:
+        return tuple(number for number, name in enumerate((self.player_1, self.player_2), 1) if name == HUMAN)
+
+    @property
     def address(self) -> str:
         default = Setup()
         given = {key: value for key, value in self._asdict().items() if value != getattr(default, key)}
@@ -75,8 +79,9 @@ def read(query: Mapping[str, str]) -> Setup:
     return setup
 
 
-def game_of(lab: Lab, scenario: str, order: str, zones: str) -> DeploymentGame:
-    changes: dict[str, object] = {"game.deployment_order_mode": order}
+def game_of(lab: Lab, scenario: str, order: str, zones: str, people: tuple[int, ...] = ()) -> DeploymentGame:
+    """Return the game of these choices; `people` (1, 2) end their deployment by confirming it."""
+    changes: dict[str, object] = {"game.deployment_order_mode": order, "game.confirming_players": list(people)}
     choices = NOTHING
     if zones != OWN:
         changes["game.deployment_max_hex_slots"] = ZONE_HEXES

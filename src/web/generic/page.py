@@ -127,7 +127,7 @@ class GenericPage(GamePage[GameMatch]):
     def headline(self) -> str:
         if self.ply is not None:
             return f"Position after move {self.ply} of {len(self.match.moves)}"
-        if self.match.outcome is not None and len(self.human_seats) == 1:
+        if self.match.outcome is not None and not self.match.is_aborted and len(self.human_seats) == 1:
             (seat,) = self.human_seats
             return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
         return super().headline()

@@ -53,6 +53,7 @@ def _scores(run: RunPath) -> None:
             for score in scores:
                 with ui.element("tr"):
                     counts = f"{score.wins}/{score.draws}/{score.losses}"
+                    counts += f", {score.aborted} aborted" if score.aborted else ""
                     interval = f"{100 * score.low:.1f}-{100 * score.high:.1f}%"
                     for cell in (score.name, str(score.episodes), counts, f"{100 * score.win_rate:.1f}%", interval):
                         with ui.element("td"):

@@ -28,8 +28,8 @@ def _parsed(name: str) -> Any:
 
 
 def conf(name: str) -> Any:
-    """Return a file of conf/env/deployment as a mutable copy."""
-    return copy.deepcopy(_parsed(name))
+    """Return a file of conf/env/deployment as a mutable copy, without its defaults list."""
+    return {key: value for key, value in copy.deepcopy(_parsed(name)).items() if key != "defaults"}
 
 
 #    0 1 2 3 4 5 6 7 8
@@ -43,6 +43,15 @@ SMALL_MAP = """
      . x . x . x . x .
 """.replace(" ", "")
 SMALL_ZONES = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": "turned"}
+
+# Wherever player 1 places its two units, they leave player 2 two hexes for three units.
+DEADLOCK = {
+    "zones": {
+        "player_1": [{"cols": [col, col], "rows": [0, 0]} for col in (0, 4, 8)],
+        "player_2": [{"cols": [col, col], "rows": [row, row]} for col, row in ((0, 1), (2, 6), (4, 1), (8, 1))],
+    },
+    "min_enemy_distance": 2,
+}
 
 
 def roster(**units: tuple[str, Hex]) -> list[dict[str, Any]]:
@@ -69,6 +78,11 @@ def settings(**changes: Any) -> dict[str, Any]:
         "deployment_max_unit_slots": 3,
         "deployment_max_hex_slots": 14,
         "min_enemy_distance": 0,
+        "confirming_players": [],
+        "activation": "by_id",
+        "rounds": 5,
+        "victory_points": 5,
+        "charge_reach": 12,
         "debug": True,
     }
     return small | changes

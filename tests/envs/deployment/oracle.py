@@ -1,30 +1,13 @@
 """A reference implementation of the legal actions: plain Python over the named state, without tables."""
 
-from collections.abc import Iterator
-
-from src.envs.deployment import hexgrid
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.scenario import Hex
 from src.envs.deployment.state import GameState, Unit
-
-_SHIFT = (1e-6, 2e-6, -3e-6)
-
-
-def hexes_between(a: Hex, b: Hex, side: int) -> Iterator[Hex]:
-    """Return the inner hexes of the straight line from a to b, which passes on one side of hex edges."""
-    start, end, steps = hexgrid.cube(*a), hexgrid.cube(*b), hexgrid.distance(a, b)
-    for step in range(1, steps):
-        point = [p + (q - p) * step / steps + side * s for p, q, s in zip(start, end, _SHIFT, strict=True)]
-        whole = [round(value) for value in point]
-        worst = max(range(3), key=lambda k: abs(whole[k] - point[k]))
-        whole[worst] = -sum(whole[k] for k in range(3) if k != worst)
-        x, _, z = whole
-        yield x, z + (x - (x & 1)) // 2
+from tests.envs.deployment import geometry
 
 
 def sees(state: GameState, a: Hex, b: Hex) -> bool:
-    walls = state.scenario.board.walls
-    return any(not walls & set(hexes_between(a, b, side)) for side in (1, -1))
+    return geometry.sees(state.scenario.board.walls, a, b)
 
 
 def at(unit: Unit) -> Hex:
@@ -36,17 +19,17 @@ def on_board(state: GameState, player: int) -> list[Unit]:
 
 
 def adjacent(a: Unit, b: Unit) -> bool:
-    return at(b) in hexgrid.neighbors(*at(a))
+    return at(b) in geometry.neighbors(at(a))
 
 
 def steps_to(state: GameState, unit: Unit, limit: int) -> dict[Hex, int]:
     """Return the steps by breadth-first search around walls, units and the hexes beside enemies."""
     enemies = on_board(state, 3 - unit.player)
     taken = {at(other) for player in (1, 2) for other in on_board(state, player)}
-    barred = taken | {one for enemy in enemies for one in hexgrid.neighbors(*at(enemy))}
+    barred = taken | {one for enemy in enemies for one in geometry.neighbors(at(enemy))}
     steps, frontier = {at(unit): 0}, [at(unit)]
     for step in range(1, limit + 1):
-        near = {one for here in frontier for one in hexgrid.neighbors(*here)}
+        near = {one for here in frontier for one in geometry.neighbors(here)}
         frontier = [one for one in near if state.scenario.board.is_open(one) and one not in barred and one not in steps]
         steps |= dict.fromkeys(frontier, step)
     return steps
@@ -60,7 +43,7 @@ def targets(state: GameState, unit: Unit) -> list[Unit]:
             enemy
             for enemy in enemies
             if weapon is not None
-            and hexgrid.distance(at(unit), at(enemy)) <= weapon.reach
+            and geometry.distance(at(unit), at(enemy)) <= weapon.reach
             and sees(state, at(unit), at(enemy))
             and not any(adjacent(enemy, friend) for friend in friends)
         ]
@@ -71,15 +54,15 @@ def targets(state: GameState, unit: Unit) -> list[Unit]:
 
     def has_path(enemy: Unit) -> bool:
         beside = [
-            one for one in hexgrid.neighbors(*at(enemy)) if state.scenario.board.is_open(one) and one not in taken
+            one for one in geometry.neighbors(at(enemy)) if state.scenario.board.is_open(one) and one not in taken
         ]
-        return any(before in steps for one in beside for before in hexgrid.neighbors(*one))
+        return any(before in steps for one in beside for before in geometry.neighbors(one))
 
-    return [enemy for enemy in enemies if hexgrid.distance(at(unit), at(enemy)) <= 12 and has_path(enemy)]
+    return [enemy for enemy in enemies if geometry.distance(at(unit), at(enemy)) <= 12 and has_path(enemy)]
 
 
 def is_eligible(state: GameState, unit: Unit) -> bool:
-    if unit.acted:
+    if unit.acted or state.phase == "command":
         return False
     if state.phase == "move":
         return True
@@ -97,10 +80,21 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
     legal = set()
     for unit_slot, unit in enumerate(state.scenario.rosters[player - 1]):
         for hex_slot, one in enumerate(deployment.deployment_pools_by_player[player]):
-            far = all(hexgrid.distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
+            far = all(geometry.distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
             if unit.id in deployment.deployable_units_by_player[player] and one not in taken and far:
                 legal.add(unit_slot * game.actions.hex_slots + hex_slot)
     return legal or {game.actions.pass_action}
+
+
+def choices(game: DeploymentGame, state: GameState) -> set[int]:
+    """Return the actions that choose a unit: those of the player to move, in fights chargers of the turn first."""
+    able = [unit for player in (1, 2) for unit in on_board(state, player) if is_eligible(state, unit)]
+    chargers = [unit for unit in able if unit.charged and unit.player == state.current_player]
+    own = [unit for unit in able if unit.player == game.to_move(state) + 1]
+    cols, rows = state.scenario.board.cols, state.scenario.board.rows
+    hexes = [at(unit) for unit in (chargers if state.phase == "fight" and chargers else own)]
+    seen = [one if game.to_move(state) == 0 else geometry.turned(one, cols, rows) for one in hexes]
+    return {game.actions.first_cell + row * cols + col for col, row in seen}
 
 
 def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
@@ -108,13 +102,14 @@ def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
         return set()
     if state.phase == "deployment":
         return placements(game, state)
-    assert state.active_unit_id is not None
+    if state.active_unit_id is None:
+        return choices(game, state)
     unit, actions = state.units[state.active_unit_id], game.actions
     cols, rows = state.scenario.board.cols, state.scenario.board.rows
     legal = {actions.wait_action}
     if state.phase == "move":
         for col, row in set(steps_to(state, unit, unit.profile.move)) - {at(unit)}:
-            seen = (col, row) if unit.player == 1 else hexgrid.turned(col, row, cols, rows)
+            seen = (col, row) if unit.player == 1 else geometry.turned((col, row), cols, rows)
             legal.add(actions.first_cell + seen[1] * cols + seen[0])
         return legal
     slots = {enemy.id: slot for slot, enemy in enumerate(state.scenario.rosters[2 - unit.player])}

@@ -17,11 +17,17 @@ def test_the_dimensions_are_those_of_the_contract():
     assert actions.pass_action == 10 * 180
     assert game.num_actions == (10 * 180 + 1) + 525 + 10 + 1
     assert actions.wait_action == game.num_actions - 1
-    rng = np.random.default_rng(0)
-    state = game.initial(rng)
-    while game.outcome(state) is None:
-        assert state.games.mask.shape == (1, game.num_actions)
-        game.play(state, random_action(game, state, rng))
+    state, highest = begin(game), 0
+    for slot, unit in enumerate(game.scenario.rosters[0]):
+        for hex_slot, (col, row) in enumerate(game.scenario.pools[0]):
+            cell = state.cell_of((col, row))
+            assert actions.deploy(slot, cell) == slot * 180 + hex_slot, unit.id
+            highest = max(highest, slot * 180 + hex_slot)
+    legal = [slot * 180 + hex_slot for slot in range(5) for hex_slot in range(len(game.scenario.pools[0]))]
+    assert game.legal_actions(state) == legal, "slots without a unit or a hex are masked"
+    assert highest == legal[-1] < actions.pass_action
+    other = full_game("mirror", "trench", deployment_max_unit_slots=10, deployment_max_hex_slots=180)
+    assert other.num_actions == game.num_actions, "whatever the scenario and its zones"
 
 
 def test_units_are_ordered_by_id_and_hexes_by_column_and_row():

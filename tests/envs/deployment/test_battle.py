@@ -346,7 +346,7 @@ def test_equal_points_and_survivors_are_a_draw():
 
 def test_units_that_are_not_placed_enter_no_distance():
     """An enemy at (-1, -1), whose cell as an index would be a real hex, does not affect anything."""
-    game = small_game(deployment_order_mode="alternated_p1_start", min_enemy_distance=9)
+    game = small_game(deployment_order_mode="alternated_p1_start", min_enemy_distance=8)
     state = begin(game)
     unplaced = len(game.legal_actions(state))
     assert unplaced == 2 * 14, "no enemy is placed, so none is near"

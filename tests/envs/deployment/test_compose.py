@@ -3,13 +3,15 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from omegaconf import open_dict
+from omegaconf import OmegaConf, open_dict
 
 from src import schema
-from src.compose import build, validate
+from src.compose import build, load_config, validate
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
+from tests.envs.deployment.making import conf as chosen
 from tests.lab import ROOT, Lab, read_json
 from tests.test_compositions import composed, options
 
@@ -31,6 +33,7 @@ def test_a_required_key_that_is_missing_is_named(key: str):
     """There are no implicit defaults: no key may be missing or unset."""
     cfg = composed("env=deployment")
     with open_dict(cfg):
+        cfg.env.game.deployment_type = cfg.env.game.deployment_type  # no longer that of the scenario
         del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
         build(cfg.env, "env")
@@ -46,16 +49,48 @@ def test_a_key_can_be_removed_on_the_command_line(removed: str):
         build(composed("env=deployment", f"~{removed}").env, "env")
 
 
+def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
+    """Its saved configuration lacks the keys that were added later; they have the values of that time."""
+    saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment").env.game, "env.game")
+    now = build(composed("env=deployment").env.game, "env.game")
+    assert saved.num_actions == now.num_actions
+    for name, value in now.world._asdict().items():
+        np.testing.assert_array_equal(getattr(saved.world, name), value, err_msg=name)
+
+
 def test_random_deployment_does_not_exist():
     with pytest.raises(UserError, match="deployment_type=random must be one of active, fixed"):
         build(composed("env=deployment", "env.game.deployment_type=random").env, "env")
 
 
+@pytest.mark.parametrize(("env", "zones"), [("deployment", "hammer"), ("deployment_mirror", "trench")])
+def test_a_scenario_names_its_zones_and_its_deployment_type(env: str, zones: str):
+    game = composed(f"env={env}").env.game
+    assert OmegaConf.to_container(game.zones) == chosen(f"zones/{zones}")
+    assert game.deployment_type == game.scenario.deployment_type == "active"
+    other = composed("env=deployment", "env/deployment/scenario@env.game.scenario=mirror").env.game
+    assert OmegaConf.to_container(other.zones) == chosen("zones/trench"), "wherever the scenario is chosen"
+    typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
+    assert typed.deployment_type == "fixed"
+
+
 @pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
 def test_zones_are_a_choice(zones: str):
-    env = build(composed("env=deployment", f"env/deployment/zones@env.game.zones={zones}").env, "env")
-    env.reset(seed=0)
-    assert env.action_masks().any()
+    """The command line overrides the zones of the scenario; units are placed in the chosen ones."""
+    node = composed("env=deployment", f"env/deployment/zones@env.game.zones={zones}").env.game
+    assert OmegaConf.to_container(node.zones) == chosen(f"zones/{zones}")
+    game = build(node, "env.game")
+    boxes = {player: chosen(f"zones/{zones}")[f"player_{player}"] for player in (1, 2)}
+    lines = chosen("board/ruins")["map"].split()
+    is_free = {(col, row): sign in ".o" for row, line in enumerate(lines) for col, sign in enumerate(line)}
+    for player, pool in enumerate(game.scenario.pools, 1):
+        turned = boxes[player] == "turned"
+        inside = set()
+        for box in boxes[1] if turned else boxes[player]:
+            (left, right), (top, bottom) = box["cols"], box["rows"]
+            inside |= {(col, row) for col in range(left, right + 1) for row in range(top, bottom + 1)}
+        inside = {(24 - col, 20 - row - col % 2) for col, row in inside} if turned else inside
+        assert set(pool) == {at for at in inside if is_free.get(at)}
 
 
 @pytest.mark.parametrize("name", [name for name in options("env") if name.startswith("deployment")])

@@ -5,21 +5,23 @@ import logging
 import numpy as np
 import pytest
 
+from src.compose import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
-from src.core.play.arena import evaluate
+from src.core.play.arena import Tally, evaluate, watch
+from src.core.play.past_selves import PastSelves
+from src.envs.aec import GameAEC
 from src.envs.deployment.deployment import DeploymentDeadlockError, DeploymentError
-from tests.envs.deployment.making import begin, bot, contents, make_env, random_action, small_game
+from tests.envs.deployment.making import DEADLOCK, begin, bot, contents, make_env, random_action, small_game
+from tests.test_compositions import composed
 
-# Both zones lie on the same four hexes: enough for either player alone, not for both.
-SHARED = {"player_1": [{"cols": [3, 6], "rows": [5, 5]}], "player_2": [{"cols": [3, 6], "rows": [5, 5]}]}
 # Three hexes for player 2, each within reach of an enemy that is placed beside them.
 BESIDE = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": [3, 5], "rows": [1, 1]}]}
 
 
 def stuck(**changes):
     """Return a game in which player 2 has units left and only the pass is legal."""
-    game = small_game(zones=SHARED, **changes)
+    game = small_game(**DEADLOCK, **changes)
     state = begin(game)
     while not state.games.mask[0, game.actions.pass_action]:
         game.play(state, game.legal_actions(state)[0])
@@ -50,9 +52,9 @@ def test_insufficient_zones_raise_a_deadlock_that_tells_everything():
     message = str(error.value)
     assert "player 2 has units left and no legal placement" in message
     assert "units left: player 1: none, player 2: b3" in message
-    assert "hexes in the pools: player 1: 4, player 2: 4" in message
-    assert "a1 on (3, 5)" in message
-    assert "b2 on (6, 5)" in message
+    assert "hexes in the pools: player 1: 3, player 2: 4" in message
+    assert "a1 on (0, 0)" in message
+    assert "b2 on (8, 1)" in message
 
 
 def test_occupation_can_block_every_hex():
@@ -67,16 +69,31 @@ def test_occupation_can_block_every_hex():
 
 def test_nothing_is_placed_dropped_or_ended_in_a_deadlock():
     """10.4.3: no fallback hides the failure."""
-    game, state = stuck()
+    game, state = stuck(on_deadlock="truncate")
     before = state.units, state.deployment_state.deployed_units
-    with pytest.raises(DeploymentDeadlockError):
-        game.pass_deployment(state)
+    game.pass_deployment(state)
     assert (state.units, state.deployment_state.deployed_units) == before
     assert state.phase == "deployment"
     assert state.deployment_state.deployment_complete is False
     assert state.deployment_state.deployable_units_by_player[2] == ["b3"]
+    assert game.is_aborted(state)
     with pytest.raises(DeploymentError, match="deadlocked"):
-        game.deploy_unit(state, "b3", 3, 5)
+        game.deploy_unit(state, "b3", 0, 1)
+
+
+def test_raising_leaves_the_state_as_it_was():
+    """7.3: the error changes nothing, so the pass can be tried again, and a unit taken back instead."""
+    game, state = stuck()
+    before, legal = contents(state), game.legal_actions(state)
+    for _ in range(2):
+        with pytest.raises(DeploymentDeadlockError):
+            game.pass_deployment(state)
+        assert contents(state) == before
+        assert game.outcome(state) is None
+        assert not game.is_aborted(state)
+        assert game.legal_actions(state) == legal == [game.actions.pass_action]
+    game.undeploy_unit(state, "b2")
+    assert game.actions.pass_action not in game.legal_actions(state)
 
 
 def test_passing_is_refused_while_a_placement_is_legal():
@@ -95,7 +112,7 @@ def test_passing_is_refused_while_a_placement_is_legal():
 
 def test_with_alternation_a_pass_lets_the_other_player_continue():
     """It is a deadlock only if no player can place; until then a pass switches players, and is counted."""
-    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 3], "rows": [5, 5]}]}
+    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 4], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
     state = begin(game)
     game.deploy_unit(state, "a1", 0, 5)
@@ -109,11 +126,11 @@ def test_with_alternation_a_pass_lets_the_other_player_continue():
     game.deploy_unit(state, "b3", 3, 5)
     with pytest.raises(DeploymentDeadlockError, match="player 1 has units left"):
         game.pass_deployment(state)
-    assert game.episode_metrics(state)["deployment_pass_count"] == 3
+    assert game.episode_metrics(state)["deployment_pass_count"] == 2, "the third was refused"
 
 
 def test_truncation_ends_the_episode_counts_it_and_logs_it(caplog: pytest.LogCaptureFixture):
-    env = make_env(small_game(zones=SHARED, on_deadlock="truncate"), seat="second")
+    env = make_env(small_game(**DEADLOCK, on_deadlock="truncate"), seat="second")
     _, info = env.reset(seed=0)
     over, step = False, None
     while not over:
@@ -125,7 +142,10 @@ def test_truncation_ends_the_episode_counts_it_and_logs_it(caplog: pytest.LogCap
     assert info["rewards"]["outcome"] == 0.0, "a deadlock is no result"
     assert info["deployment_deadlock_count"] == 1
     assert info["deployment_pass_count"] == 1
-    assert "deployment deadlock" in caplog.text
+    assert info["aborted"]
+    assert len(caplog.records) == 1
+    for part in ("player 2 has units left", "player 2: b", "pools: player 1: 3, player 2: 4", "a2 on ("):
+        assert part in caplog.text, "a truncation has the message of the error"
     assert env.episode_stats.episode_metrics()["deployment_deadlock_count"] == 1
     with pytest.raises(UserError, match="call reset"):
         env.action_masks()
@@ -134,7 +154,7 @@ def test_truncation_ends_the_episode_counts_it_and_logs_it(caplog: pytest.LogCap
 @pytest.mark.parametrize("opponent", [bot(1.0), RandomAgent()])
 @pytest.mark.parametrize("seat", ["first", "second"])
 def test_environments_raise_it_whoever_is_stuck(seat: str, opponent):
-    env = make_env(small_game(zones=SHARED, on_deadlock="raise"), opponent, seat)
+    env = make_env(small_game(**DEADLOCK, on_deadlock="raise"), opponent, seat)
     batch = env.vectorize(3)
     for one, draw in ((env, lambda mask: int(mask.argmax())), (batch, lambda masks: masks.argmax(axis=1))):
 
@@ -150,8 +170,58 @@ def test_environments_raise_it_whoever_is_stuck(seat: str, opponent):
                 ask()
 
 
-def test_a_truncated_game_counts_as_drawn_in_the_arena():
-    game = small_game(zones=SHARED, on_deadlock="truncate")
-    score = evaluate(game, RandomAgent(), RandomAgent(), 4, seed=0)
-    assert score.outcomes == [0, 0, 0, 0]
+def test_a_batch_warns_of_every_truncated_game_with_its_own_message(caplog: pytest.LogCaptureFixture):
+    batch = make_env(small_game(**DEADLOCK, on_deadlock="truncate"), seat="second").vectorize(2)
+    _, info = batch.reset(seed=0)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            *_, truncated, info = batch.step(info["action_mask"].argmax(axis=1))
+    assert truncated.all()
+    assert info["final_info"]["aborted"].all()
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(set(messages)) == 2, "the opponent has placed its units by chance"
+    assert all("units left: player 1: none, player 2: b3" in one and "b1 on (" in one for one in messages)
+
+
+def test_a_truncated_game_is_aborted_and_no_draw_in_the_arena(caplog: pytest.LogCaptureFixture):
+    game = small_game(**DEADLOCK, on_deadlock="truncate")
+    with caplog.at_level(logging.WARNING):
+        score = evaluate(game, RandomAgent(), RandomAgent(), 4, seed=0)
+    assert score.outcomes == [None] * 4
+    assert score.total == Tally(0, 0, 0, aborted=4)
     assert score.metrics["deployment_deadlock_count"] == 1
+    assert caplog.text.count("hexes in the pools: player 1: 3, player 2: 4") == 4
+    seat, outcome = watch(game, RandomAgent(), RandomAgent(), 0, 0, lambda state: None)
+    assert (seat, outcome) == (0, None)
+
+
+def test_a_deadlock_ends_an_evaluation_with_the_shipped_configuration():
+    env = build(composed("env=deployment", "env.game.min_enemy_distance=19").env, "env")
+    with pytest.raises(DeploymentDeadlockError, match="player 2 has units left and no legal placement"):
+        evaluate(env.game, env.baselines["greedy"], env.baselines["tactical"], 1, seed=0)
+
+
+def test_both_players_of_a_truncated_game_are_truncated():
+    env = GameAEC(small_game(**DEADLOCK, on_deadlock="truncate"))
+    env.reset(seed=0)
+    while env.agents and not any(env.truncations.values()):
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+    assert set(env.truncations.values()) == {True}
+    assert set(env.terminations.values()) == {False}
+    assert set(env.rewards.values()) == {0.0}
+    assert not env.observe(env.agent_selection)["action_mask"].any()
+    env.step(None)
+    env.step(None)
+    assert env.agents == []
+
+
+def test_past_selves_have_no_result_of_a_truncated_game():
+    pool = PastSelves(size=2, snapshot_every=1, current_share=0.0, priority=0.0, memory=1.0)
+    pool.set_agent(RandomAgent())
+    pool.add_snapshot(dict, lambda weights: RandomAgent())
+    batch = make_env(small_game(**DEADLOCK, on_deadlock="truncate"), pool, seat="second").vectorize(2)
+    _, info = batch.reset(seed=0)
+    for _ in range(6):
+        *_, info = batch.step(info["action_mask"].argmax(axis=1))
+    assert batch.episode_stats.deadlocks == 4
+    assert pool.metrics() == {"train/past_selves": 1}

@@ -5,7 +5,16 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.deployment.deployment import DeploymentError
-from tests.envs.deployment.making import SMALL_SCENARIO, begin, contents, full_game, number, random_action, small_game
+from tests.envs.deployment.making import (
+    SMALL_SCENARIO,
+    begin,
+    contents,
+    full_game,
+    make_env,
+    number,
+    random_action,
+    small_game,
+)
 
 EVERYWHERE = [{"cols": [0, 8], "rows": [0, 6]}]
 ORDERS = ("player_by_player", "alternated_p1_start")
@@ -256,19 +265,108 @@ def test_taking_back_leaves_the_others_in_their_order():
     assert state.game["deployment_steps"] == 5
 
 
-def test_confirming_is_put_on_record_and_never_ends_the_phase():
-    game = small_game()
+def test_units_that_the_other_side_has_answered_are_not_taken_back():
+    """Otherwise a player could take back and place a unit each turn, and hold back its army until the other is done."""
+    game = small_game(deployment_order_mode="alternated_p1_start")
+    state = begin(game)
+    game.deploy_unit(state, "a1", 0, 5)
+    game.deploy_unit(state, "b1", 0, 0)
+    before = contents(state)
+    with pytest.raises(DeploymentError, match="a1 cannot be taken back: player 2 has placed a unit since"):
+        game.undeploy_unit(state, "a1")
+    assert contents(state) == before
+    game.deploy_unit(state, "a2", 2, 5)
+    game.deploy_unit(state, "b2", 2, 0)  # player 1 has no units left, so player 2 goes on alone
+    with pytest.raises(DeploymentError, match="b1 cannot be taken back"):
+        game.undeploy_unit(state, "b1")
+    game.undeploy_unit(state, "b2")
+    assert state.deployment_state.deployable_units_by_player[2] == ["b2", "b3"]
+    assert state.deployment_state.current_deployer == 2
+
+
+@pytest.mark.parametrize("order", ["player_by_player", "alternated_p1_start"])
+@pytest.mark.parametrize("players", [(), (1,), (2,), (1, 2)])
+def test_people_end_the_phase_by_confirming_it(order: str, players: tuple[int, ...]):
+    """Whoever places last can confirm too, and until then take units back."""
+    game = small_game(deployment_order_mode=order, confirming_players=list(players))
+    state, places = begin(game), {1: iter([(0, 5), (2, 5)]), 2: iter([(0, 0), (2, 0), (4, 0)])}
+    confirmed: list[int] = []
+    while state.phase == "deployment":
+        deployment = state.deployment_state
+        player = deployment.current_deployer
+        assert game.to_move(state) == player - 1
+        assert not deployment.deployment_complete
+        if deployment.unconfirmed_player is None:
+            unit = deployment.deployable_units_by_player[player][0]
+            game.deploy_unit(state, unit, *next(places[player]))
+            continue
+        assert game.legal_actions(state) == []
+        with pytest.raises(DeploymentError, match="has placed all units: confirm the deployment"):
+            game.pass_deployment(state)
+        if player == 2:
+            at = state.units["b3"].col, state.units["b3"].row
+            game.undeploy_unit(state, "b3")
+            with pytest.raises(DeploymentError, match="b3 are still to be deployed"):
+                game.confirm_deployment(state, 2)
+            game.deploy_unit(state, "b3", *at)
+        game.confirm_deployment(state, player)
+        confirmed.append(player)
+        if state.phase == "deployment":
+            with pytest.raises(DeploymentError, match="confirmed already"):
+                game.confirm_deployment(state, player)
+    assert sorted(confirmed) == list(players)
+    assert state.deployment_state.confirmed_players == list(players)
+    assert state.deployment_state.deployment_complete
+    assert state.phase == "move"
+
+
+def test_player_1_takes_back_until_it_confirms_and_player_2_waits():
+    game = small_game(confirming_players=[1])
     state = begin(game)
     game.deploy_unit(state, "a2", 4, 6)
-    for player, message in ((1, "a1 are still to be deployed"), (2, "b1, b2, b3 are still"), (3, "no player 3")):
+    for player, message in ((1, "a1 are still to be deployed"), (2, "2 has nothing to confirm"), (3, "no player 3")):
         with pytest.raises(DeploymentError, match=message):
             game.confirm_deployment(state, player)
     game.deploy_unit(state, "a1", 4, 5)
+    with pytest.raises(DeploymentError, match="b1 is not player 1's"):
+        game.deploy_unit(state, "b1", 0, 0)
+    game.undeploy_unit(state, "a2")
+    game.deploy_unit(state, "a2", 6, 6)
     game.confirm_deployment(state, 1)
-    assert state.deployment_state.confirmed_players == [1]
-    assert state.phase == "deployment"
-    with pytest.raises(DeploymentError, match="confirmed already"):
-        game.confirm_deployment(state, 1)
+    assert state.deployment_state.current_deployer == 2
+    with pytest.raises(DeploymentError, match="a2 is not player 2's"):
+        game.undeploy_unit(state, "a2")
+
+
+def test_who_is_done_first_confirms_while_the_other_places():
+    game = small_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
+    state = begin(game)
+    for unit, col, row in (("a1", 0, 5), ("b1", 0, 0), ("a2", 2, 5), ("b2", 2, 0)):
+        game.deploy_unit(state, unit, col, row)
+    game.confirm_deployment(state, 1)
+    assert state.deployment_state.current_deployer == 2
+    game.deploy_unit(state, "b3", 4, 0)
+    game.confirm_deployment(state, 2)
+    assert state.phase == "move"
+
+
+def test_confirming_is_for_people():
+    with pytest.raises(UserError, match=r"confirming_players=\[3\] must be a list with each item one of 1, 2"):
+        small_game(confirming_players=[3])
+    env = make_env(small_game(confirming_players=[1]))
+    for one in (env, env.vectorize(2)):
+        with pytest.raises(UserError, match="confirming_players is for people"):
+            one.reset(seed=0)
+
+
+def test_the_active_unit_of_the_deployment_state_is_that_of_the_state():
+    game = small_game()
+    state, seen = begin(game), set()
+    while game.outcome(state) is None:
+        assert state.deployment_state.active_unit_id == state.active_unit_id
+        seen.add((state.phase, state.deployment_state.active_unit_id is None))
+        game.play(state, game.legal_actions(state)[-1])
+    assert {("deployment", True), ("move", False)} <= seen
 
 
 def test_a_fixed_deployment_starts_in_battle():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.envs.deployment import hexgrid
-from tests.envs.deployment import oracle
+from tests.envs.deployment import geometry, oracle
 from tests.envs.deployment.making import begin, full_game, small_game
 
 
@@ -46,6 +46,17 @@ def test_neighbours_on_a_board_are_open_and_in_bounds():
         around = [one for one in hexgrid.neighbors(col, row) if game.scenario.board.is_open(one)]
         expected = {r * 9 + c for c, r in around} if game.scenario.board.is_open((col, row)) else set()
         assert {int(n) for n in near if n >= 0} == expected
+
+
+def test_the_geometry_of_the_plane_gives_the_same_hexes():
+    """Distances, neighbours and the turned board, by centres in the plane."""
+    cells = hexgrid.cells_of(9, 7)
+    table = hexgrid.distances(9, 7)
+    for a, one in enumerate(cells):
+        assert sorted(geometry.neighbors(one)) == sorted(hexgrid.neighbors(*one))
+        assert geometry.turned(one, 9, 7) == hexgrid.turned(*one, 9, 7)
+        assert [geometry.distance(one, other) for other in cells] == table[a].tolist()
+        assert [hexgrid.distance(one, other) for other in cells] == table[a].tolist()
 
 
 @pytest.mark.parametrize("make", [small_game, full_game])

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
+from src.core.play.agent import Agent, RandomAgent
 from src.core.runs.metrics import is_documented
+from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.metrics import DeploymentStats
-from tests.envs.deployment.making import bot, full_game, make_env, small_game
+from tests.envs.deployment.making import DEADLOCK, REWARD, bot, full_game, make_env, small_game
 
 NAMES = {
     "deployment_valid_action_rate",
@@ -25,6 +27,10 @@ def played(batch, steps: int, seed: int = 0) -> list[dict]:
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
         infos.append(info)
     return infos
+
+
+def deadlocks(infos: list[dict]) -> float:
+    return sum(info["final_info"]["deployment_deadlock_count"].sum() for info in infos if "final_info" in info)
 
 
 def test_the_metrics_have_the_names_of_the_contract_and_are_documented():
@@ -102,9 +108,62 @@ def test_refusals_are_measured_at_the_engine():
     assert batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("opponent", [bot(1.0), RandomAgent()])
+def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
+    """Illegal actions change nothing, cost the penalty, and are the counted fraction of all attempts."""
+    env = DeploymentEnv(small_game(), opponent, REWARD, "first", {}, invalid_action_penalty=0.5)
+    batch, rng = env.vectorize(2), np.random.default_rng(0)
+    observation, info = batch.reset(seed=0)
+    for _ in range(3):  # env 1 refuses, env 0 does not
+        actions = np.array([info["action_mask"][0].argmax(), batch.game.actions.wait_action])
+        illegal = ~info["action_mask"][np.arange(2), actions]
+        after, reward, terminated, _, info = batch.step(actions)
+        np.testing.assert_array_equal(info["rewards"]["invalid_action"], np.where(illegal, -0.5, 0.0))
+        assert reward[1] == -0.5
+        np.testing.assert_array_equal(after[1], observation[1])
+        assert not terminated[1]
+    while batch.episode_stats.episodes < 2:
+        *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
+    placements = batch.episode_stats.placements
+    rate = batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"]
+    assert rate == pytest.approx(3 / (3 + placements)), "two placements an episode, and three refusals in one of them"
+    with pytest.raises(UserError, match="does not exist"):
+        batch.step(np.array([0, batch.game.num_actions]))
+
+
+def test_a_single_env_penalises_refused_actions_likewise():
+    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
+    observation, info = env.reset(seed=0)
+    after, reward, terminated, truncated, info = env.step(env.game.actions.wait_action)
+    assert (reward, terminated, truncated, info["rewards"]["invalid_action"]) == (-0.25, False, False, -0.25)
+    np.testing.assert_array_equal(after, observation)
+    with pytest.raises(UserError, match="does not exist"):
+        env.step(env.game.num_actions)
+    over = False
+    while not over:
+        _, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        over = terminated or truncated
+    assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 4), "two placements and two refusals"
+
+
+def test_counts_are_of_the_whole_run():
+    """Also over a checkpoint, and over batches that replace each other."""
+    game = small_game(on_deadlock="truncate", **DEADLOCK)
+    batch, total = make_env(game).vectorize(3), 0.0
+    for _ in range(2):
+        total += deadlocks(played(batch, 20))
+        assert batch.episode_stats.episode_metrics()["deployment_deadlock_count"] == total
+    batch.load_state(batch.state())
+    total += deadlocks(played(batch, 20))
+    other = make_env(game).vectorize(3)
+    other.episode_stats.add_earlier(batch.episode_stats.run_counts())
+    total += deadlocks(played(other, 20))
+    metrics = other.episode_stats.episode_metrics()
+    assert metrics["deployment_deadlock_count"] == metrics["deployment_pass_count"] == total > 20
+
+
 def test_passes_and_deadlocks_are_counted():
-    shared = [{"cols": [3, 6], "rows": [5, 5]}]
-    game = small_game(on_deadlock="truncate", zones={"player_1": shared, "player_2": shared})
+    game = small_game(on_deadlock="truncate", **DEADLOCK)
     batch = make_env(game).vectorize(3)
     played(batch, 30)
     metrics = batch.episode_stats.episode_metrics()

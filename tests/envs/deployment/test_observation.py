@@ -7,7 +7,8 @@ from src.envs.deployment import hexgrid, observation, rules
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.envs.deployment.state import GameState
-from tests.envs.deployment.making import begin, copied, full_game, random_action, small_game
+from tests.envs.deployment import observation_oracle
+from tests.envs.deployment.making import DEADLOCK, begin, copied, full_game, random_action, small_game
 
 GAMES = {
     "small": small_game(),
@@ -42,6 +43,25 @@ def test_the_layout_is_the_documented_one():
     assert (len(FACTS), len(UNIT), len(PLANES)) == (17, 31, 10)
     game = GAMES["small"]
     assert game.observation_size == 17 + 2 * 3 * 31 + 10 * 63
+
+
+@pytest.mark.parametrize("name", [*GAMES, "choice"])
+def test_every_value_is_that_of_the_state(name: str):
+    """Against an implementation without tables, of both players, over random games with wounds, flights and charges."""
+    game = GAMES.get(name) or small_game(activation="choice", rounds=4, victory_points=3)
+    out, varied = np.zeros(game.observation_size, np.float32), []
+    for number, state in enumerate(positions(game, 4 if name != "full" else 2, seed=11)):
+        if name == "full" and number % 7:  # the reference is slow on the full board
+            continue
+        for player in (1, 2) if number % 3 == 0 else (game.to_move(state) + 1,):
+            observation.observe(game.world, game.static_features, state.games, state.i, player - 1, out)
+            np.testing.assert_allclose(out, observation_oracle.observe(game, state, player), atol=1e-6)
+            varied.append(out.copy())
+    facts, units, planes = zip(*(observation.parts(game.world, values) for values in varied), strict=True)
+    assert not (np.ptp(facts, axis=0)[[FACTS.index(n) for n in FACTS if n != "phase_command"]] == 0).any()
+    if name == "full":
+        assert (np.ptp(np.array(units), axis=(0, 1)) > 0).all(), "every feature differs between units or moments"
+    assert (np.array(planes).any(axis=(0, 2, 3))).all()
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -118,8 +138,7 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
 
 
 def test_a_deadlock_is_visible_in_the_observation():
-    shared = [{"cols": [3, 6], "rows": [5, 5]}]
-    game = small_game(zones={"player_1": shared, "player_2": shared})
+    game = small_game(**DEADLOCK)
     state = begin(game)
     while not state.games.mask[0, game.actions.pass_action]:
         assert seen(game, state)[0]["placement_exists"] == 1

@@ -13,11 +13,20 @@ from tests.envs.deployment import oracle
 from tests.envs.deployment.making import begin, contents, copied, full_game, random_action, small_game
 
 GAMES = {
-    (order, start, apart): small_game(
-        deployment_order_mode=order, post_deployment_start_phase=start, min_enemy_distance=apart, on_deadlock="truncate"
+    (order, start, apart, activation): small_game(
+        deployment_order_mode=order,
+        post_deployment_start_phase=start,
+        min_enemy_distance=apart,
+        activation=activation,
+        on_deadlock="truncate",
     )
     for order in ("player_by_player", "alternated_p1_start")
-    for start, apart in (("command", 0), ("move", 3), ("move", 8))
+    for start, apart, activation in (
+        ("command", 0, "by_id"),
+        ("move", 3, "by_id"),
+        ("move", 8, "by_id"),
+        ("move", 0, "choice"),
+    )
 }
 
 

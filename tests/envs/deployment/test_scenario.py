@@ -3,10 +3,12 @@
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from tests.envs.deployment.making import SMALL_MAP, begin, full_game, roster, settings, small_game
+from src.envs.deployment.scenario import Board
+from tests.envs.deployment.making import SMALL_MAP, begin, full_game, random_action, roster, settings, small_game
 
 
 def with_change(path: str, value: Any) -> dict[str, Any]:
@@ -43,8 +45,9 @@ def test_a_missing_key_is_named(path: str, message: str):
 
 
 def test_missing_settings_are_named():
-    """The keys of the game itself, which has no default for any of them."""
-    for key in settings():
+    """The keys of the game itself; those that were added later have the values of earlier versions."""
+    later = {"confirming_players", "activation", "rounds", "victory_points", "charge_reach"}
+    for key in settings().keys() - later:
         without = {name: value for name, value in settings().items() if name != key}
         with pytest.raises(TypeError, match=key):
             type(small_game())(**without)
@@ -177,8 +180,68 @@ def test_the_first_scenario_is_the_one_described():
 @pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
 @pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
 def test_every_scenario_fits_every_zone(scenario: str, zones: str):
-    game = full_game(scenario, zones)
+    """Every unit is placed on a hex of its own, of its player's zone, however the units are placed."""
+    game, rng = full_game(scenario, zones, debug=False), np.random.default_rng(0)
     state = begin(game)
     while state.phase == "deployment":
-        game.play(state, game.legal_actions(state)[-1])
-    assert len(state.deployment_state.deployed_units) == len(state.units)
+        game.play(state, random_action(game, state, rng))
+    assert len({(unit.col, unit.row) for unit in state.units.values()}) == len(state.units)
+    for unit in state.units.values():
+        assert (unit.col, unit.row) in game.scenario.pools[unit.player - 1]
+
+
+def test_a_board_that_the_tables_cannot_hold_is_refused():
+    """Distances have one byte: on 301 columns a rifle of range 24 would shoot 258 hexes."""
+    for cols, rows, message in ((101, 3, "101 columns: at most 99"), (3, 101, "101 rows: at most 99")):
+        lines = ["." * cols] * (rows - 1) + ["".join(".x"[col % 2] for col in range(cols))]
+        middle = rows // 2
+        lines[middle] = lines[middle][: cols // 2] + "o" + lines[middle][cols // 2 + 1 :]
+        with pytest.raises(UserError, match=message):
+            Board.load({"map": "\n".join(lines)})
+
+
+def test_objectives_that_share_hexes_are_refused():
+    drawing = SMALL_MAP.replace(".#..o....", ".#o.o.o..")
+    assert drawing != SMALL_MAP
+    with pytest.raises(UserError, match=r"objectives \(2, 3\) and \(4, 3\) share \[\(3, 2\), \(3, 3\)\]"):
+        small_game(board={"map": drawing})
+    apart = SMALL_MAP.replace(".#..o....", "o#..o...o")
+    assert len(small_game(board={"map": apart}).scenario.board.objectives) == 3
+
+
+def test_zones_that_cannot_hold_both_armies_are_refused():
+    shared = [{"cols": [3, 6], "rows": [5, 5]}]
+    with pytest.raises(UserError, match="the zones of both players have 4 different hexes for 5 units"):
+        small_game(zones={"player_1": shared, "player_2": shared})
+    small_game(zones={"player_1": shared, "player_2": [{"cols": [4, 7], "rows": [5, 5]}]})
+
+
+def test_a_distance_that_no_deployment_keeps_is_refused():
+    with pytest.raises(UserError, match=r"min_enemy_distance=200 is more than the zones allow: set at most \d+, or"):
+        small_game(min_enemy_distance=200)
+    near = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 2], "rows": [0, 0]}]}
+    small_game(zones=near, min_enemy_distance=5)  # both armies fill their zones
+    with pytest.raises(UserError, match="min_enemy_distance=6 is more than the zones allow: set at most 5"):
+        small_game(zones=near, min_enemy_distance=6)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "a:b", 3, None])
+def test_an_id_is_a_word(name: object):
+    first = [{"id": name, "profile": "rifleman", "position": [2, 5]}]
+    with pytest.raises(UserError, match=r"scenario\.player_1\[0\]\.id=.*: expected a word"):
+        small_game(scenario=settings()["scenario"] | {"player_1": first})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("debug", "no", "debug=no must be true or false"),
+        ("debug", 1, "debug=1 must be true or false"),
+        ("rounds", 1, r"rounds=1 must be a whole number in \[2, 100\]"),
+        ("victory_points", 0, r"victory_points=0 must be a whole number in \[1, 1000\]"),
+        ("charge_reach", 13, r"charge_reach=13 must be a whole number in \[1, 12\]"),
+    ],
+)
+def test_values_of_the_wrong_type_or_range_are_refused(key: str, value: object, message: str):
+    with pytest.raises(UserError, match=message):
+        small_game(**{key: value})

@@ -7,6 +7,7 @@ import pytest
 
 from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
+from tests.wandb_file import history, offline_file, summary
 
 ALGOS = {
     "ppo": (
@@ -14,22 +15,28 @@ ALGOS = {
         "algo.mini_batches=2",
         "algo.epochs=1",
         "algo.restrict_actions_until_updates=0",
-        "algo.eval_every=256",
+        "algo.eval_every=512",
     ),
-    "maskable_ppo": ("net_defaults.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=256"),
+    "maskable_ppo": ("net_defaults.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=512"),
 }
+
+
+DEADLOCKS = ("env.game.min_enemy_distance=18", "env.game.on_deadlock=truncate")  # many deployments cannot be finished
+STAGES = ("curriculum=random_first", "curriculum.promote_at=0.01")  # the opponent changes after the first evaluation
 
 
 @pytest.mark.parametrize("algo", ["ppo", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
 def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
     small = (
-        "algo.total_steps=512",
+        *DEADLOCKS,
+        *(STAGES if algo == "ppo" else ()),
+        "algo.total_steps=1024",
         "algo.num_envs=8",
         "algo.steps_per_env=32",
-        "algo.eval_episodes=2",
+        "algo.eval_episodes=6",
         "evaluation.episodes=2",
     )
-    run = lab.train("env=deployment", f"algo={algo}", "logger=csv", *small, *ALGOS[algo])
+    run = lab.train("env=deployment", f"algo={algo}", "logger=wandb_offline", *small, *ALGOS[algo])
     with (run / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
     for name in NAMES:
@@ -40,4 +47,16 @@ def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
     assert placed == sum(chosen["unit slots, first player"]) == sum(chosen["hex slots, first player"]) > 0
     assert any(name.startswith("deployment_correlation/first/") for name in rows[-1])
     assert (run / "diagnostics.png").read_bytes().startswith(b"\x89PNG")
-    assert all(float(row["deployment_valid_action_rate"]) == 1 for row in rows if row["deployment_valid_action_rate"])
+    counts = [float(row["deployment_deadlock_count"]) for row in rows if row["deployment_deadlock_count"]]
+    assert counts == sorted(counts), "the count is of the whole run"
+    assert len(set(counts)) > 1
+    tracked = offline_file(run)
+    assert summary(tracked)["deployment_deadlock_count"] == counts[-1]
+    if algo == "ppo":
+        assert {row["train/stage"] for row in rows} >= {"0", "1"}
+        truncated = [
+            (row["train/episodes"], row["train/truncated_share"]) for row in rows if row["train/truncated_share"]
+        ]
+        assert counts[-1] == pytest.approx(sum(float(games) * float(share) for games, share in truncated))
+        pictures = [row["step"] for row in history(tracked) if any(key.startswith("train/diagnostics") for key in row)]
+        assert pictures == ["512", "1024"], "the distributions are logged with every evaluation"

@@ -8,14 +8,13 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.runs import checkpoint
 from src.envs.deployment.batch import GAMES_PER_THREAD
-from tests.envs.deployment.making import bot, make_env, small_game
+from tests.envs.deployment.making import DEADLOCK, bot, make_env, small_game
 
-SHARED = {"player_1": [{"cols": [3, 6], "rows": [5, 5]}], "player_2": [{"cols": [3, 6], "rows": [5, 5]}]}
 CASES = {
     "bot": (small_game(on_deadlock="truncate"), bot(0.2), 4),
     "random agent": (small_game(on_deadlock="truncate", deployment_order_mode="alternated_p1_start"), RandomAgent(), 4),
     "in threads": (small_game(on_deadlock="truncate", debug=False), bot(0.2), 2 * GAMES_PER_THREAD + 1),
-    "deadlocks": (small_game(on_deadlock="truncate", zones=SHARED), bot(1.0), 3),
+    "deadlocks": (small_game(on_deadlock="truncate", **DEADLOCK), bot(1.0), 3),
 }
 
 
