@@ -9,10 +9,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 from experiments.composition import kept_by_train
 from experiments.study_report import Outcome, draw, read_outcomes, table
@@ -83,16 +84,43 @@ def train(study: Study, arm: Arm, seed: int) -> None:
         raise SystemExit(f"src.train {' '.join(how)}\n{done.stdout}{done.stderr}")
 
 
-def train_all(study: Study, jobs: int) -> None:
-    """Train every arm with every seed, `jobs` at a time; an arm that starts from another waits for it."""
+def train_all(study: Study, jobs: int, after_each: Callable[[], object] = lambda: None) -> None:
+    """Train every arm with every seed, `jobs` at a time; an arm that starts from another waits for it.
+
+    A run that fails does not stop those beside it; its error is raised after them.
+    """
     runs = [(arm, seed) for seed in study.seeds for arm in study.arms]
     missing = [run for run in runs if not is_trained(study, *run)]  # first of all, so that a refusal changes nothing
-    left = list(study.arms)
-    with ThreadPoolExecutor(jobs) as pool:
+    left, shares = list(study.arms), shares_of_cores(jobs)
+    with ThreadPoolExecutor(jobs, initializer=lambda: use_cores(shares.get())) as pool:
         while left:
             ready = [arm for arm in left if arm.starts_from not in {other.name for other in left}]
-            list(pool.map(lambda run: train(study, *run), [run for run in missing if run[0] in ready]))
+            futures = [pool.submit(train, study, *run) for run in missing if run[0] in ready]
+            for future in as_completed(futures):
+                if future.exception() is None:
+                    after_each()
+            raise_first(futures)
             left = [arm for arm in left if arm not in ready]
+
+
+def raise_first(futures: Sequence[Future[None]]) -> None:
+    for future in futures:
+        future.result()
+
+
+def shares_of_cores(jobs: int) -> SimpleQueue[list[int]]:
+    """Return the cores of each of the runs at a time, so that they are equally fast."""
+    shares: SimpleQueue[list[int]] = SimpleQueue()
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    for job in range(jobs):
+        shares.put(cores[job::jobs] or cores[job % len(cores) :][:1] if cores else [])
+    return shares
+
+
+def use_cores(cores: Sequence[int]) -> None:
+    """Restrict this thread, and with it the processes that it starts, to these cores."""
+    if cores:
+        os.sched_setaffinity(0, cores)
 
 
 def collect(study: Study, arm: Arm, seed: int) -> Outcome:
@@ -101,7 +129,7 @@ def collect(study: Study, arm: Arm, seed: int) -> Outcome:
 
 
 def report(study: Study, folder: Path) -> str:
-    """Write table.md, curves.png and runs.json of the finished runs."""
+    """Write table.md, curves.png and runs.json of the runs finished so far."""
     outcomes = [
         collect(study, arm, seed)
         for arm in study.arms
@@ -122,7 +150,7 @@ def main(study: Study, arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=Path("experiments") / study.name, help="for table and picture")
     parser.add_argument("--only-report", action="store_true", help="of the runs that are finished, train nothing")
     parser.add_argument("--only-draw", action="store_true", help="curves.png, from the runs.json of the folder")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, a core each")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, which share the cores")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
         parser.error(f"--jobs {options.jobs}: at least one run at a time")
@@ -130,5 +158,5 @@ def main(study: Study, arguments: Sequence[str] | None = None) -> None:
         draw(options.folder / "curves.png", read_outcomes(options.folder / "runs.json"), study.axes)
         return
     if not options.only_report:
-        train_all(study, options.jobs)
+        train_all(study, options.jobs, lambda: report(study, options.folder))
     print(report(study, options.folder))

@@ -1,15 +1,18 @@
 """Studies: finished runs are not repeated, tables of hand-computed numbers, ratings of known strength."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from experiments.deployment_algos import __main__ as deployment_algos
 from experiments.search_pruning import __main__ as search_pruning
-from experiments.study import Arm, Study, main, train_all
+from experiments.study import Arm, Study, main, shares_of_cores, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
 from src.core.play.arena import Tally
 from tests.lab import ROOT
+from tests.test_compositions import composed
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +71,42 @@ def test_an_arm_waits_for_the_one_it_starts_from(monkeypatch: pytest.MonkeyPatch
     assert began == [(name, seed) for name in ("first", "second", "third") for seed in (0, 1)]
     with pytest.raises(ValueError, match="no arm that stands before it"):
         Study("small", (arms[1], arms[0]), seeds=(0,), scores=())
+
+
+def test_a_run_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch):
+    trained: list[int] = []
+
+    def train(_: Study, arm: Arm, seed: int) -> None:
+        if seed == 1:
+            raise SystemExit("seed 1 failed")
+        trained.append(seed)
+
+    monkeypatch.setattr("experiments.study.train", train)
+    reported: list[int] = []
+    with pytest.raises(SystemExit, match="seed 1 failed"):
+        train_all(Study("small", (Arm("a", ()),), (0, 1, 2), ()), 1, lambda: reported.append(len(trained)))
+    assert trained == [0, 2]
+    assert len(reported) == 2, "after each run that is finished"
+
+
+def test_runs_at_a_time_share_the_cores(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 5}, raising=False)
+    for jobs, expected in ((1, [[0, 1, 2, 5]]), (2, [[0, 2], [1, 5]]), (5, [[0], [1], [2], [5], [0]])):
+        shares = shares_of_cores(jobs)
+        assert [shares.get() for _ in range(jobs)] == expected
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_both_algorithms_are_compared_with_the_same_budget(device: str):
+    options = Namespace(env="deployment", device=device, episodes=10, seeds=(0,))
+    for budget in ("steps", "seconds"):
+        arms = deployment_algos.study(budget, 4096, options).arms
+        ours, theirs = (composed(*arm.overrides).algo for arm in arms)
+        assert ours._target_ != theirs._target_
+        assert ours.net == theirs.net
+        for key in ("total_steps", "seconds", "eval_every", "num_envs", "steps_per_env", "epochs", "gamma", "lr"):
+            assert ours[key] == theirs[key]
+        assert ours["total_steps" if budget == "steps" else "seconds"] == 4096
 
 
 def test_nothing_finished_is_nothing_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,83 +2,80 @@
 
     python -m experiments.bench.ppo_throughput                          # on the CPU
     python -m experiments.bench.ppo_throughput --device cuda --many 8192
+    python -m experiments.bench.ppo_throughput --env deployment --net units --envs 64 --steps 16 --parts
 
-Three ways to the same algorithm: sb3-contrib over single environments, as it is usually run; sb3-contrib over our
-batch; and ours. On a GPU ours computes in bfloat16, compiled, on boards of int8, and may play `--many` games at once.
+Four ways to the same algorithm: sb3-contrib over single environments, as it is usually run; sb3-contrib over our batch;
+`algo=maskable_ppo`, which adds our rollout buffer and precision to that; and `algo=ppo`. On a GPU the latter two
+compute in bfloat16, compiled, and `algo=ppo` may play `--many` games at once. `--parts` shows where the time goes, on a
+CPU.
 """
 
 import argparse
+import cProfile
+import pstats
 import time
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sb3_contrib
 import torch
-from gymnasium import spaces
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
-from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.bench.speed import Row
+from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.algos.network import Compute
+from src.algos.maskable_ppo.model import Model
+from src.algos.maskable_ppo.policy import NetworkPolicy
+from src.algos.network import Architecture, Compute
 from src.algos.optimizer import Optimizer
 from src.algos.ppo.rollout import Rollouts
 from src.algos.ppo.update import LossWeights, normalised, ppo_update
+from src.compose import build
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import Backend, MinesweeperEnv
 from src.nets.boards import CNN, Residual
 
-NETS: dict[str, CNN | Residual] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}
-STEPS, MINI_BATCHES, EPOCHS = 128, 8, 3
+NETS: dict[str, Architecture] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}  # for Minesweeper
+MINI_BATCHES, EPOCHS = 8, 3
 WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
+PARTS = {  # of an update: functions, by the end of their file's name
+    "games": (
+        *("maskable_ppo/adapter.py step_wait", "maskable_ppo/adapter.py env_method", "ppo/rollout.py _step"),
+        *("dummy_vec_env.py step_wait", "dummy_vec_env.py env_method"),
+    ),
+    "rollout buffer": (
+        *(f"maskable/buffers.py {name}" for name in ("reset", "add", "get")),
+        *(f"maskable_ppo/buffer.py {name}" for name in ("reset", "add", "get")),
+        *("common/buffers.py compute_returns_and_advantage", "ppo/rollout.py _store_observations"),
+        *("ppo/buffer.py add", "ppo/buffer.py minibatches", "ppo/buffer.py compute_gae"),
+    ),
+    "network, forward": ("nets/units.py forward", "nets/boards.py forward", "nets/flat.py forward"),
+    "distribution": (
+        *(f"maskable/distributions.py {name}" for name in ("__init__", "proba_distribution", "apply_masking")),
+        *(f"maskable/distributions.py {name}" for name in ("get_actions", "sample", "log_prob", "entropy")),
+        *(f"nets/masked.py {name}" for name in ("__init__", "sample", "log_prob", "entropy")),
+    ),
+    "network, backward": ("torch/_tensor.py backward",),
+    "optimizer": ("torch/optim/optimizer.py wrapper", "utils/clip_grad.py clip_grad_norm_"),
+}
+Update = Callable[[], int]  # collect one rollout and train on it; return the number of steps
 
 
-class SameNetwork(MaskableActorCriticPolicy):
-    """Our network as a policy of sb3-contrib."""
+class Task(NamedTuple):
+    single: Callable[[], Any]  # an environment for sb3-contrib
+    ours: Any  # the same for algo=ppo, whose observations may be more compact
+    net: Architecture
+    steps: int  # of each environment in a rollout
 
-    def __init__(self, *args: Any, architecture: CNN | Residual, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs, net_arch=[])  # type: ignore[misc]
-        assert isinstance(self.action_space, spaces.Discrete)
-        assert self.observation_space.shape is not None
-        self.board = architecture.build(self.observation_space.shape, int(self.action_space.n))
-        self.optimizer = torch.optim.AdamW(self.board.parameters(), lr=3e-4)
-
-    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
-        distribution, values = self._look(obs, action_masks)
-        actions = distribution.get_actions(deterministic=deterministic)
-        return actions, values, distribution.log_prob(actions)
-
-    def evaluate_actions(
-        self, obs: Any, actions: Tensor, action_masks: Any = None
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        distribution, values = self._look(obs, action_masks)
-        return values, distribution.log_prob(actions), distribution.entropy()
-
-    def predict_values(self, obs: Any) -> Tensor:
-        return self.board(obs).value.unsqueeze(1)
-
-    def _look(self, obs: Tensor, action_masks: Any) -> tuple[Any, Tensor]:
-        heads = self.board(obs)
-        distribution = self.action_dist.proba_distribution(action_logits=heads.policy)
-        distribution.apply_masking(action_masks)
-        return distribution, heads.value.unsqueeze(1)
+    def settings(self, count: int) -> dict[str, Any]:
+        batch = count * self.steps // MINI_BATCHES
+        return {"n_steps": self.steps, "batch_size": batch, "n_epochs": EPOCHS, "gamma": 0.995}
 
 
-def peer(envs: VecEnv, architecture: CNN | Residual, device: str) -> Callable[[], int]:
-    """Collect one rollout and train on it; return the number of steps."""
-    steps = envs.num_envs * STEPS
-    model = sb3_contrib.MaskablePPO(
-        SameNetwork,
-        envs,
-        n_steps=STEPS,
-        batch_size=steps // MINI_BATCHES,
-        n_epochs=EPOCHS,
-        gamma=0.995,
-        device=device,
-        policy_kwargs={"architecture": architecture},
-    )
+def sb3_update(model: sb3_contrib.MaskablePPO) -> Update:
+    steps = model.n_steps * model.n_envs
 
     def update() -> int:
         model.learn(steps, reset_num_timesteps=False)
@@ -87,26 +84,41 @@ def peer(envs: VecEnv, architecture: CNN | Residual, device: str) -> Callable[[]
     return update
 
 
-def ours(env: MinesweeperEnv, count: int, architecture: CNN | Residual, device: str) -> Callable[[], int]:
+def peer(task: Task, envs: VecEnv, device: str) -> Update:
+    """sb3-contrib as it is, with our network."""
+    network = {"architecture": task.net, "compute": Compute(device, "float32", compile=False)}
+    settings = task.settings(envs.num_envs)
+    return sb3_update(sb3_contrib.MaskablePPO(NetworkPolicy, envs, device=device, policy_kwargs=network, **settings))
+
+
+def maskable_ppo(task: Task, count: int, device: str) -> Update:
     compute = Compute(device, "bfloat16", compile=True)
-    shape, actions = env.observation_space.shape, env.game.num_actions
-    assert shape is not None
-    net = compute.prepare(architecture.build(shape, actions, aux=True))
+    games = MaskedVecEnv(task.single().vectorize(count), pinned=compute.on_gpu)
+    return sb3_update(Model(games, task.net, compute, lr=3e-4, **task.settings(count)))
+
+
+def ppo(task: Task, count: int, device: str) -> Update:
+    compute, env = Compute(device, "bfloat16", compile=True), task.ours
+    net = compute.prepare(build_net(task.net, env))
     compiled, random = compute.compiled(net), torch.Generator(device)
     optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
-    rollouts = Rollouts(env.vectorize(count, device), STEPS, compute, seed=0, multi_action_below=0.0)  # type: ignore[arg-type]
+    rollouts = Rollouts(env.vectorize(count, device), task.steps, compute, seed=0, multi_action_below=0.0)
 
     def update() -> int:
         rollouts.collect(compiled, net, 0.995, 0.95, random)
         for _ in range(EPOCHS):
             for batch in rollouts.buffer.minibatches(MINI_BATCHES, 1.0, random):
                 ppo_update(compiled, optimizer, normalised(batch), WEIGHTS, compute)
-        return count * STEPS
+        return count * task.steps
 
     return update
 
 
-def speed(update: Callable[[], int], device: str, seconds: float) -> float:
+def build_net(architecture: Architecture, env: Any) -> torch.nn.Module:
+    return architecture.build(env.observation_space.shape, env.game.num_actions, env.game.aux_task is not None)
+
+
+def speed(update: Update, device: str, seconds: float) -> float:
     """Return steps per second, after one update to warm up."""
 
     def wait() -> None:
@@ -122,39 +134,62 @@ def speed(update: Callable[[], int], device: str, seconds: float) -> float:
     return steps / (time.perf_counter() - began)
 
 
-def flops_a_step(env: MinesweeperEnv, architecture: CNN | Residual) -> float:
+def parts(update: Update) -> Counter[str]:
+    """Return the seconds of one update by part; the profiler makes Python itself look slower than it is."""
+    profile = cProfile.Profile()
+    began = time.perf_counter()
+    profile.runcall(update)
+    left = time.perf_counter() - began
+    seconds: Counter[str] = Counter()
+    for function, (*_, callers) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        part = part_of(function)
+        inside = sum(cumulative for caller, (*_, cumulative) in callers.items() if part_of(caller) != part)
+        if part is not None:
+            seconds[part] += inside
+            left -= inside
+    return seconds + Counter({"Python and other operations": left})
+
+
+def part_of(function: tuple[str, int, str]) -> str | None:
+    file, _, name = function
+    return next((part for part, names in PARTS.items() if f"{file} {name}".endswith(names)), None)
+
+
+def flops_a_step(task: Task) -> float:
     """Return the FLOPs per step: a forward pass to act, and per epoch a forward and a backward pass, which counts
     twice.
     """
-    assert env.observation_space.shape is not None
-    net = architecture.build(env.observation_space.shape, env.game.num_actions, aux=True)
+    env = task.single()
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        net(torch.zeros(1, *env.observation_space.shape))
+        build_net(task.net, env)(torch.zeros(1, *env.observation_space.shape))
     return counter.get_total_flops() * (1 + 3 * EPOCHS)
 
 
-def settings(board: str) -> dict[str, Any]:
+def minesweeper(board: str, net: Architecture, steps: int, device: str) -> Task:
     height, width, mines = map(int, board.split("x"))
-    sizes: dict[str, Any] = {"H": height, "W": width, "mine_count": mines, "max_steps": 2 * height * width}
-    return {**sizes, "first_click": "uniform", "flag_actions": False}
-
-
-def ways_to_learn(
-    board: str, net: CNN | Residual, envs: int, many: int | None, device: str
-) -> dict[str, Callable[[], Callable[[], int]]]:
-    """Return functions that set up each variant, called in turn."""
+    settings: dict[str, Any] = {"H": height, "W": width, "mine_count": mines, "max_steps": 2 * height * width}
+    settings |= {"first_click": "uniform", "flag_actions": False}
     backend: Backend = "numpy" if device == "cpu" else "torch"
-    single = MinesweeperEnv(EnvConfig(**settings(board)))
-    env = MinesweeperEnv(EnvConfig(**settings(board), compact=True), backend=backend)
-    ways: dict[str, Callable[[], Callable[[], int]]] = {
-        "sb3, single envs": lambda: peer(
-            DummyVecEnv([lambda: MinesweeperEnv(EnvConfig(**settings(board))) for _ in range(envs)]), net, device
-        ),
-        "sb3, our batch": lambda: peer(MaskedVecEnv(single.vectorize(envs)), net, device),
-        "ours": lambda: ours(env, envs, net, device),
+    compact = MinesweeperEnv(EnvConfig(**settings, compact=True), backend=backend)
+    return Task(lambda: MinesweeperEnv(EnvConfig(**settings)), compact, net, steps)
+
+
+def configured(env: str, net: str, steps: int) -> Task:
+    """A game of conf/env with a network of conf/net."""
+    cfg = composed("train", f"env={env}", "algo=ppo", f"net@algo.net={net}")
+    return Task(lambda: build(cfg.env, "env"), build(cfg.env, "env"), build(cfg.algo.net, "algo.net"), steps)
+
+
+def ways_to_learn(task: Task, envs: int, many: int | None, device: str) -> dict[str, Callable[[], Update]]:
+    """Return functions that set up each variant, called in turn."""
+    ways: dict[str, Callable[[], Update]] = {
+        "sb3, single envs": lambda: peer(task, DummyVecEnv([task.single] * envs), device),
+        "sb3, our batch": lambda: peer(task, MaskedVecEnv(task.single().vectorize(envs)), device),
+        "algo=maskable_ppo": lambda: maskable_ppo(task, envs, device),
+        "algo=ppo": lambda: ppo(task, envs, device),
     }
     if many is not None:
-        ways[f"ours, {many} envs"] = lambda: ours(env, many, net, device)
+        ways[f"algo=ppo, {many} envs"] = lambda: ppo(task, many, device)
     return ways
 
 
@@ -165,39 +200,52 @@ def rows(seconds: float) -> list[Row]:
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    updates = {name: make() for name, make in ways_to_learn("8x8x10", CNN(16), 16, None, "cpu").items()}
+    task = minesweeper("8x8x10", CNN(16), 128, "cpu")
+    updates = {name: make() for name, make in ways_to_learn(task, 16, None, "cpu").items()}
     best = dict.fromkeys(updates, 0.0)
     for _ in range(4):
         for name, update in updates.items():
             began = time.perf_counter()
             best[name] = max(best[name], update() / (time.perf_counter() - began))
     torch.set_num_threads(threads)
-    own = best.pop("ours")
+    own = best.pop("algo=ppo")
     return [Row(f"PPO on Minesweeper 8x8: {name}", own, "steps/s", "sb3-contrib", best[name]) for name in best]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--board", default="8x8x10", help="rows x cols x mines")
-    parser.add_argument("--net", default="cnn", choices=list(NETS))
+    parser.add_argument("--env", default="minesweeper", help="minesweeper, or an option of conf/env such as deployment")
+    parser.add_argument("--board", default="8x8x10", help="of minesweeper: rows x cols x mines")
+    parser.add_argument("--net", default="cnn", help="an option of conf/net: cnn, residual, mlp or units")
     parser.add_argument("--envs", type=int, default=256)
-    parser.add_argument("--many", type=int, default=None, help="games at once for a further row of ours")
+    parser.add_argument("--steps", type=int, default=128, help="of each environment in a rollout")
+    parser.add_argument("--many", type=int, default=None, help="games at once for a further row of algo=ppo")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--peak", type=float, default=989e12, help="floating point operations a second of the chip")
     parser.add_argument("--seconds", type=float, default=20, help="for each row")
+    parser.add_argument("--parts", action="store_true", help="profile one more update of each row")
     args = parser.parse_args()
-    net, device = NETS[args.net], args.device
-    ways = ways_to_learn(args.board, net, args.envs, args.many, device)
-    print(f"{args.board}, {args.net}, {args.envs} envs, {STEPS} steps, {EPOCHS} epochs of {MINI_BATCHES} on {device}")
-    base, cost = None, flops_a_step(MinesweeperEnv(EnvConfig(**settings(args.board))), net)
-    for name, make in ways.items():
-        rate = speed(make(), device, args.seconds)
+    device = args.device
+    if args.env == "minesweeper":
+        task = minesweeper(args.board, NETS[args.net], args.steps, device)
+    else:
+        task = configured(args.env, args.net, args.steps)
+    game = f"{args.env} {args.board}" if args.env == "minesweeper" else args.env
+    print(f"{game}, {args.net}, {args.envs} envs, {args.steps} steps, {EPOCHS} epochs of {MINI_BATCHES} on {device}")
+    base, cost = None, flops_a_step(task)
+    for name, make in ways_to_learn(task, args.envs, args.many, device).items():
+        update = make()
+        rate = speed(update, device, args.seconds)
         base = base or rate
         share = f"  {rate * cost / args.peak:6.2%} of the chip's peak" if device != "cpu" else ""
         print(
             f"{name:>20} {rate:>12,.0f} steps/s {rate / base:>7.1f}x {rate * cost / 1e9:>9.1f} GFLOP/s{share}",
             flush=True,
         )
+        if args.parts:
+            seconds = parts(update)
+            for part in (*PARTS, "Python and other operations"):
+                print(f"{part:>33} {seconds[part]:>7.2f} s {seconds[part] / seconds.total():>6.1%}", flush=True)
 
 
 if __name__ == "__main__":
