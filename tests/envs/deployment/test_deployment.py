@@ -265,6 +265,34 @@ def test_taking_back_leaves_the_others_in_their_order():
     assert state.game["deployment_steps"] == 5
 
 
+@pytest.mark.parametrize("mode", ["player_by_player", "alternated_p1_start"])
+def test_the_order_of_placements_counts_own_units_only(mode: str):
+    game, rng = small_game(deployment_order_mode=mode), np.random.default_rng(2)
+    for _ in range(10):
+        state = game.initial(rng)
+        placed: dict[int, list[str]] = {1: [], 2: []}
+        while state.phase == "deployment":
+            player = state.deployment_state.current_deployer
+            before = state.deployment_state.deployed_units
+            game.play(state, random_action(game, state, rng))
+            placed[player] += sorted(state.deployment_state.deployed_units - before)
+        for units in placed.values():
+            orders = [int(state.games.units["order"][0, number(state, unit)]) for unit in units]
+            assert orders == list(range(len(units)))
+
+
+def test_a_unit_taken_back_leaves_no_trace():
+    game = small_game()
+    state, other = begin(game), begin(game)
+    for one in (state, other):
+        game.deploy_unit(one, "a1", 0, 5)
+        game.deploy_unit(one, "a2", 2, 5)
+        game.deploy_unit(one, "b1", 0, 0)
+    game.deploy_unit(state, "b2", 2, 0)
+    game.undeploy_unit(state, "b2")
+    assert contents(state) == contents(other)
+
+
 def test_units_that_the_other_side_has_answered_are_not_taken_back():
     """Otherwise a player could take back and place a unit each turn, and hold back its army until the other is done."""
     game = small_game(deployment_order_mode="alternated_p1_start")

@@ -8,7 +8,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.envs.deployment.state import GameState
 from tests.envs.deployment import observation_oracle
-from tests.envs.deployment.making import DEADLOCK, begin, copied, full_game, random_action, small_game
+from tests.envs.deployment.making import DEADLOCK, begin, conf, copied, full_game, random_action, roster, small_game
 
 GAMES = {
     "small": small_game(),
@@ -135,6 +135,19 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
             assert {(int(row), int(col)) for row, col in np.argwhere(planes[plane])} == there
         assert facts["placement_exists"] == (not state.games.mask[0, game.actions.pass_action])
         assert facts["placement_exists"] == planes["candidate"].any()
+
+
+def test_extreme_profiles_stay_within_the_space():
+    """Features of a huge unit are 1 at most; an army worth a single point is whole, one worth nothing has none."""
+    huge = {"move": 99, "toughness": 99, "hp": 99, "control": 99, "points": 1}
+    arms = {"attacks": 99, "hit": 2, "strength": 99, "ap": 6, "damage": 99}
+    giant = conf("profiles/warriors")["rifleman"] | huge | {"ranged": arms | {"range": 99}, "melee": arms}
+    scenario = {"player_1": roster(a=("giant", (2, 5))), "player_2": roster(b=("ghost", (2, 1)))}
+    game = small_game(scenario=scenario, profiles={"giant": giant, "ghost": giant | {"points": 0}})
+    facts, units, _ = seen(game, begin(game))
+    wide = [UNIT.index(name) for name in ("move", "toughness", "hp", "control", "ranged_reach", "melee_damage")]
+    assert (units[0, wide] == 1).all()
+    assert (facts["own_points"], facts["their_points"]) == (1, 0)
 
 
 def test_a_deadlock_is_visible_in_the_observation():
