@@ -50,7 +50,8 @@ def test_maskable_ppo_learns_with_the_network_and_rollouts_of_ppo(env: str, devi
     assert cfg.algo.net == ours.algo.net
     assert cfg.algo.compute == ours.algo.compute
     assert isinstance(network(cfg), NETS[device])
-    shared = ("total_steps", "num_envs", "steps_per_env", "epochs", "gamma", "gae_lambda", "lr", "max_grad_norm")
+    assert cfg.algo.total_steps <= ours.algo.total_steps
+    shared = ("num_envs", "steps_per_env", "epochs", "gamma", "gae_lambda", "lr", "max_grad_norm")
     for name in (*shared, "eval_every", "eval_episodes"):
         assert cfg.algo[name] == ours.algo[name], name
     assert cfg.algo.batch_size * ours.algo.mini_batches == cfg.algo.num_envs * cfg.algo.steps_per_env

@@ -82,8 +82,13 @@ class MaskedVecEnv(VecEnv):
         return self.batch.episode_stats.episode_metrics() if isinstance(self.batch, SupportsEpisodeStats) else {}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """Return the arguments of `Run.diagnose`."""
+        """Return metrics to log and counts for `Run.diagnose`."""
         return self.batch.episode_stats.diagnostics() if isinstance(self.batch, SupportsEpisodeStats) else ({}, {})
+
+    def continue_counts(self, earlier: "MaskedVecEnv") -> None:
+        """Count on from the games of an earlier stage: some counts are of the whole run."""
+        if isinstance(self.batch, SupportsEpisodeStats) and isinstance(earlier.batch, SupportsEpisodeStats):
+            self.batch.episode_stats.add_earlier(earlier.batch.episode_stats.run_counts())
 
     def state(self) -> dict[str, Any]:
         finished = np.array(self._finished, np.float64).reshape(-1, 2)

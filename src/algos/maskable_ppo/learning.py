@@ -126,15 +126,17 @@ class MaskablePPO:
                 if step >= due or model.progress >= 1:
                     agent = NetworkAgent(net, self.compute, PLAY)
                     metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed, self.eval_opening_plies)
+                    correlations, counts = model.env.diagnostics()
+                    metrics |= correlations
                 run.log(step, metrics)
                 if "eval/win_rate" in metrics:
+                    run.diagnose(counts)
                     score = selection_score(metrics)
                     run.save_best(score, export_weights(net, env, torch.float16))
                     self._record_score(score, model, env, curriculum, run)
                 run.save_when_due(state)
                 advance(min(step, self.total_steps))
         run.save(state())
-        run.diagnose(*model.env.diagnostics())
         return run.load_best(self.load_agent)
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
@@ -176,7 +178,9 @@ class MaskablePPO:
         before = curriculum.stage
         curriculum.record(score)
         if curriculum.stage != before:
-            self._enter(model, self._games(env, curriculum), env, curriculum, run)
+            games = self._games(env, curriculum)
+            games.continue_counts(model.env)
+            self._enter(model, games, env, curriculum, run)
 
 
 def _learn(model: Model) -> dict[str, float]:

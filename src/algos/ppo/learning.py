@@ -340,7 +340,7 @@ class PPOTrainer:
             extra |= pool.metrics()
         correlations, counts = self._diagnostics()
         run.log(self.steps, {**metrics, **extra, **correlations})
-        run.diagnose({}, counts)
+        run.diagnose(counts)
         run.save_best(score, self._weights(torch.float16))
         self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage

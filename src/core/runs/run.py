@@ -122,12 +122,10 @@ class Run:
             if drawn:
                 self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
 
-    def diagnose(self, metrics: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
+    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
         """Record how often each action was chosen in training, as numbers and as an image."""
         if not counts:
             return
-        if metrics:
-            self._log.write(self._logged_step, metrics, once=True)
         lists = {name: values.tolist() for name, values in counts.items()}
         write_atomic(self.directory / "diagnostics.json", json.dumps(lists) + "\n")
         path = self.directory / "diagnostics.png"

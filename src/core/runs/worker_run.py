@@ -26,7 +26,7 @@ class WorkerRun(Run):
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
         pass
 
-    def diagnose(self, metrics: Mapping[str, float], counts: Mapping[str, np.ndarray]) -> None:
+    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
         pass
 
     @property

@@ -3,10 +3,14 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
+from src.algos.maskable_ppo import MaskedVecEnv
+from src.compose import build
 from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
+from tests.test_compositions import composed
 from tests.wandb_file import history, offline_file, summary
 
 ALGOS = {
@@ -58,5 +62,21 @@ def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
             (row["train/episodes"], row["train/truncated_share"]) for row in rows if row["train/truncated_share"]
         ]
         assert counts[-1] == pytest.approx(sum(float(games) * float(share) for games, share in truncated))
-        pictures = [row["step"] for row in history(tracked) if any(key.startswith("train/diagnostics") for key in row)]
-        assert pictures == ["512", "1024"], "the distributions are logged with every evaluation"
+    pictures = [row["step"] for row in history(tracked) if any(key.startswith("train/diagnostics") for key in row)]
+    assert pictures == ["512", "1024"], "the distributions are logged with every evaluation"
+
+
+def test_maskable_ppo_counts_on_in_the_next_stage():
+    env = build(composed("env=deployment", "algo=maskable_ppo", *DEADLOCKS).env, "env")
+    first, second = (MaskedVecEnv(env.vectorize(4)) for _ in range(2))
+    for games in (first, second):
+        games.seed(0)
+        games.reset()
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            masks = games.action_masks()
+            games.step((masks * rng.random(masks.shape)).argmax(axis=1))
+    deadlocks = first.batch.episode_stats.run_counts()["deadlocks"]
+    assert deadlocks > 0
+    second.continue_counts(first)
+    assert second.episode_metrics()["deployment_deadlock_count"] == 2 * deadlocks
