@@ -181,7 +181,7 @@ def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
     assert evaluate(EchoGame(), agent, None, 200, seed=9).total.win_rate > 0.95
 
 
-@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
+@pytest.mark.parametrize("opponent", [pytest.param(RandomAgent, marks=pytest.mark.slow), SelfPlay])
 def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
     settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "net": MLP([64]), "lr": 0.006, "epochs": 4}
     env = tictactoe(opponent())
@@ -265,7 +265,7 @@ def same_tree(one, other):
     return one == other
 
 
-@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
+@pytest.mark.parametrize("opponent", [pytest.param(RandomAgent, marks=pytest.mark.slow), SelfPlay])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path, opponent):
     settings = {"total_steps": 640, "checkpoint_seconds": 0}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
