@@ -65,7 +65,10 @@ class Outcome:
     @staticmethod
     def from_dict(saved: dict[str, Any]) -> "Outcome":
         """Return an outcome of runs.json."""
-        tallies = {name: Tally(one["wins"], one["draws"], one["losses"]) for name, one in saved["tallies"].items()}
+        tallies = {
+            name: Tally(one["wins"], one["draws"], one["losses"], one.get("aborted", 0))
+            for name, one in saved["tallies"].items()
+        }
         return Outcome(**(saved | {"tallies": tallies}))
 
     def as_dict(self, scores: Sequence[str]) -> dict[str, Any]:

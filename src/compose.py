@@ -33,8 +33,9 @@ from .core.files import new_directories
 from .core.package import CHECKOUT, ROOT, canonical, locate
 from .core.play.agent import Agent, SelfPlay, require_traits
 from .core.play.game import Game
+from .core.play.past_selves import PastSelves
 from .core.runs import checkpoint
-from .core.runs.config_file import CONFIG, REPLACED_OF_ALGO, read_config
+from .core.runs.config_file import CONFIG, REPLACED, read_config
 from .core.runs.run import checkpoint_path
 from .core.runs.targets import Targets
 from .paths import CONF
@@ -194,7 +195,7 @@ def _check_arguments(node: Any, path: str) -> None:
         try:
             inspect.signature(target).bind(**arguments)
         except TypeError as error:
-            old = [f"{path}.{key}" for key in arguments if path == "algo" and key in REPLACED_OF_ALGO]
+            old = [f"{path}.{key}" for key in arguments if key in REPLACED.get(node._target_, {})]
             reason = f"the run is of an earlier version, with another network ({', '.join(old)})" if old else str(error)
             raise UserError(f"{path} does not fit {node._target_}: {reason}") from error
         for key, value in arguments.items():
@@ -298,6 +299,10 @@ def build_players(cfg: DictConfig, schema: type, game: Game) -> tuple[Agent, Age
         require(not given, f"env={cfg.composition.env} is a single-player game: leave out opponent=...")
         return agent, None
     opponent = build_agent("opponent", validate(cfg, schema), game)
+    require(
+        not isinstance(opponent, PastSelves),
+        "opponent=past_selves is for training only, where there are snapshots: type opponent=self or another agent",
+    )
     if isinstance(opponent, SelfPlay):
         opponent.set_agent(agent)
     return agent, opponent

@@ -9,7 +9,7 @@ from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from .core.package import install_command
-from .core.runs.config_file import REPLACED_OF_ALGO, current_key
+from .core.runs.config_file import REPLACED, current_key
 
 MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
@@ -32,8 +32,9 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             current = current_key(str(error.key), parent)
             if current != error.key:
                 return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{current}"
-            if parent == "algo" and error.key in REPLACED_OF_ALGO:
-                return f"{name} was replaced: set {REPLACED_OF_ALGO[error.key]}"
+            replaced = REPLACED.get(error.parent_node.get("_target_"), {})
+            if error.key in replaced:
+                return f"{name} was replaced: set {replaced[error.key]}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"

@@ -108,8 +108,8 @@ def main(cfg: DictConfig) -> None:
         from .web import app
     except ModuleNotFoundError as error:
         raise UserError(f"the web page needs a package ({error}): {install_command('web')}") from error
-    # Missing kernels are compiled meanwhile, so that few games wait for them. It ends with this process, not by Ctrl-C,
-    # which would print its traceback: therefore in a session of its own.
+    # Missing kernels are compiled meanwhile, so that few games wait for them. A session of its own keeps Ctrl-C from
+    # reaching that process; it stops when this one ends.
     subprocess.Popen([sys.executable, "-m", f"{ROOT}.warm", "--background"], start_new_session=True)
     app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
 

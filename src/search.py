@@ -26,6 +26,7 @@ Launch = Callable[[Sequence[Sequence[str]], int], Sequence[JobReturn]]  # overri
 SPACE = "space"  # attribute of the study: the search space
 EXAMPLE = "'algo.lr=tag(log, interval(1e-4, 1e-2))'"
 COUNTING = "QMCSampler"  # needs the same seed for all trials, which it counts in the study
+GRID = "GridSampler"
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,10 @@ class Search:
         params = [f"{key!s}={_as_text(value)}" for key, value in (self.settings.params or {}).items()]
         self._space, self._fixed = parse_space([*params, *arguments])
         require(bool(self._space), f"the search has no ranges: type some, such as {EXAMPLE}")
+        require(
+            not str(self.settings.sampler.get("_target_")).endswith(GRID),
+            "GridSampler tries every combination, as a plain sweep does without a search: -m algo.lr=0.001,0.01",
+        )
         pruner = build("pruner", self.settings.pruner)
         self.directory.mkdir(parents=True, exist_ok=True)
         with trials.locked(self.directory):

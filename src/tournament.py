@@ -81,7 +81,7 @@ def parse_entry(text: str) -> Entry:
             f"agents: {text!r} must be NAME, NAME:KEY=VALUE or LABEL=NAME:KEY=VALUE, "
             "such as hard=alphabeta:difficulty=hard"
         )
-    label, name, settings = named.groups()
+    label, name, settings = (group.strip() for group in named.groups(""))
     words = tuple(settings.split(":")[1:])
     return Entry(label or ":".join([_short(name), *words]), name, words)
 

@@ -62,6 +62,7 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
         (("+shortcuts=true",), "shortcuts"),
         (("episodes=1.5",), "episodes"),
         (("agent=self",), "there is none here"),
+        (("opponent=past_selves",), "opponent=past_selves is for training only"),
         (("-m", "seed=1,2"), "does not support -m"),
         (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),
         (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),

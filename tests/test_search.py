@@ -139,6 +139,7 @@ def test_an_invalid_range_is_reported(override: str, message: str):
         ({"max_failure_rate": 2}, r"hydra.sweeper.max_failure_rate=2 must be in \[0, 1\]"),
         ({"params": None}, "the search has no ranges: type some"),
         ({"pruner": None}, "the search has no pruner: type pruner= and an option"),
+        ({"sampler": {"_target_": "optuna.samplers.GridSampler"}}, "as a plain sweep does"),
         ({"sampler": {"_target_": "optuna.samplers.TPESampler", "nosuch": 1}}, "hydra.sweeper.sampler cannot be built"),
     ],
 )

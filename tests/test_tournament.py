@@ -20,6 +20,7 @@ EASY = ("env=tictactoe", "agents=[random,weak=alphabeta:difficulty=easy,minimax]
         ("x=alphabeta:depth=2:seed=1", Entry("x", "alphabeta", ("depth=2", "seed=1"))),
         ("runs/a=1,b/0", Entry("0", "runs/a=1,b/0", ())),
         ("net=runs/some", Entry("net", "runs/some", ())),
+        ("hard = alphabeta:depth=2", Entry("hard", "alphabeta", ("depth=2",))),
         ("runs/some:checkpoint_name=last", Entry("some:checkpoint_name=last", "runs/some", ("checkpoint_name=last",))),
     ],
 )

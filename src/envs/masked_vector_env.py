@@ -117,5 +117,9 @@ def load_arrays(arrays: Mapping[str, np.ndarray], saved: Mapping[str, Any]) -> N
     for name, array in arrays.items():
         kept = np.asarray(saved[name])
         fits = kept.size == array.nbytes
-        require(fits, f"the saved batch has another size: {name} has {kept.size} bytes, expected {array.nbytes}")
+        require(
+            fits,
+            f"the saved games have another size ({name}: {kept.size} bytes instead of {array.nbytes}): the run is of "
+            "another version or was changed, start a new one",
+        )
         array[...] = kept.reshape(-1).view(array.dtype).reshape(array.shape)

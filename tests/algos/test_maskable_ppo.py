@@ -444,6 +444,9 @@ def test_settings_of_earlier_versions_are_reported_with_what_replaces_them(tmp_p
             composed("algo=maskable_ppo", f"algo.{key}=[8]")
         causes = [one for one in (error.value, error.value.__cause__) if one is not None]
         assert hydra_message(causes).startswith(f"algo.{key} was replaced: set {current}")
+    with pytest.raises(HydraException) as error:
+        composed("algo=qlearning", "algo.threads=2")  # which never had it
+    assert "was replaced" not in hydra_message([error.value, error.value.__cause__ or error.value])
     old = composed("algo=maskable_ppo").algo
     with open_dict(old):
         old.channels = [32, 32]

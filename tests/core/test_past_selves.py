@@ -9,7 +9,7 @@ import pytest
 from src.core import ranks
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
-from src.core.play.past_selves import CURRENT, PastSelves
+from src.core.play.past_selves import CURRENT, PastSelves, pool_metrics
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from tests.core.fixed import Fixed, fixed
@@ -71,14 +71,18 @@ def test_results_by_hand():
         made.record(0, outcome)
     made.record(CURRENT, 1)  # not counted
     made.record(99, 1)  # a snapshot that is not in the pool
-    assert made.metrics() == {"train/past_selves": 1, "train/past_selves_score": 2.5 / 4}
+    assert pool_metrics([made]) == {"train/past_selves": 1, "train/past_selves_score": 1.5 / 3}
+    other = grown(2)
+    other.record(1, 1)
+    assert pool_metrics([made, other]) == {"train/past_selves": 3, "train/past_selves_score": 2.5 / 4}
     made.add_snapshot(dict, fixed)
     assert (made.snapshots[0].points, made.snapshots[0].games) == (1.5, 3)
     assert made.snapshots[0].score == 2.5 / 5
     made.record(0, 1)
     made.add_snapshot(dict, fixed)
     assert (made.snapshots[0].points, made.snapshots[0].games) == (1.75, 2.5)
-    assert made.metrics() == {"train/past_selves": 3}
+    assert pool_metrics([made]) == {"train/past_selves": 3}
+    assert pool_metrics([]) == {}
 
 
 def test_who_beats_the_learner_is_met_more_often():

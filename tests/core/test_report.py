@@ -42,6 +42,10 @@ def test_elo_is_logged_with_its_interval():
     assert all(is_documented(name) for name in metrics)
 
 
+def test_aborted_games_alone_give_no_elo():
+    assert elo_metrics(Tally(0, 0, 0, aborted=5), "eval") == {}
+
+
 def test_aborted_games_are_a_category_of_their_own():
     score = Score([1, None, None, -1], [0, 1, 0, 1], 0.0, {})
     metrics = score_metrics({"a": score}, players=2)

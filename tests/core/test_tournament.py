@@ -145,7 +145,6 @@ def test_aborted_games_give_nobody_points():
 @pytest.mark.parametrize(
     ("players", "games", "message"),
     [
-        ({"a": RandomAgent()}, 2, "at least two players"),
         ({"a": RandomAgent(), "b": RandomAgent()}, 3, "games=3 must be even"),
         ({"a": First(), "b": RandomAgent(), "c": First()}, 4, "a against c: both players are deterministic.*games=2"),
     ],

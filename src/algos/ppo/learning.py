@@ -24,7 +24,7 @@ from ...core.play.capabilities import (
 )
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
-from ...core.play.past_selves import PastSelves
+from ...core.play.past_selves import PastSelves, pool_metrics
 from ...core.ranges import (
     AboveZero,
     BelowOne,
@@ -336,8 +336,7 @@ class PPOTrainer:
         stage_score = score if stage_env is self.env else selection_score(self._measure(stage_env, agent))
         self.net.train()
         extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
-        for pool in self._past_selves(current_only=True).values():
-            extra |= pool.metrics()
+        extra |= pool_metrics(self._past_selves(current_only=True).values())
         correlations, counts = self._diagnostics()
         run.log(self.steps, {**metrics, **extra, **correlations})
         run.diagnose(counts)

@@ -185,15 +185,19 @@ def require_openings(game: Game, opening_plies: int) -> None:
         random_opening(game, opening_plies, generator(0, "opening"))
 
 
-def require_varied(game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int) -> None:
-    """Raise `UserError` if all games would repeat the same two, which is no sample."""
+def require_varied(
+    game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int, setting: str = "episodes"
+) -> None:
+    """Raise `UserError` if all games would repeat the same two, which is no sample; `setting` is the key of
+    `episodes`.
+    """
     require_openings(game, opening_plies)
     fixed_players = opponent is not None and agent.deterministic and opponent.deterministic
     repeats = fixed_players and Trait.DETERMINISTIC in game.traits and opening_plies == 0
     require(
         not (repeats and episodes > 2),
         "both players are deterministic, so there are only two different games, one for each seat: "
-        "set opening_plies to begin with random moves, or episodes=2",
+        f"set opening_plies to begin with random moves, or {setting}=2",
     )
 
 

@@ -1,6 +1,6 @@
 """Self-play against a pool of the learner's past selves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -68,11 +68,11 @@ class PastSelves(SelfPlay):
 
     def sample(self, rng: np.random.Generator) -> int:
         """Return the number of the opponent of a new game; always takes one number from `rng`."""
-        place = rng.random()
-        if not self.snapshots or place < self.current_share:
+        number = rng.random()
+        if not self.snapshots or number < self.current_share:
             return CURRENT
-        place = (place - self.current_share) / (1 - self.current_share)
-        chosen = int(np.searchsorted(np.cumsum(self.probabilities()), place, side="right"))
+        number = (number - self.current_share) / (1 - self.current_share)
+        chosen = int(np.searchsorted(np.cumsum(self.probabilities()), number, side="right"))
         return self.snapshots[min(chosen, len(self.snapshots) - 1)].number
 
     def probabilities(self) -> np.ndarray:
@@ -98,14 +98,14 @@ class PastSelves(SelfPlay):
     ) -> list[Decision]:
         """Return one decision per view for games against the opponents `numbers`, batched by opponent."""
         groups: dict[int, tuple[Agent, list[int]]] = {}
-        for place, number in enumerate(numbers):
+        for i, number in enumerate(numbers):
             agent = self.player(number)
-            groups.setdefault(id(agent), (agent, []))[1].append(place)
+            groups.setdefault(id(agent), (agent, []))[1].append(i)
         decisions: dict[int, Decision] = {}
-        for agent, places in groups.values():
-            own = [views[place] for place in places], [rngs[place] for place in places]
-            decisions |= zip(places, self._explored(agent.decide_batch(game, *own), game, *own), strict=True)
-        return [decisions[place] for place in range(len(views))]
+        for agent, indices in groups.values():
+            own = [views[i] for i in indices], [rngs[i] for i in indices]
+            decisions |= zip(indices, self._explored(agent.decide_batch(game, *own), game, *own), strict=True)
+        return [decisions[i] for i in range(len(views))]
 
     def add_snapshot(self, weights: Callable[[], Weights], load: Load) -> None:
         """Update the results after an evaluation, and add the learner to the pool each `snapshot_every` times."""
@@ -114,14 +114,13 @@ class PastSelves(SelfPlay):
             kept = weights()
             self.snapshots.append(Snapshot(self._evaluations, kept, load(kept)))
             if len(self.snapshots) > self.size:
-                del self.snapshots[self._superfluous()]
+                del self.snapshots[self._redundant()]
         self._evaluations += 1
 
-    def metrics(self) -> dict[str, float]:
-        """Return the size of the pool, and the learner's score against it since the last evaluation."""
-        points, games = sum(self._totals().values(), np.zeros(2)).tolist()
-        score = {"train/past_selves_score": points / games} if games else {}
-        return {"train/past_selves": len(self.snapshots), **score}
+    def recent_results(self) -> np.ndarray:
+        """Return the learner's points and games (2,) against the snapshots since the last evaluation."""
+        totals = self._totals()
+        return sum((totals.get(one.number, np.zeros(2)) for one in self.snapshots), np.zeros(2))
 
     def state(self) -> dict[str, Any]:
         """Return everything that later games depend on, for a checkpoint; with several ranks, all of them call this."""
@@ -156,13 +155,22 @@ class PastSelves(SelfPlay):
             snapshot.points = self.memory * snapshot.points + points
             snapshot.games = self.memory * snapshot.games + games
 
-    def _superfluous(self) -> int:
-        """Return the place of the snapshot whose neighbours are nearest in time, so that the rest covers all training.
+    def _redundant(self) -> int:
+        """Return the index of the snapshot whose neighbours are nearest in time, so that the rest covers all training.
 
         The first and the newest are kept.
         """
         numbers = [snapshot.number for snapshot in self.snapshots]
-        return min(range(1, len(numbers) - 1), key=lambda place: numbers[place + 1] - numbers[place - 1])
+        return min(range(1, len(numbers) - 1), key=lambda i: numbers[i + 1] - numbers[i - 1])
+
+
+def pool_metrics(pools: Collection[PastSelves]) -> dict[str, float]:
+    """Return the snapshots in all pools, and the learner's score against them since the last evaluation."""
+    if not pools:
+        return {}
+    points, games = sum((pool.recent_results() for pool in pools), np.zeros(2)).tolist()
+    score = {"train/past_selves_score": points / games} if games else {}
+    return {"train/past_selves": sum(len(pool.snapshots) for pool in pools), **score}
 
 
 def require_no_past_selves(opponent: object, algo: str) -> None:

@@ -43,8 +43,9 @@ def ratings(results: Results, anchor: str) -> dict[str, Rating]:
     """Return the rating of every player relative to `anchor`, which is rated 0.
 
     One drawn game is added to every match: otherwise a player that won all its games would be rated infinite. The
-    intervals follow from the Fisher information, with the variance of games without draws: draws make them wider than
-    needed, never too narrow. They are intervals of the difference from the anchor, so that of the anchor is empty.
+    intervals follow from the Fisher information, with the variance of games without draws, so draws make them wider
+    than needed; they are too narrow if a player wins or loses nearly every game. They are intervals of the difference
+    from the anchor, so that of the anchor is empty.
     """
     players = list(dict.fromkeys(name for pair in results for name in pair))
     require(anchor in players, f"{anchor} has played no games: there are {', '.join(players) or 'none'}")

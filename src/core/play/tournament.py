@@ -42,8 +42,6 @@ class Standings:
 
 def require_playable(game: Game, players: Mapping[str, Agent], games: int, opening_plies: int) -> None:
     """Raise `UserError` if a round robin of these players is not possible or not a sample."""
-    require(game.players == 2, "a tournament needs a two-player game")
-    require(len(players) >= 2, f"agents has {len(players)} entries: a tournament needs at least two players")
     require(games % 2 == 0, f"games={games} must be even: each opening is played twice, with seats swapped")
     for name, agent in players.items():
         try:
@@ -52,10 +50,9 @@ def require_playable(game: Game, players: Mapping[str, Agent], games: int, openi
             raise UserError(f"agents: {name} cannot play this game: {error}") from error
     for one, other in combinations(players, 2):
         try:
-            require_varied(game, players[one], players[other], opening_plies, games)
+            require_varied(game, players[one], players[other], opening_plies, games, "games")
         except UserError as error:
-            message = str(error).replace("episodes=2", "games=2")
-            raise UserError(f"{one} against {other}: {message}") from error
+            raise UserError(f"{one} against {other}: {error}") from error
 
 
 def round_robin(

@@ -38,11 +38,13 @@ RENAMED_OF_ALGO = {  # likewise, only directly below algo
     "multi_action_below": "train_multi_action_below",
     "warm_up": "lr_warmup",
 }
-REPLACED_OF_ALGO = {  # keys of algo=maskable_ppo whose values cannot be translated: what to set instead
-    "channels": "net_defaults.channels, or another network (net@algo.net=...)",
-    "device": "algo.compute.device",
-    "hidden": "net_defaults.hidden, or another network (net@algo.net=...)",
-    "threads": "algo.compute.threads",
+REPLACED = {  # by class: keys of earlier versions whose values cannot be translated, and what to set instead
+    "src.algos.maskable_ppo.MaskablePPO": {
+        "channels": "net_defaults.channels, or another network (net@algo.net=...)",
+        "device": "algo.compute.device",
+        "hidden": "net_defaults.hidden, or another network (net@algo.net=...)",
+        "threads": "algo.compute.threads",
+    }
 }
 MOVED = {  # classes of earlier versions, likewise
     "src.algos.network.Play": "src.algos.network.InferenceConfig",

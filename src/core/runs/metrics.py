@@ -41,8 +41,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "over steps and runs. Bradley-Terry with a draw as half a point and one more drawn game: "
         "400 log10((p + 0.5) / (n - p + 0.5)) for p points in n games, so at most 400 log10(2 n + 1), which is 1200 "
         "for 500 games: to tell apart learners that win nearly everything, choose a stronger first baseline. "
-        "Q-tables play 100 games for it",
-        "eval/elo_low": "lower end of its 95% interval, by the Fisher information",
+        "Q-tables play 100 games for it, or 2 against a deterministic baseline",
+        "eval/elo_low": "lower end of its 95% interval, by the Fisher information, which is too narrow if nearly all "
+        "games are won or lost",
         "eval/elo_high": "upper end of its 95% interval",
         "final/elo": "the same for the best checkpoint, from the games of final/win_rate",
         "final/elo_low": "lower end of its 95% interval",

@@ -135,7 +135,12 @@ def win_rate_metrics(tally: Tally, group: str) -> dict[str, float]:
 
 
 def elo_metrics(tally: Tally, group: str) -> dict[str, float]:
-    """Return the rating relative to the opponent of these games and its 95% interval: `<group>/elo`, ..."""
+    """Return the rating relative to the opponent of these games and its 95% interval: `<group>/elo`, ...
+
+    If all games were aborted nothing is known, and nothing is returned.
+    """
+    if tally.games == tally.aborted:
+        return {}
     rating = rating_against(tally)
     return {f"{group}/elo": rating.elo, f"{group}/elo_low": rating.low, f"{group}/elo_high": rating.high}
 
