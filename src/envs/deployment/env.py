@@ -20,6 +20,7 @@ from .batch import Batch
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
+from .scenario import is_whole
 from .stepping import REFUSED
 from .vec_env import VecDeployment, legal_masks
 
@@ -90,7 +91,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # validates any type
         except UserError:
             self._batch.count_refusals()
-            if self.invalid_action_penalty is None or action not in range(self.game.num_actions):
+            exists = is_whole(action) and 0 <= action < self.game.num_actions
+            if self.invalid_action_penalty is None or not exists:
                 raise
             action = REFUSED
         self._playing = False  # in case the step raises: the game cannot continue
