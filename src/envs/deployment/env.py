@@ -48,6 +48,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         invalid_action_penalty: NonNegative | None = None,
     ) -> None:
         """`seat` is first, second, or random to draw it for each game."""
+        require(
+            game.world.confirming == 0,
+            "game.confirming_players is for people: no action of an agent confirms, set it to []",
+        )
         opponent.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
