@@ -41,11 +41,11 @@ class ConfigLab:
 
     def game(self, env: str, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING) -> Game:
         with as_user_errors():
-            return compose.build(self._node("env", env, changes, choices), "env").game
+            return _build_game(self._node("env", env, changes, choices))
 
     def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
         with as_user_errors():
-            return compose.build(_with_changes(compose.load_config(run).env, changes), "env").game
+            return _build_game(_with_changes(compose.load_config(run).env, changes))
 
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
@@ -65,6 +65,14 @@ class ConfigLab:
             overrides.append(f"{key}={value}")
         with self._lock:
             return _with_changes(hydra.compose("engine", overrides)[group], changes)
+
+
+def _build_game(env: DictConfig) -> Game:
+    """Build only the game of an environment that configures one: an environment may refuse games for people."""
+    game = env.get("game")
+    if isinstance(game, DictConfig) and "_target_" in game:
+        return compose.build(game, "env.game")
+    return compose.build(env, "env").game
 
 
 def _options(group: str) -> list[str]:

@@ -46,6 +46,7 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
         self._slices = [slice(*pair) for pair in pairwise(edges)]
         if all(isinstance(part, SupportsEpisodeStats) for part in parts):
             self.episode_stats = SummedStats([part.episode_stats for part in parts])
+        self.penalizes_illegal = all(_penalizes_illegal(part) for part in parts)
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
@@ -57,7 +58,7 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one legal action per env (N,); raise before any is played if one is illegal."""
+        """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalise it."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
         shares = [actions[rows] for rows in self._slices]
@@ -85,9 +86,13 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
             part.load_state(one)
 
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
-        """Raise the error of the first part with an illegal action, before any part has played."""
+        """Raise the error of the first part with an illegal action, before any part has played.
+
+        Parts that penalise illegal actions refuse only those that do not exist.
+        """
         for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
-            if not _all_legal(part.action_masks(), share):
+            masks = part.action_masks()
+            if not _all_legal(np.ones_like(masks) if _penalizes_illegal(part) else masks, share):
                 try:
                     part.step(share)
                 except UserError as error:
@@ -142,6 +147,10 @@ def join_infos(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict
 
 def _blank(like: np.ndarray, count: int) -> np.ndarray:
     return np.full((count, *like.shape[1:]), None if like.dtype == object else 0, like.dtype)
+
+
+def _penalizes_illegal(part: Any) -> bool:
+    return getattr(part, "penalizes_illegal", False)  # a part may be any VectorEnv
 
 
 def _all_legal(masks: np.ndarray, actions: np.ndarray) -> bool:

@@ -23,6 +23,7 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+    penalizes_illegal = False  # an illegal action costs a penalty; else `step` raises before any action is played
 
     def __init__(self, num_envs: int, observation_space: spaces.Space, num_actions: int) -> None:
         require(num_envs >= 1, f"num_envs={num_envs} must be at least 1")

@@ -59,8 +59,10 @@ class Match:
         return None if outcome is None else outcome_for_seat(self.own_seat, outcome)
 
     def report_result(self) -> None:
-        """Report a finished game to the past selves; to be called once per game."""
-        if isinstance(self.opponent, PastSelves) and (outcome := self.own_outcome) is not None:
+        """Report a finished game to the past selves, but not an aborted one; to be called once per game."""
+        if not isinstance(self.opponent, PastSelves) or self.game.is_aborted(self.state):
+            return
+        if (outcome := self.own_outcome) is not None:
             self.opponent.record(self.number, outcome)
 
     def collect_reward(self) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from src import api
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
@@ -177,6 +178,28 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     ):
         with pytest.raises(UserError, match=message):
             batch.step(wrong)
+
+
+def test_illegal_actions_are_penalised_by_each_part_if_there_is_a_penalty():
+    """Also in the default environment, whose opponent is a pool."""
+    batch = api.make_vec("deployment", num_envs=4, invalid_action_penalty=0.01)
+    assert isinstance(batch, ConcatVectorEnv)
+    assert batch.penalizes_illegal
+    observations, info = batch.reset(seed=0)
+    actions = info["action_mask"].argmax(axis=1)
+    actions[1] = batch.num_actions - 1  # to wait, which is illegal in the deployment phase
+    after, _, _, _, info = batch.step(actions)
+    assert info["rewards"]["invalid_action"].tolist() == [0.0, -0.01, 0.0, 0.0]
+    assert [np.array_equal(*pair) for pair in zip(observations, after, strict=True)] == [False, True, False, False]
+    before = [part._batch.games.mask.copy() for part in batch.parts]
+    for wrong, message in (
+        (np.array([0, 0]), r"shape \(4,\)"),
+        (np.full(4, 0.5), "must be integers"),
+        (np.array([*actions[:3], batch.num_actions]), "among envs 3 to 3: .*does not exist"),
+    ):
+        with pytest.raises(UserError, match=message):
+            batch.step(wrong)
+    assert_same(before, [part._batch.games.mask for part in batch.parts])
 
 
 def test_a_pool_needs_an_env_for_each_member():

@@ -187,6 +187,18 @@ def test_people_end_their_deployment_by_confirming_it():
     assert match.state.phase == "move"
 
 
+def test_taking_back_is_offered_only_if_a_unit_can_be_taken_back():
+    game = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
+    match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
+    while match.unconfirmed is None:
+        left = match.state.deployment_state.deployable_units_by_player[match.to_move][0]
+        unit = next(unit for unit in game.scenario.rosters[match.to_move - 1] if unit.id == left)
+        match.play(match.step_at(unit.position, unit.id))
+    assert labels.headline(match, match.state, None) == "Player 2 has placed every unit: confirm, or take units back"
+    match.play(Command("confirm_deployment", (2,)))
+    assert labels.headline(match, match.state, None) == "Player 1 has placed every unit: confirm"
+
+
 def test_a_set_up_asks_its_people_to_confirm():
     assert [Setup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
     with own_hydra():

@@ -74,14 +74,12 @@ class Batch:
 
     def restart(self) -> None:
         """Start a new game in every slot."""
-        people_only = "game.confirming_players is for people: no action of a learner confirms, set it to []"
-        require(self.game.world.confirming == 0, people_only)
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:
             self._open(range(self.count))
             self._show()
-            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
+            troubles = stepping.troubles(self.buffers, 0, self.count)
         self._report(troubles)
 
     def step(self, actions: np.ndarray) -> None:
@@ -91,7 +89,7 @@ class Batch:
             troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
         else:
             self._step_with_agent(actions)
-            troubles = stepping.troubles(self.games, self.buffers, self._setup, 0, self.count)
+            troubles = stepping.troubles(self.buffers, 0, self.count)
         self._report(troubles)
 
     def count_refusals(self) -> None:
@@ -123,14 +121,14 @@ class Batch:
         for i in everyone:
             stepping.act(world, self.games, self.buffers, self._setup, i, actions[i])
         self._let_opponent_move(everyone)
-        ended = []
         for i in everyone:
             stepping.settle(world, self.game.static_features, self.games, self.buffers, self._terms, i)
-            if stepping.is_to_restart(self.games, self._setup, i):
-                stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
-                ended.append(i)
+        ended = [i for i in everyone if rules.is_over(self.games, i)]
         self._report_results(ended)
-        self._open(ended)
+        if self._setup.restart:
+            for i in ended:
+                stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
+            self._open(ended)
         self._show()
 
     def _open(self, which: Sequence[int]) -> None:

@@ -84,7 +84,7 @@ def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
     games.units[i, u].deployed = True
     games.units[i, u].deployable = False
     game.deployment_steps += 1
-    games.sides[i, 1 - seat].settled = units_placed(world, games, i, 1 - seat)
+    games.sides[i, 1 - seat].locked_units = units_placed(world, games, i, 1 - seat)
     alternates = world.alternated and units_left(world, games, i, 1 - seat) > 0
     if alternates or not must_confirm(world, games, i, seat):
         continue_phase(world, games, i)
@@ -100,14 +100,17 @@ def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
 
 @kernel
 def continue_phase(world: World, games: Games, i: int) -> None:
-    """Switch players if the order requires it, or begin the battle if all units are placed and confirmed."""
+    """Switch players if the order requires it, or begin the battle if all units are placed and confirmed.
+
+    A player without units is asked to confirm only once the other has placed all of its own.
+    """
     game, other = games.games[i], 1 - games.games[i].current_deployer
     own_left = units_left(world, games, i, game.current_deployer)
     others_left = units_left(world, games, i, other)
-    if others_left > 0 or must_confirm(world, games, i, other):
-        if world.alternated or own_left == 0:
-            game.current_deployer = other
-            game.to_move = other
+    is_others_turn = world.alternated and others_left > 0
+    if is_others_turn or (own_left == 0 and (others_left > 0 or must_confirm(world, games, i, other))):
+        game.current_deployer = other
+        game.to_move = other
     elif own_left == 0:
         begin_battle(world, games, i)
 
@@ -213,7 +216,8 @@ def why_not_undeploy(state: GameState, unit_id: str) -> str | None:
         return f"unit {unit_id} is not player {player}'s, who deploys now"
     if unit_id not in deployment.deployed_units:
         return f"unit {unit_id} is not deployed, so it cannot be taken back"
-    if state.games.units["order"][state.i, state.number(unit_id)] < state.games.sides["settled"][state.i, player - 1]:
+    locked = state.games.sides["locked_units"][state.i, player - 1]
+    if state.games.units["order"][state.i, state.number(unit_id)] < locked:
         return f"unit {unit_id} cannot be taken back: player {3 - player} has placed a unit since"
     return None
 

@@ -20,6 +20,7 @@ from .batch import Batch
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
 from .reward import COMPONENTS, Reward
+from .scenario import is_whole
 from .stepping import REFUSED
 from .vec_env import VecDeployment, legal_masks
 
@@ -47,6 +48,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         invalid_action_penalty: NonNegative | None = None,
     ) -> None:
         """`seat` is first, second, or random to draw it for each game."""
+        require(
+            game.world.confirming == 0,
+            "game.confirming_players is for people: no action of an agent confirms, set it to []",
+        )
         opponent.check(game)
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
@@ -90,7 +95,8 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # validates any type
         except UserError:
             self._batch.count_refusals()
-            if self.invalid_action_penalty is None or action not in range(self.game.num_actions):
+            exists = is_whole(action) and 0 <= action < self.game.num_actions
+            if self.invalid_action_penalty is None or not exists:
                 raise
             action = REFUSED
         self._playing = False  # in case the step raises: the game cannot continue

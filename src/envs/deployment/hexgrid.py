@@ -10,6 +10,8 @@ r"""Hexes in odd-q offset coordinates: odd columns are half a hex lower. A cell 
 All tables are computed once per board.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...core.kernels import jit
@@ -47,8 +49,17 @@ def cells_of(cols: int, rows: int) -> list[tuple[int, int]]:
 
 def distances(cols: int, rows: int) -> np.ndarray:
     """Return the distance between any two cells, (C, C) uint8."""
-    cubes = np.array([cube(*cell) for cell in cells_of(cols, rows)])
-    return np.abs(cubes[:, None] - cubes[None]).max(axis=2).astype(np.uint8)
+    cells = cells_of(cols, rows)
+    return distances_between(cells, cells)
+
+
+def distances_between(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return the distance of each of N hexes to each of M others, (N, M) uint8."""
+    first, second = (np.array([cube(*one) for one in hexes], np.int16) for hexes in (ones, others))
+    apart = np.zeros((len(ones), len(others)), np.int16)
+    for axis in range(3):
+        np.maximum(apart, np.abs(np.subtract.outer(first[:, axis], second[:, axis])), out=apart)
+    return apart.astype(np.uint8)
 
 
 def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:

@@ -51,7 +51,7 @@ def start(world: World, games: Games, i: int) -> None:
     games.control[i] = NOBODY
     for seat in range(2):
         games.sides[i, seat].victory_points = 0
-        games.sides[i, seat].settled = 0
+        games.sides[i, seat].locked_units = 0
         games.sides[i, seat].confirmed = False
     for cell in range(world.cells.size):
         games.cells[i, cell].occupant = NOBODY

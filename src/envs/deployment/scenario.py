@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import UserError, require
-from .hexgrid import distance, neighbors, turned
+from .hexgrid import distance, distances_between, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
 
@@ -239,15 +239,17 @@ class Scenario:
         )
 
     def require_room_apart(self, minimum: int) -> None:
-        """Raise `UserError` if no deployment keeps `min_enemy_distance`.
+        """Raise `UserError` if it is clear from the zones that no deployment keeps `min_enemy_distance`.
 
         Each army needs enough hexes that are far enough from as many hexes of the other zone as that army has units.
+        This is necessary, not sufficient: other distances that cannot be kept are deadlocks.
         """
-        apart = np.array([[distance(one, other) for other in self.pools[1]] for one in self.pools[0]])
-        sizes = [len(roster) for roster in self.rosters]
-        farthest = next(kept for kept in range(minimum, -1, -1) if _has_room(apart >= kept, sizes))
+        if minimum == 0:
+            return
+        apart, (first, second) = distances_between(*self.pools), (len(roster) for roster in self.rosters)
+        farthest = min(_farthest(apart, first, second), _farthest(apart.T, second, first))
         require(
-            farthest == minimum,
+            farthest >= minimum,
             f"min_enemy_distance={minimum} is more than the zones allow: set at most {farthest}, or choose other zones",
         )
 
@@ -272,10 +274,10 @@ class Scenario:
                 )
 
 
-def _has_room(is_far: np.ndarray, sizes: Sequence[int]) -> bool:
-    """Whether each army has hexes that leave room for the other; `is_far` is between both zones."""
-    first, second = is_far.sum(axis=1) >= sizes[1], is_far.sum(axis=0) >= sizes[0]
-    return bool(first.sum() >= sizes[0] and second.sum() >= sizes[1])
+def _farthest(apart: np.ndarray, own: int, others: int) -> int:
+    """Return the largest distance at which `own` hexes (rows) have at least `others` hexes (columns) each."""
+    of_each_hex = np.partition(apart, -others, axis=1)[:, -others]
+    return int(np.partition(of_each_hex, -own)[-own])
 
 
 def _roster(node: Any, where: str, profiles: Mapping[str, Profile], board: Board) -> tuple[UnitSpec, ...]:

@@ -69,7 +69,7 @@ CELL_STATE = np.dtype(
 SIDE = np.dtype(
     [
         ("victory_points", np.int32),
-        ("settled", np.int32),  # units placed before the other side's latest one; they cannot be taken back
+        ("locked_units", np.int32),  # units placed before the other side's latest one; they cannot be taken back
         ("confirmed", np.bool_),
     ],
     align=True,

@@ -77,7 +77,7 @@ def step_some(
     """Step the games from `first` to before `end`; return how many of them cannot continue."""
     for i in range(first, end):
         _step(world, static, games, buffers, terms, setup, policy, i, actions[i])
-    return troubles(games, buffers, setup, first, end)
+    return troubles(buffers, first, end)
 
 
 @kernel
@@ -87,11 +87,11 @@ def restart_all(
     for i in range(games.games.size):
         open_game(world, static, games, buffers, terms, setup, policy, i)
         show(world, static, games, buffers, i)
-    return troubles(games, buffers, setup, 0, games.games.size)
+    return troubles(buffers, 0, games.games.size)
 
 
 @kernel
-def troubles(games: Games, buffers: Buffers, setup: Setup, first: int, end: int) -> int:
+def troubles(buffers: Buffers, first: int, end: int) -> int:
     """Count the games that cannot continue: a player has no action, or a deadlock must be reported."""
     count = 0
     for i in range(first, end):

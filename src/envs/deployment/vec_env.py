@@ -40,7 +40,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game
         self.episode_stats = DeploymentStats(game)
-        self._penalizes = invalid_action_penalty is not None
+        self.penalizes_illegal = invalid_action_penalty is not None
         penalty = float(invalid_action_penalty or 0)
         self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=penalty)
         self._playing = False
@@ -55,7 +55,11 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one action per env (N,). If one is illegal, raise before any is played, or penalise it."""
         masks = self._batch.games.mask
-        actions = self._with_refused(self._checked(actions, None)) if self._penalizes else self._checked(actions, masks)
+        actions = (
+            self._with_refused(self._checked(actions, None))
+            if self.penalizes_illegal
+            else self._checked(actions, masks)
+        )
         self._playing = False  # in case the step raises: the games cannot continue
         self._batch.step(actions)
         self._playing = True

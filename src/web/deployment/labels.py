@@ -2,6 +2,7 @@
 
 from html import escape
 
+from ...envs.deployment.deployment import why_not_undeploy
 from ...envs.deployment.dice import NEVER
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
@@ -47,7 +48,9 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
     player = match.game.to_move(state) + 1
     agent = match.seats[player - 1].agent
     if state.deployment_state.unconfirmed_player is not None:
-        return f"Player {player} has placed every unit: confirm, or take units back"
+        own = state.scenario.rosters[player - 1]
+        can_take_back = any(why_not_undeploy(state, unit.id) is None for unit in own)
+        return f"Player {player} has placed every unit: confirm" + (", or take units back" if can_take_back else "")
     if state.phase == "deployment":
         asked = f"place {unit} on a marked hex" if unit else "choose a unit in the roster"
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")

@@ -378,13 +378,31 @@ def test_who_is_done_first_confirms_while_the_other_places():
     assert state.phase == "move"
 
 
+@pytest.mark.parametrize("players", [(1,), (1, 2)])
+def test_who_has_units_left_finishes_before_the_other_is_asked_to_confirm(players: tuple[int, ...]):
+    game = full_game(deployment_order_mode="alternated_p1_start", confirming_players=list(players))
+    state, (first, second) = begin(game), game.scenario.rosters
+    fewer = min(len(first), len(second))
+    for pair in zip(first, second, strict=False):
+        for unit in pair:
+            game.deploy_unit(state, unit.id, *unit.position)
+    assert len(first) == fewer < len(second)
+    for unit in second[fewer:]:
+        assert state.deployment_state.unconfirmed_player is None
+        assert state.deployment_state.current_deployer == 2
+        game.deploy_unit(state, unit.id, *unit.position)
+    for player in sorted(players, reverse=True):  # first who has placed last
+        assert state.deployment_state.unconfirmed_player == player
+        game.confirm_deployment(state, player)
+    assert state.phase == "move"
+
+
 def test_confirming_is_for_people():
     with pytest.raises(UserError, match=r"confirming_players=\[3\] must be a list with each item one of 1, 2"):
         small_game(confirming_players=[3])
-    env = make_env(small_game(confirming_players=[1]))
-    for one in (env, env.vectorize(2)):
-        with pytest.raises(UserError, match="confirming_players is for people"):
-            one.reset(seed=0)
+    with pytest.raises(UserError, match="confirming_players is for people"):
+        make_env(small_game(confirming_players=[1]))
+    make_env(small_game(confirming_players=[1], deployment_type="fixed"))  # nobody places or confirms
 
 
 def test_the_active_unit_of_the_deployment_state_is_that_of_the_state():

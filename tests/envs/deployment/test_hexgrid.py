@@ -27,6 +27,12 @@ def test_known_distances(a, b, expected):
     assert hexgrid.distance(a, b) == hexgrid.distance(b, a) == expected
 
 
+def test_distances_between_two_lists_of_hexes():
+    ones, others = [(0, 0), (3, 5), (98, 98)], [(1, 4), (0, 98)]
+    table = hexgrid.distances_between(ones, others)
+    assert table.tolist() == [[hexgrid.distance(one, other) for other in others] for one in ones]
+
+
 def test_distances_are_the_shortest_paths_of_an_empty_board():
     table = hexgrid.distances(9, 7)
     near = hexgrid.adjacency(np.ones(63, bool), 9)

@@ -1,5 +1,7 @@
 """The metrics of the contract, by their names, and the raw data behind the diagnostics."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,15 @@ def test_a_single_env_penalises_refused_actions_likewise():
         _, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
         over = terminated or truncated
     assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 4), "two placements and two refusals"
+
+
+@pytest.mark.parametrize("wrong", [3.0, True, np.array([5]), np.array(3.0), "3", None])
+def test_an_action_of_a_wrong_type_is_an_error_and_not_penalised(wrong: Any):
+    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
+    env.reset(seed=0)
+    with pytest.raises(UserError, match="is not a whole number"):
+        env.step(wrong)
+    assert not env.step(np.array(env.game.actions.wait_action))[2]
 
 
 def test_counts_are_of_the_whole_run():

@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from src.core.play.past_selves import PastSelves
+from src.envs.match import Match
+from src.envs.versus import OutcomeReward
 from tests.core.fixed import Fixed, fixed
-from tests.envs.deployment.making import make_env
+from tests.envs.deployment.making import DEADLOCK, make_env, small_game
 
 
 def pool() -> PastSelves:
@@ -55,3 +58,46 @@ def test_every_finished_game_is_counted_for_the_learner_and_resumed_exactly():
     resumed.load_state(saved)
     assert play(resumed, 2, 40)[0] == expected
     assert again.state() == made.state()
+
+
+def recorded(made: PastSelves) -> list[float]:
+    """Return points and games since the last evaluation."""
+    return np.array([[0.0, 0.0], *(counts for _, *counts in made.state()["recent"][0])]).sum(axis=0).tolist()
+
+
+def snapshots_only() -> PastSelves:
+    made = pool()
+    add(made, 0)
+    made.current_share = 0.0
+    return made
+
+
+def test_a_single_environment_reports_its_games_too():
+    made = snapshots_only()
+    env, rng, outcomes = make_env(opponent=made), np.random.default_rng(0), []
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        while "outcome" not in info:
+            *_, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+        outcomes.append(info["outcome"])
+    assert recorded(made) == [sum((outcome + 1) / 2 for outcome in outcomes), 3]
+
+
+@pytest.mark.parametrize("of_match", [True, False])
+def test_aborted_games_are_not_reported(of_match: bool):
+    game: Any = small_game(on_deadlock="truncate", **DEADLOCK)
+    made = snapshots_only()
+    if of_match:
+        match = Match(game, made, (0,), OutcomeReward(1.0, 0.0, -1.0))
+        match.begin()
+        while match.own_outcome is None:
+            match.play(int(match.mask().argmax()))
+        match.report_result()
+        assert game.is_aborted(match.state)
+    else:
+        env = make_env(game, made, "first")
+        _, info = env.reset(seed=0)
+        while "outcome" not in info:
+            *_, info = env.step(info["action_mask"].argmax())
+        assert info["aborted"]
+    assert recorded(made) == [0, 0]

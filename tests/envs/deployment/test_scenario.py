@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
+from src.envs.deployment import scenario as scenarios
 from src.envs.deployment.scenario import Board
 from tests.envs.deployment.making import SMALL_MAP, begin, full_game, random_action, roster, settings, small_game
 
@@ -223,6 +224,28 @@ def test_a_distance_that_no_deployment_keeps_is_refused():
     small_game(zones=near, min_enemy_distance=5)  # both armies fill their zones
     with pytest.raises(UserError, match="min_enemy_distance=6 is more than the zones allow: set at most 5"):
         small_game(zones=near, min_enemy_distance=6)
+
+
+def test_distances_between_zones_are_computed_only_if_one_is_required(monkeypatch: pytest.MonkeyPatch):
+    computed = []
+
+    def distances_between(*zones: Any) -> np.ndarray:
+        computed.append(zones)
+        return np.full((14, 14), 9)
+
+    monkeypatch.setattr(scenarios, "distances_between", distances_between)
+    small_game(min_enemy_distance=0)
+    assert not computed
+    small_game(min_enemy_distance=1)
+    assert len(computed) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_distance_leaves_each_army_enough_hexes(seed: int):
+    rng = np.random.default_rng(seed)
+    apart, own, others = rng.integers(0, 9, (5, 7)), int(rng.integers(1, 6)), int(rng.integers(1, 8))
+    fits = [((apart >= kept).sum(axis=1) >= others).sum() >= own for kept in range(10)]
+    assert scenarios._farthest(apart, own, others) == max(kept for kept in range(10) if fits[kept])
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "a:b", 3, None])
