@@ -145,5 +145,5 @@ def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
             np.testing.assert_array_equal(left, right)
     assert batch.episode_stats.episode_metrics() == other.episode_stats.episode_metrics() != {}
     np.testing.assert_array_equal(batch.episode_stats.placed, other.episode_stats.placed)
-    with pytest.raises(UserError, match="has another size"):
+    with pytest.raises(UserError, match="have another size"):
         make_env(game, opponent).vectorize(count + 1).load_state(batch.state())

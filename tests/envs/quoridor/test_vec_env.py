@@ -154,7 +154,7 @@ def test_a_saved_batch_resumes_exactly(tmp_path):
     for _ in range(40):
         actions = drawn(rng, batch.action_masks())
         assert_same(batch.step(actions), other.step(actions))
-    with pytest.raises(UserError, match="has another size"):
+    with pytest.raises(UserError, match="have another size"):
         make(RandomAgent(), count=3).load_state(batch.state())
 
 
