@@ -44,6 +44,7 @@ from src.nets.units import Units
 from src.paths import CONF
 from tests import parsed_configs
 from tests.lab import Lab
+from tests.marks import mostly_slow
 
 parsed_configs.keep()
 
@@ -75,6 +76,7 @@ def shortest_of_each_game() -> list[str]:
 
 FEW_ENVS = shortest_of_each_game()
 ENVS = [pytest.param(env, marks=() if env in FEW_ENVS else pytest.mark.slow) for env in options("env")]
+SMALL_GAMES_FIRST = mostly_slow(options("env")[::-1], fast=2)  # tic-tac-toe and Quoridor
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 SMALL = {  # small budgets and batches, under the names of each algorithm
     "episodes": 20,
@@ -129,7 +131,7 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
             yield from unset_parameters(value, f"{path}.{key}")
 
 
-@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("env", SMALL_GAMES_FIRST)
 def test_every_reward_fits_or_is_refused_with_those_that_fit(env: str):
     fitting = [name for name in options("reward") if accepts_reward(env, name)]
     assert "outcome" in fitting
@@ -149,7 +151,7 @@ def accepts_reward(env: str, reward: str) -> bool:
 
 
 @pytest.mark.parametrize("algos", [["ppo"], pytest.param(options("algo"), marks=pytest.mark.slow)], ids=["ppo", "all"])
-@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("env", SMALL_GAMES_FIRST)
 def test_every_curriculum_fits_or_is_refused_with_those_that_fit(env: str, algos: list[str]):
     for algo in algos:
         answers = {name: answer(f"env={env}", f"algo={algo}", f"curriculum={name}") for name in options("curriculum")}
@@ -296,7 +298,7 @@ def test_every_algorithm_is_a_learner():
     assert targets == set(LEARNERS)
 
 
-@pytest.mark.parametrize("env", [env for env in FEW_ENVS if not env.startswith("minesweeper")])
+@pytest.mark.parametrize("env", mostly_slow(["tictactoe", "quoridor", "deployment"], fast=1))
 def test_ppo_trains_against_past_selves_in_every_two_player_game(tmp_path: Path, env: str):
     names = [f"env={env}", "algo=ppo", "agent@env.opponent=past_selves", "algo.total_steps=80", "algo.eval_every=40"]
     budget = [f"algo.{key}={value}" for key, value in SMALL.items() if key in composed(*names).algo]

@@ -5,6 +5,7 @@ import pytest
 
 from src.core.runs import checkpoint
 from tests.lab import ROOT, Lab, read_json
+from tests.marks import mostly_slow
 
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
 QUICK = ("algo.episodes=1000", "evaluation.episodes=40", "logger=csv")
@@ -49,24 +50,27 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
-    [
-        (("agent=qtable",), "required and not set: agent.path"),
-        (("opponent=qtable",), "required and not set: opponent.path"),
-        (("agent=qtable", "agent.path=nowhere.json"), "no table at nowhere.json"),
-        (("agent=trained", "agent.run=."), "not a run directory"),
-        (("opponent=nobody",), "minimax"),
-        (("episodes=0",), "episodes=0"),
-        (("boards=some.json",), "no fixed starting positions"),
-        (("seed=-1",), "seed=-1"),
-        (("shortcuts=true",), "shortcuts"),
-        (("+shortcuts=true",), "shortcuts"),
-        (("episodes=1.5",), "episodes"),
-        (("agent=self",), "there is none here"),
-        (("opponent=past_selves",), "opponent=past_selves is for training only"),
-        (("-m", "seed=1,2"), "does not support -m"),
-        (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),
-        (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),
-    ],
+    mostly_slow(
+        [
+            (("agent=qtable",), "required and not set: agent.path"),
+            (("opponent=qtable",), "required and not set: opponent.path"),
+            (("agent=qtable", "agent.path=nowhere.json"), "no table at nowhere.json"),
+            (("agent=trained", "agent.run=."), "not a run directory"),
+            (("opponent=nobody",), "minimax"),
+            (("episodes=0",), "episodes=0"),
+            (("boards=some.json",), "no fixed starting positions"),
+            (("seed=-1",), "seed=-1"),
+            (("shortcuts=true",), "shortcuts"),
+            (("+shortcuts=true",), "shortcuts"),
+            (("episodes=1.5",), "episodes"),
+            (("agent=self",), "there is none here"),
+            (("opponent=past_selves",), "opponent=past_selves is for training only"),
+            (("-m", "seed=1,2"), "does not support -m"),
+            (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),
+            (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),
+        ],
+        fast=6,
+    ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides, message: str):
     done = lab.run("evaluate", *overrides, "json=out.json")

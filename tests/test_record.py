@@ -15,6 +15,7 @@ from src.envs.minesweeper.game import Minesweeper
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game
 from tests.lab import ROOT, Lab
+from tests.marks import mostly_slow
 
 TICTACTOE = TicTacToe(symmetric=True)
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
@@ -151,25 +152,28 @@ def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
-    [
-        (("output=game.png",), "output=game.png must end with .gif"),
-        (("output=null",), "output"),
-        (("output=.gif",), "output=.gif must end with .gif"),
-        (("output=folder.gif",), "folder.gif is not a regular file"),
-        (("env=minesweeper_8x8", "opponent=random"), "single-player game: leave out opponent"),
-        (("games=0",), "games=0"),
-        (("fps=0",), "fps=0"),
-        (("fps=nan",), "fps"),
-        (("width=0",), "width=0"),
-        (("last_frame_seconds=-1",), "last_frame_seconds=-1"),
-        (("opening_plies=9",), "opening_plies=9"),
-        (("agent=runner",), "agent=runner cannot play env=tictactoe"),
-        (("agent=qtable",), "required and not set: agent.path"),
-        (("opponent=qtable",), "required and not set: opponent.path"),
-        (("agent=self",), "there is none here"),
-        (("episodes=3",), "episodes"),
-        (("-m", "seed=1,2"), "does not support -m"),
-    ],
+    mostly_slow(
+        [
+            (("output=game.png",), "output=game.png must end with .gif"),
+            (("output=null",), "output"),
+            (("output=.gif",), "output=.gif must end with .gif"),
+            (("output=folder.gif",), "folder.gif is not a regular file"),
+            (("env=minesweeper_8x8", "opponent=random"), "single-player game: leave out opponent"),
+            (("games=0",), "games=0"),
+            (("fps=0",), "fps=0"),
+            (("fps=nan",), "fps"),
+            (("width=0",), "width=0"),
+            (("last_frame_seconds=-1",), "last_frame_seconds=-1"),
+            (("opening_plies=9",), "opening_plies=9"),
+            (("agent=runner",), "agent=runner cannot play env=tictactoe"),
+            (("agent=qtable",), "required and not set: agent.path"),
+            (("opponent=qtable",), "required and not set: opponent.path"),
+            (("agent=self",), "there is none here"),
+            (("episodes=3",), "episodes"),
+            (("-m", "seed=1,2"), "does not support -m"),
+        ],
+        fast=5,
+    ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides: tuple[str, ...], message: str):
     (lab.folder / "folder.gif").mkdir()

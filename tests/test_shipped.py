@@ -46,7 +46,8 @@ def test_the_beginners_network_wins_most_games():
     ("run", "env"),
     [
         ("quoridor_ppo", ["env=quoridor", "env.game.distance_maps=true"]),
-        ("deployment_value/deployment", ["env=deployment"]),
+        pytest.param("deployment_value/deployment", ["env=deployment"], marks=pytest.mark.slow),
+        pytest.param("deployment_maskable_ppo", ["env=deployment"], marks=pytest.mark.slow),
         pytest.param("deployment_value/deployment_mirror", ["env=deployment_mirror"], marks=pytest.mark.slow),
     ],
 )

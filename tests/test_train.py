@@ -25,6 +25,7 @@ from src.core.runs import checkpoint
 from src.core.runs.metrics import is_documented
 from src.train import train
 from tests.lab import ROOT, Lab, Process, read_json
+from tests.marks import mostly_slow
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
 
 LAST = "checkpoints/last.safetensors"
@@ -472,31 +473,37 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
-    [
-        (("algo.epsilom=0.5",), "algo.epsilom"),
-        (("no_such_key=1",), "no_such_key"),
-        (("env=chess",), "tictactoe"),
-        (("algo.episodes=???",), "required and not set: algo.episodes"),
-        (("seed=-3",), "seed=-3"),
-        (("algo.episodes=0",), "algo.episodes=0"),
-        (("optimized_metric=eval/luck",), "final/win_rate"),
-        (("evaluation.episodes=0",), "evaluation.episodes=0 must be a whole number in [1,"),
-        (("+algo.surprise=1",), "surprise"),
-        (("+surprise=1",), "surprise"),
-        (("+evaluation.surprise=1",), "surprise"),
-        (("~checkpoint_seconds",), "required and not set: checkpoint_seconds"),
-        (("~env.game.symmetric",), "symmetric"),
-        (("~env.baselines.random", "~env.baselines.minimax"), "env.baselines is empty"),
-        (("algo.untried_first=no",), "algo.untried_first=no must be true or false"),
-        (("algo.episodes=150.5",), "algo.episodes=150.5"),
-        (("evaluation.episodes=1.5",), "1.5"),
-        (("seed=abc",), "abc"),
-        (("checkpoint_seconds=soon",), "soon"),
-        (("reward.loss=3",), "reward.win = -reward.loss"),
-        (("agent@env.baselines.minimax=self",), "cannot be a baseline"),
-        (("profile=true",), "profile=true records operators of torch, which algo=qlearning does not use: leave it out"),
-        (("profile=true", "algo=alphabeta"), "which algo=alphabeta does not use"),
-    ],
+    mostly_slow(
+        [
+            (("algo.epsilom=0.5",), "algo.epsilom"),
+            (("no_such_key=1",), "no_such_key"),
+            (("env=chess",), "tictactoe"),
+            (("algo.episodes=???",), "required and not set: algo.episodes"),
+            (("seed=-3",), "seed=-3"),
+            (("algo.episodes=0",), "algo.episodes=0"),
+            (("optimized_metric=eval/luck",), "final/win_rate"),
+            (("evaluation.episodes=0",), "evaluation.episodes=0 must be a whole number in [1,"),
+            (("+algo.surprise=1",), "surprise"),
+            (("+surprise=1",), "surprise"),
+            (("+evaluation.surprise=1",), "surprise"),
+            (("~checkpoint_seconds",), "required and not set: checkpoint_seconds"),
+            (("~env.game.symmetric",), "symmetric"),
+            (("~env.baselines.random", "~env.baselines.minimax"), "env.baselines is empty"),
+            (("algo.untried_first=no",), "algo.untried_first=no must be true or false"),
+            (("algo.episodes=150.5",), "algo.episodes=150.5"),
+            (("evaluation.episodes=1.5",), "1.5"),
+            (("seed=abc",), "abc"),
+            (("checkpoint_seconds=soon",), "soon"),
+            (("reward.loss=3",), "reward.win = -reward.loss"),
+            (("agent@env.baselines.minimax=self",), "cannot be a baseline"),
+            (
+                ("profile=true",),
+                "profile=true records operators of torch, which algo=qlearning does not use: leave it out",
+            ),
+            (("profile=true", "algo=alphabeta"), "which algo=alphabeta does not use"),
+        ],
+        fast=8,
+    ),
 )
 def test_user_errors_are_one_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):
     done = lab.run("train", *overrides)

@@ -445,6 +445,7 @@ def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: P
         assert rollouts.buffer.dones.tolist() == [[False] * 3, [True] * 3]
 
 
+@pytest.mark.slow
 def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: Path):
     def learn(run: Run) -> None:
         env, first = versus(SelfPlay()), versus(RandomAgent())

@@ -15,6 +15,7 @@ from src import compose, schema
 from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Positive, check, check_fields, checked
 from src.paths import CONF
+from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
 COMPOSITIONS = [
@@ -108,7 +109,7 @@ def unbounded(hint: Any) -> Iterator[Any]:
         yield hint
 
 
-@pytest.mark.parametrize(("env", "algo", "more"), COMPOSITIONS)
+@pytest.mark.parametrize(("env", "algo", "more"), mostly_slow(COMPOSITIONS, fast=3))
 def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: str, algo: str, more: tuple[str, ...]):
     cfg = composed(f"env={env}", f"algo={algo}", *more)
     OmegaConf.set_struct(cfg, False)

@@ -112,7 +112,7 @@ AMBUSH = {
 
 @pytest.mark.parametrize(
     ("asked", "steps", "episodes"),
-    [(False, 150, 20), (True, 15, 2), pytest.param(True, 150, 20, marks=pytest.mark.slow)],
+    [(False, 150, 20), *(pytest.param(True, *sizes, marks=pytest.mark.slow) for sizes in ((15, 2), (150, 20)))],
 )
 def test_a_game_that_is_decided_before_the_learner_acts_is_begun_again(asked: bool, steps: int, episodes: int):
     game = small_game(deployment_type="fixed", scenario=AMBUSH)

@@ -13,6 +13,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from tests.envs.quoridor.making import GAME, make_game
 from tests.lab import Lab, read_json
+from tests.marks import mostly_slow
 
 REWARD = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
 
@@ -83,13 +84,16 @@ def test_a_search_is_trained_measured_and_played_again(lab: Lab):
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
-    [
-        (("agent=alphabeta", "agent.difficulty=brutal"), "agent.difficulty=brutal is unknown: choose one of easy"),
-        (("agent=alphabeta", "agent.weights.luck=3"), "luck"),
-        (("agent=alphabeta", "opponent=alphabeta"), "opening_plies"),
-        (("env.game.size=11",), "env.game.size=11 must be a whole number in [3, 9]"),
-        (("agent=minimax",), "small enough to visit every position"),
-    ],
+    mostly_slow(
+        [
+            (("agent=alphabeta", "agent.difficulty=brutal"), "agent.difficulty=brutal is unknown: choose one of easy"),
+            (("agent=alphabeta", "agent.weights.luck=3"), "luck"),
+            (("agent=alphabeta", "opponent=alphabeta"), "opening_plies"),
+            (("env.game.size=11",), "env.game.size=11 must be a whole number in [3, 9]"),
+            (("agent=minimax",), "small enough to visit every position"),
+        ],
+        fast=1,
+    ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides, message):
     done = lab.run("evaluate", "env=quoridor", "episodes=4", *overrides)
