@@ -9,7 +9,7 @@ import hydra
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
-from .cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
+from .cli import as_user_errors, exit_on_user_error, launch, quote_value, refuse_multirun
 from .core.errors import UserError, require
 from .paths import CONF
 
@@ -105,7 +105,7 @@ def build_player(entry: Entry) -> "Agent":
         is_run or entry.name in known,
         f"agents: {entry.name} is neither an agent nor a run directory: agents are {', '.join(known)}",
     )
-    overrides = ["agent=trained", f"agent.run={_quoted(entry.name)}"] if is_run else [f"agent={entry.name}"]
+    overrides = ["agent=trained", f"agent.run={quote_value(entry.name)}"] if is_run else [f"agent={entry.name}"]
     try:
         with as_user_errors():
             node = hydra.compose("evaluate", [*overrides, *map(_override, entry.settings)]).agent
@@ -129,10 +129,6 @@ def _options(group: str) -> list[str]:
     return sorted(GlobalHydra.instance().config_loader().get_group_options(group))
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def quote_agents(arguments: list[str]) -> list[str]:
     """Quote the entries of `agents=[...]`, whose settings contain `=`, which Hydra's lists do not allow."""
     refuse_multirun(arguments)
@@ -143,7 +139,7 @@ def _with_quotes(argument: str) -> str:
     found = re.fullmatch(r"agents=\[([^\[\]'\"]*)\]", argument)
     if found is None:
         return argument
-    return f"agents=[{','.join(_quoted(entry.strip()) for entry in found[1].split(',') if entry.strip())}]"
+    return f"agents=[{','.join(quote_value(entry.strip()) for entry in found[1].split(',') if entry.strip())}]"
 
 
 def run() -> None:

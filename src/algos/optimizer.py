@@ -10,6 +10,11 @@ from ..core import ranks
 from .network import Compute
 
 
+def cosine_decay(progress: float) -> float:
+    """Return the factor of the learning rate after a fraction of the budget: 1 at first, 0 at the end."""
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+
+
 class Optimizer:
     def __init__(
         self,
@@ -30,7 +35,7 @@ class Optimizer:
     @property
     def current_lr(self) -> float:
         rise = min(1.0, (self.done + 1) / (self.lr_warmup + 1))
-        return self.lr * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, self.progress)))
+        return self.lr * rise * cosine_decay(self.progress)
 
     def step(self, loss: Tensor) -> Tensor:
         """Take a gradient step; return the gradient norm before clipping."""

@@ -30,6 +30,7 @@ from src.nets.boards import CNN, Heads, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
 from tests.envs.minesweeper.making import make_config
+from tests.marks import mostly_slow
 
 CPU = Compute("cpu", "float32", compile=False)
 WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
@@ -381,7 +382,7 @@ def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     return request.param, folder
 
 
-@pytest.mark.parametrize("saves", [3, 9, 12, *(pytest.param(saves, marks=pytest.mark.slow) for saves in (8, 11, 30))])
+@pytest.mark.parametrize("saves", mostly_slow([3, 9, 12, 8, 11, 30], fast=3))
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: tuple[str, Path], saves: int):
     """Killed during a rollout of 8 steps, which saves after the first 7, or during the 4 minibatches after it."""
     backend, whole = uninterrupted

@@ -17,6 +17,7 @@ from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward
 from tests.envs.tictactoe.test_rules import STATES
+from tests.marks import mostly_slow
 
 GAME = TicTacToe(symmetric=True)
 RNG = np.random.default_rng(0)
@@ -50,7 +51,7 @@ def decide(state, rows=(), shortcuts=True):
     return QTableAgent(store, shortcuts).decide(GAME, state, RNG)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
+@pytest.mark.parametrize("seed", mostly_slow(range(10), fast=1))
 def test_no_line_is_lost_in_either_seat(tmp_path, seed):
     agent = fit(tmp_path, seed)
     assert lost_lines(GAME, agent.store)["eval/lost_lines"] == 0

@@ -30,8 +30,7 @@ class MaskedVecEnv(VecEnv):
         self._finished: list[tuple[float, int]] = []  # return and length of each game since the last `take_finished`
         self._actions = np.zeros(batch.num_envs, np.int64)
         space = batch.single_observation_space
-        dtype = torch.from_numpy(np.zeros(0, space.dtype)).dtype
-        shape = (batch.num_envs, *space.shape)
+        shape, dtype = (batch.num_envs, *space.shape), tensor_dtype(space)
         self._copies = [torch.zeros(shape, dtype=dtype, pin_memory=pinned).numpy() for _ in range(2)]
         super().__init__(batch.num_envs, space, batch.single_action_space)
 
@@ -127,6 +126,10 @@ class MaskedVecEnv(VecEnv):
 
     def _count(self, indices: int | Sequence[int] | None) -> int:
         return self.num_envs if indices is None else np.atleast_1d(indices).size
+
+
+def tensor_dtype(space: gymnasium.Space[Any]) -> torch.dtype:
+    return torch.from_numpy(np.zeros(0, space.dtype)).dtype
 
 
 def require_legal(masks: np.ndarray) -> None:

@@ -9,6 +9,8 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableR
 from stable_baselines3.common.buffers import RolloutBuffer
 from torch import Tensor
 
+from .adapter import tensor_dtype
+
 
 class DeviceRolloutBuffer(MaskableRolloutBuffer):
     """Store observations and masks as tensors on the device, once.
@@ -20,7 +22,7 @@ class DeviceRolloutBuffer(MaskableRolloutBuffer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         steps = (self.buffer_size, self.n_envs)
-        dtype = torch.from_numpy(np.zeros(0, self.observation_space.dtype)).dtype
+        dtype = tensor_dtype(self.observation_space)
         self.stored_observations = torch.zeros((*steps, *self.obs_shape), dtype=dtype, device=self.device)
         actions = int(self.action_space.n)  # type: ignore[attr-defined]
         self.stored_masks = torch.zeros((*steps, actions), dtype=torch.bool, device=self.device)

@@ -1,6 +1,5 @@
 """sb3-contrib's MaskablePPO, trained one rollout at a time, with a state for checkpoints."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import torch
 from stable_baselines3.common.logger import Logger
 
 from ..network import Architecture, Compute
+from ..optimizer import cosine_decay
 from .adapter import MaskedVecEnv
 from .buffer import DeviceRolloutBuffer
 from .policy import NetworkPolicy
@@ -34,7 +34,7 @@ class Model(sb3_contrib.MaskablePPO):
         super().__init__(
             NetworkPolicy,
             env,
-            learning_rate=lambda remaining: lr * 0.5 * (1 - math.cos(math.pi * max(0.0, remaining))),
+            learning_rate=lambda remaining: lr * cosine_decay(1 - remaining),
             policy_kwargs={"architecture": architecture, "compute": compute},
             rollout_buffer_class=DeviceRolloutBuffer,
             device=compute.torch_device,

@@ -63,7 +63,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/episodes": "their number",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
-        "stage; algo=ppo draws it with every evaluation",
+        "stage; drawn with every evaluation",
         "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "

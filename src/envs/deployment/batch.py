@@ -42,7 +42,7 @@ class Batch:
         count: int,
         *,
         restart: bool,
-        penalty: float = 0.0,
+        penalty: float | None = None,
     ) -> None:
         self.game, self.count = game, count
         self.games = game.games(count)
@@ -58,7 +58,7 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
-        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", penalty)
+        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", float(penalty or 0))
         self._terms = terms(reward)
         self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
         self.set_opponent(opponent)

@@ -61,8 +61,9 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self.episode_stats = DeploymentStats(game)
         self._opponents = opponents_in(opponent)
         self.invalid_action_penalty = invalid_action_penalty
-        penalty = float(invalid_action_penalty or 0)
-        self._batch = Batch(game, self._opponents[0], reward, SEATS[seat], 1, restart=False, penalty=penalty)
+        self._batch = Batch(
+            game, self._opponents[0], reward, SEATS[seat], 1, restart=False, penalty=invalid_action_penalty
+        )
         self._seeded = self._playing = False
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
@@ -128,10 +129,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         assert outcome is not None
         outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
         self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
-        if self.game.is_aborted(state):
+        aborted = self.game.is_aborted(state)
+        if aborted:
             log_truncation(self.game.scenario, state.game, state.games.units[state.i])
         metrics = {
             name: value[0].item() for name, value in episode_metrics(results, batch.games.games, outcomes).items()
         }
-        won, aborted = bool(outcomes[0] == 1), self.game.is_aborted(state)
-        return {"outcome": int(outcomes[0]), "won": won, "aborted": aborted, **metrics}
+        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), "aborted": aborted, **metrics}

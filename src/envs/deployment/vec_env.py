@@ -41,8 +41,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self.game = game
         self.episode_stats = DeploymentStats(game)
         self.penalizes_illegal = invalid_action_penalty is not None
-        penalty = float(invalid_action_penalty or 0)
-        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=penalty)
+        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=invalid_action_penalty)
         self._playing = False
 
     def _start(self, seeds: Sequence[int]) -> None:
@@ -103,7 +102,8 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _with_refused(self, actions: np.ndarray) -> np.ndarray:
         """Return the actions with REFUSED in place of illegal ones, which are counted."""
         legal = self._batch.games.mask[np.arange(self.num_envs), actions]
-        self._reasons(actions, np.flatnonzero(~legal))
+        if not legal.all():
+            self._reasons(actions, np.flatnonzero(~legal))
         return np.where(legal, actions, REFUSED)
 
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
