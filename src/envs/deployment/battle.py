@@ -259,7 +259,8 @@ def put(games: Games, i: int, u: int, cell: int) -> None:
 @kernel
 def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) -> None:
     game, slots = games.games[i], world.units.size // 2
-    lost = roll_damage(game, world.weapon[kind, u], world.units[target], games.units[i, target].hp)
+    covered = kind == RANGED and world.cells[games.units[i, target].cell].is_cover
+    lost = roll_damage(game, world.weapon[kind, u], world.units[target], games.units[i, target].hp, covered)
     games.units[i, target].hp -= lost
     games.units[i, u].dealt += lost
     if games.units[i, target].hp == 0:

@@ -13,7 +13,7 @@ from . import battle, rules
 from .dice import kernel
 from .placement import UNRANKED
 from .state import NOBODY, OFF_BOARD, Games
-from .world import CHARGE, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
+from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
@@ -126,21 +126,21 @@ def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bo
         nearest = min(nearest, apart)
         if not flees:
             if in_sight and 1 < apart <= world.weapon[RANGED, u].reach:
-                shot = max(shot, worth(world, games, i, u, enemy, RANGED))
+                shot = max(shot, worth(world, games, i, u, enemy, RANGED, there))
             if apart <= world.charge_reach:
-                strike = max(strike, charge_chance(apart - 1) * worth(world, games, i, u, enemy, MELEE))
+                strike = max(strike, charge_chance(apart - 1) * worth(world, games, i, u, enemy, MELEE, there))
         if policy.threat > 0:
-            danger += _danger(world, games, i, u, enemy, apart, in_sight)
+            danger += _danger(world, games, i, u, cell, enemy, apart, in_sight)
     value = policy.damage * (shot + strike) - policy.threat * min(danger, world.units[u].points)
     return value - policy.to_enemy * nearest
 
 
 @kernel
-def _danger(world: World, games: Games, i: int, u: int, enemy: int, apart: int, in_sight: bool) -> float:
-    """Return the expected loss to an enemy at this distance in its next turn."""
+def _danger(world: World, games: Games, i: int, u: int, cell: int, enemy: int, apart: int, in_sight: bool) -> float:
+    """Return the expected loss of unit u on `cell` to an enemy at this distance in its next turn."""
     ranged = in_sight and 1 < apart <= world.weapon[RANGED, enemy].reach
-    shots = worth(world, games, i, enemy, u, RANGED) if ranged else 0.0
-    strikes = charge_chance(apart - 1 - world.units[enemy].move) * worth(world, games, i, enemy, u, MELEE)
+    shots = worth(world, games, i, enemy, u, RANGED, cell) if ranged else 0.0
+    strikes = charge_chance(apart - 1 - world.units[enemy].move) * worth(world, games, i, enemy, u, MELEE, cell)
     return max(shots, strikes)
 
 
@@ -177,8 +177,10 @@ def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Po
 
 
 @kernel
-def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) -> float:
-    """Return the expected points taken from a target by one attack."""
+def worth(world: World, games: Games, i: int, u: int, target: int, kind: int, cell: int) -> float:
+    """Return the expected points taken from a target on `cell` by one attack."""
+    if kind == RANGED and world.cells[cell].is_cover:
+        kind = COVERED
     share = world.expected[kind, u, target] / games.units[i, target].hp
     return min(share, 1.0) * world.units[target].points
 
@@ -205,7 +207,8 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
         if game.phase == CHARGE:
             value = _charge_value(world, games, i, u, target, policy)
         else:
-            value = worth(world, games, i, u, target, MELEE if game.phase == FIGHT else RANGED)
+            kind = MELEE if game.phase == FIGHT else RANGED
+            value = worth(world, games, i, u, target, kind, games.units[i, target].cell)
         if value > best_value:
             best, best_value = first + slot, value
     return best
@@ -214,8 +217,8 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
 @kernel
 def _charge_value(world: World, games: Games, i: int, u: int, target: int, policy: Policy) -> float:
     cell, steps = battle.charge_path(world, games, i, u, target)
-    gain = policy.damage * worth(world, games, i, u, target, MELEE)
-    gain -= policy.threat * worth(world, games, i, target, u, MELEE)
+    gain = policy.damage * worth(world, games, i, u, target, MELEE, games.units[i, target].cell)
+    gain -= policy.threat * worth(world, games, i, target, u, MELEE, cell)
     needs = _needs(world, games, i, u)
     gain += _objective_value(world, cell, needs, policy)
     gain -= _objective_value(world, games.units[i, u].cell, needs, policy)

@@ -29,16 +29,19 @@ def wound_needed(strength: int, toughness: int) -> int:
 
 
 @kernel
-def save_needed(save: int, invulnerable: int, ap: int) -> int:
-    """Return the better of the modified armour save and the invulnerable save; above 6 no roll succeeds."""
-    return min(save + ap, invulnerable)
+def save_needed(save: int, invulnerable: int, ap: int, covered: bool) -> int:
+    """Return the better of the modified armour save and the invulnerable save; above 6 no roll succeeds.
+
+    Cover improves the armour save by one, to 2+ at best.
+    """
+    return min(max(save + ap - covered, 2), invulnerable)
 
 
 @kernel
-def roll_damage(source: Any, weapon: Any, target: Any, hp: int) -> int:
+def roll_damage(source: Any, weapon: Any, target: Any, hp: int, covered: bool) -> int:
     """Roll all attacks of a weapon on a target with `hp` left (records of `World`); return the damage."""
     wound = wound_needed(weapon.strength, target.toughness)
-    save = save_needed(target.save, target.invulnerable, weapon.ap)
+    save = save_needed(target.save, target.invulnerable, weapon.ap, covered)
     lost = 0
     for _ in range(weapon.attacks):
         if lost >= hp:
@@ -53,9 +56,9 @@ def chance(needed: int) -> float:
     return max(0, min(6, 7 - needed)) / 6
 
 
-def expected_damage(weapon: Any, target: Any) -> float:
+def expected_damage(weapon: Any, target: Any, covered: bool) -> float:
     """Return the mean damage to a target with unlimited hit points."""
     wound = wound_needed(weapon["strength"], target["toughness"])
-    save = save_needed(target["save"], target["invulnerable"], weapon["ap"])
+    save = save_needed(target["save"], target["invulnerable"], weapon["ap"], covered)
     hurts = chance(int(weapon["hit"])) * chance(wound) * (1 - chance(save))
     return float(weapon["attacks"] * hurts * min(weapon["damage"], target["hp"]))

@@ -20,6 +20,7 @@ def _signs(state: GameState) -> dict[Hex, str]:
     signs = {(col, row): "." for col in range(board.cols) for row in range(board.rows)}
     for centre in board.objectives:
         signs |= dict.fromkeys(board.objective_hexes(centre), "o")
+    signs |= dict.fromkeys(board.cover, "*")
     signs |= dict.fromkeys(board.walls, "##") | dict.fromkeys(board.forbidden, " ")
     return signs | {(unit.col, unit.row): unit.id[:2] for unit in state.units.values() if unit.col >= 0}
 

@@ -73,30 +73,30 @@ def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
     return near
 
 
-def lines_of_sight(is_wall: np.ndarray, cols: int) -> np.ndarray:
-    """Return whether a hex line between two cells is free of walls, (C, C) bool.
+def lines_of_sight(blocks_sight: np.ndarray, cols: int) -> np.ndarray:
+    """Return whether a hex line between two cells is free of hexes that block it, (C, C) bool.
 
     A line along the edge between two hexes may pass on either side. This makes sight symmetric, and equal for both
     players on a symmetric board.
     """
-    sight = np.zeros((is_wall.size, is_wall.size), np.bool_)
-    cubes = np.array([cube(*cell) for cell in cells_of(cols, is_wall.size // cols)])
-    _fill_sight(sight, is_wall, cubes, cols)
+    sight = np.zeros((blocks_sight.size, blocks_sight.size), np.bool_)
+    cubes = np.array([cube(*cell) for cell in cells_of(cols, blocks_sight.size // cols)])
+    _fill_sight(sight, blocks_sight, cubes, cols)
     return sight
 
 
 @jit(_nrt=False)
-def _fill_sight(sight: np.ndarray, is_wall: np.ndarray, cubes: np.ndarray, cols: int) -> None:
+def _fill_sight(sight: np.ndarray, blocks_sight: np.ndarray, cubes: np.ndarray, cols: int) -> None:
     for a in range(len(cubes)):
         for b in range(len(cubes)):
-            sight[a, b] = _is_free(is_wall, cubes[a], cubes[b], cols, _NUDGE) or _is_free(
-                is_wall, cubes[a], cubes[b], cols, -_NUDGE
+            sight[a, b] = _is_free(blocks_sight, cubes[a], cubes[b], cols, _NUDGE) or _is_free(
+                blocks_sight, cubes[a], cubes[b], cols, -_NUDGE
             )
 
 
 @jit(_nrt=False)
-def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
-    """Whether no hex between the two ends is a wall, on the line shifted by `nudge`."""
+def _is_free(blocks_sight: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
+    """Whether no hex between the two ends blocks sight, on the line shifted by `nudge`."""
     steps = max(abs(start[0] - end[0]), abs(start[1] - end[1]), abs(start[2] - end[2]))
     for step in range(1, steps):
         share = step / steps
@@ -113,6 +113,6 @@ def _is_free(is_wall: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int,
             whole_z = -whole_x - whole_y
         col = int(whole_x)
         row = int(whole_z) + (col - (col & 1)) // 2
-        if 0 <= col < cols and 0 <= row < is_wall.size // cols and is_wall[row * cols + col]:
+        if 0 <= col < cols and 0 <= row < blocks_sight.size // cols and blocks_sight[row * cols + col]:
             return False
     return True

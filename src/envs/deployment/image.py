@@ -29,7 +29,7 @@ SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
 MARGIN, HEADER = 10.0, 36.0
 PLAYERS = (FIRST, SECOND)
-GOAL, WALL, WALL_EDGE = "#b38f00", "#59636f", "#39424d"
+GOAL, WALL, WALL_EDGE, COVER = "#b38f00", "#59636f", "#39424d", "#5b8c3e"
 #   4___5
 #  3/   \0    corners; edge k, towards neighbour k, ends at the corners EDGES[k]
 #   \___/
@@ -81,6 +81,8 @@ def _ground(scenario: Scenario) -> Canvas:
         one = (cell % board.cols, cell // board.cols)
         if one not in board.forbidden:
             canvas.polygon(_shifted(CORNERS, _centre(one)), colors.get(one, CELL), EDGE)
+    for one in board.cover:
+        canvas.polygon(_shifted([(0.6 * x, 0.6 * y) for x, y in CORNERS], _centre(one)), mix(COVER, CELL, 0.5), COVER)
     for one in board.walls:
         canvas.polygon(_shifted(CORNERS, _centre(one)), None, WALL_EDGE, 1.5)
     for player, pool in enumerate(scenario.pools):

@@ -17,6 +17,7 @@ from .dice import kernel
 from .objectives import max_victory_points, surviving_points
 from .state import NOBODY, OFF_BOARD, Games
 from .world import (
+    COVERED,
     DEPLOYMENT,
     MELEE,
     MOVE_PHASE,
@@ -47,7 +48,7 @@ LASTING = (
 )
 UNIT = CHANGING + LASTING
 PLANES = (
-    *("closed", "objective", "own_objective", "their_objective", "own_zone"),
+    *("terrain", "objective", "own_objective", "their_objective", "own_zone"),
     *("own_hp", "their_hp", "own_presence", "active", "candidate"),
 )
 _CHANGING = len(CHANGING)
@@ -158,7 +159,9 @@ def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> 
     """
     phase = games.games[i].phase
     shoots = phase in (MOVE_PHASE, SHOOT) and world.weapon[RANGED, u].attacks > 0
-    return min(world.expected[RANGED if shoots else MELEE, u, target] / games.units[i, target].hp, 1.0)
+    covered = world.cells[games.units[i, target].cell].is_cover
+    kind = (COVERED if covered else RANGED) if shoots else MELEE
+    return min(world.expected[kind, u, target] / games.units[i, target].hp, 1.0)
 
 
 @kernel
@@ -166,7 +169,7 @@ def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> N
     game, cells, slots = games.games[i], world.cells.size, world.units.size // 2
     for cell in range(cells):
         seen, objective = world.seen[seat, cell].turned, world.cells[cell].objective
-        out[seen] = not world.cells[cell].is_open
+        out[seen] = 0.5 if world.cells[cell].is_cover else not world.cells[cell].is_open
         if objective >= 0:
             out[cells + seen] = 1
             out[2 * cells + seen] = games.control[i, objective] == seat

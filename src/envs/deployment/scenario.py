@@ -14,7 +14,7 @@ from .hexgrid import distance, distances_between, neighbors, turned
 Hex = tuple[int, int]  # col, row
 
 MAX_SIDE = 99  # columns and rows: tables of distances have one byte for each pair of hexes
-FREE, WALL, FORBIDDEN, OBJECTIVE = ".", "#", "x", "o"  # in the drawing of a board
+FREE, WALL, COVER, FORBIDDEN, OBJECTIVE = ".", "#", "*", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 
 
@@ -55,6 +55,7 @@ class Board:
     cols: int
     rows: int
     walls: frozenset[Hex]
+    cover: frozenset[Hex]  # hexes on which units save better against shooting; nobody sees through them
     forbidden: frozenset[Hex]
     objectives: tuple[Hex, ...]  # their centres; an objective includes the hexes around its centre
 
@@ -65,13 +66,15 @@ class Board:
         lines = drawing.split()
         require(bool(lines) and len({len(line) for line in lines}) == 1, "board.map: its lines must be of one length")
         signs = {(col, row): sign for row, line in enumerate(lines) for col, sign in enumerate(line)}
-        unknown = set(signs.values()) - {FREE, WALL, FORBIDDEN, OBJECTIVE}
-        require(not unknown, f"board.map holds {sorted(unknown)}: expected {FREE} {WALL} {FORBIDDEN} {OBJECTIVE}")
+        known = (FREE, WALL, COVER, FORBIDDEN, OBJECTIVE)
+        unknown = set(signs.values()) - set(known)
+        require(not unknown, f"board.map holds {sorted(unknown)}: expected {' '.join(known)}")
         found = {kind: frozenset(h for h, sign in signs.items() if sign == kind) for kind in set(signs.values())}
         board = Board(
             len(lines[0]),
             len(lines),
             found.get(WALL, frozenset()),
+            found.get(COVER, frozenset()),
             found.get(FORBIDDEN, frozenset()),
             tuple(sorted(found.get(OBJECTIVE, frozenset()))),
         )
@@ -90,7 +93,7 @@ class Board:
         off_edge = {(col, self.rows - 1) for col in range(1, self.cols, 2)}
         missing = sorted(off_edge - self.forbidden)
         require(not missing, f"board.map: {missing} fall off the lower edge and have to be {FORBIDDEN}")
-        for name, hexes in (("wall", self.walls), ("objective", self.objectives)):
+        for name, hexes in (("wall", self.walls), ("cover", self.cover), ("objective", self.objectives)):
             for one in hexes:
                 other = self.turned(one)
                 require(other in hexes, f"board.map: {name} {one} has no counterpart at {other}: the map is unfair")

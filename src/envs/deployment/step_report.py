@@ -114,13 +114,14 @@ def _dice(game: DeploymentGame, state: GameState, command: Command) -> Dice | No
     if state.phase == "charge":
         _, steps = battle.charge_path(world, state.games, state.i, u, target)
         return Dice((steps,), ((d6(luck[0]), d6(luck[0])),))
-    weapon = world.weapon[MELEE if state.phase == "fight" else RANGED, u]
-    return attack_dice(luck[0], weapon, world.units[target], int(state.games.units["hp"][state.i, target]))
+    weapon, hit = world.weapon[MELEE if state.phase == "fight" else RANGED, u], state.games.units[state.i, target]
+    covered = state.phase == "shoot" and bool(world.cells["is_cover"][hit["cell"]])
+    return attack_dice(luck[0], weapon, world.units[target], int(hit["hp"]), covered)
 
 
-def attack_dice(source: Any, weapon: Any, target: Any, hp: int) -> Dice:
+def attack_dice(source: Any, weapon: Any, target: Any, hp: int, covered: bool) -> Dice:
     """Return the dice that `dice.roll_damage` rolls from the same source, one by one."""
-    save = save_needed(target["save"], target["invulnerable"], weapon["ap"])
+    save = save_needed(target["save"], target["invulnerable"], weapon["ap"], covered)
     needed = (int(weapon["hit"]), wound_needed(weapon["strength"], target["toughness"]), save)
     rolled: list[tuple[int, ...]] = []
     while len(rolled) < weapon["attacks"] and hp > 0:

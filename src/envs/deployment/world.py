@@ -13,12 +13,14 @@ from .scenario import Hex, Scenario
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
+COVERED = 2  # a ranged attack on a target in cover, in `World.expected`
 
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
 CELL = np.dtype(
     [
         ("is_open", np.bool_),  # neither wall nor forbidden
+        ("is_cover", np.bool_),
         ("objective", np.int8),  # the one it belongs to, or -1
     ],
     align=True,
@@ -44,13 +46,13 @@ class World(NamedTuple):
 
     near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
-    sight: np.ndarray  # (C, C) bool: a line between them is free of walls
+    sight: np.ndarray  # (C, C) bool: a line between them is free of walls and cover
     cells: np.ndarray  # (C,) CELL
     seen: np.ndarray  # (2, C) SEEN: each cell from each seat's point of view
     hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
     units: np.ndarray  # (2S,) UNIT: zeros in empty slots
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
-    expected: np.ndarray  # (2, 2S, 2S) float64: mean damage of one unit's weapon on another
+    expected: np.ndarray  # (3, 2S, 2S) float64: mean damage of one unit on another: RANGED, MELEE, COVERED
     to_objective: np.ndarray  # (O, C) uint8: the distance of each cell to the nearest hex of each objective
     columns: int  # of the board
     start_phase: int
@@ -82,7 +84,7 @@ class Settings(NamedTuple):
 
 def build(scenario: Scenario, settings: Settings) -> World:
     board = scenario.board
-    is_wall = np.array([one in board.walls for one in hexgrid.cells_of(board.cols, board.rows)])
+    blocks_sight = np.array([one in board.walls | board.cover for one in hexgrid.cells_of(board.cols, board.rows)])
     distance = hexgrid.distances(board.cols, board.rows)
     cells = _cells(scenario)
     hexes, seen = _seats(scenario, settings.hex_slots)
@@ -90,7 +92,7 @@ def build(scenario: Scenario, settings: Settings) -> World:
     return World(
         near=hexgrid.adjacency(cells["is_open"], board.cols),
         distance=distance,
-        sight=hexgrid.lines_of_sight(is_wall, board.cols),
+        sight=hexgrid.lines_of_sight(blocks_sight, board.cols),
         cells=cells,
         seen=seen,
         hexes=hexes,
@@ -119,6 +121,7 @@ def _cells(scenario: Scenario) -> np.ndarray:
     board = scenario.board
     cells = np.zeros(board.cols * board.rows, CELL)
     cells["is_open"] = [board.is_open(one) for one in hexgrid.cells_of(board.cols, board.rows)]
+    cells["is_cover"] = [one in board.cover for one in hexgrid.cells_of(board.cols, board.rows)]
     cells["objective"] = -1
     for number, centre in enumerate(board.objectives):
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(centre)]] = number
@@ -152,7 +155,8 @@ def _units(scenario: Scenario, slots: int) -> tuple[np.ndarray, np.ndarray, np.n
             units[u] = True, _cell(scenario, unit.position), *(NEVER if value is None else value for value in values)
             for kind, arm in enumerate((profile.ranged, profile.melee)):
                 weapon[kind, u] = (0,) * len(WEAPON.fields or ()) if arm is None else astuple(arm)
-    expected = np.zeros((2, 2 * slots, 2 * slots))
+    expected = np.zeros((3, 2 * slots, 2 * slots))
     for kind, attacker, target in np.ndindex(*expected.shape):
-        expected[kind, attacker, target] = expected_damage(weapon[kind, attacker], units[target])
+        arm, covered = (RANGED, True) if kind == COVERED else (kind, False)
+        expected[kind, attacker, target] = expected_damage(weapon[arm, attacker], units[target], covered)
     return units, weapon, expected

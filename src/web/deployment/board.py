@@ -72,7 +72,7 @@ def outline(hexes: Iterable[Hex]) -> str:
 
 
 def ground(scenario: Scenario) -> str:
-    """Draw the static parts: clickable hexes, walls, zones, objectives and coordinates."""
+    """Draw the static parts: clickable hexes, walls, cover, zones, objectives and coordinates."""
     board, kinds = scenario.board, defaultdict[tuple[str, str], list[Hex]](list)
     for cell in range(board.cols * board.rows):
         one = (cell % board.cols, cell // board.cols)
@@ -95,6 +95,8 @@ def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
     kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in _zones(scenario) if one in pool]
     if any(one in scenario.board.objective_hexes(at) for at in scenario.board.objectives):
         kinds.append(("goal", "objective"))
+    if one in scenario.board.cover:
+        kinds.append(("cover", "cover: better saves against shooting, no sight through it"))
     return " ".join(kind for kind, _ in kinds), ", ".join(words for _, words in kinds)
 
 

@@ -1,8 +1,10 @@
 """CSS of the page. Sides differ in shape as well as color: discs and solid lines, squares and dashes."""
 
 CSS = """
-:root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --token-ink: #fff; --legal: #009E73; }
-body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --token-ink: #0d1218; --legal: #2fd0a2; }
+:root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --cover: #5b8c3e; --token-ink: #fff; --legal: #009E73; }
+body.body--dark {
+  --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --cover: #7fb35c; --token-ink: #0d1218; --legal: #2fd0a2;
+}
 .dp .p1 { --side: var(--first); } .dp .p2 { --side: var(--second); }
 .dp { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; justify-content: center; }
 .dp-left { width: min(100%, 780px, max(22rem, calc((100vh - 12rem) * 1.03)));
@@ -23,6 +25,7 @@ body.body--dark { --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --toke
 .dp-ground .zone-1 { fill: color-mix(in srgb, var(--first) 11%, var(--cell)); }
 .dp-ground .zone-2 { fill: color-mix(in srgb, var(--second) 11%, var(--cell)); }
 .dp-ground .goal { fill: color-mix(in srgb, var(--yellow) 34%, var(--cell)); }
+.dp-ground .cover { stroke: var(--cover); stroke-width: 4; stroke-dasharray: 2 3; stroke-linejoin: round; }
 .dp-ground .wall { fill: var(--wall); stroke: var(--wall-edge); stroke-width: 1.5; }
 .dp-ground .field > path:hover { stroke: var(--ink); stroke-width: 2; }
 .dp-ground .border { fill: none; pointer-events: none; stroke-linecap: round; }

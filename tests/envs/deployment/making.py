@@ -42,6 +42,15 @@ SMALL_MAP = """
      . . . . . . . . .
      . x . x . x . x .
 """.replace(" ", "")
+COVER_MAP = """
+     . . . . . . . . .
+     . * . . . . . . .
+     . . # * * . . # .
+     . # * . o * * . .
+     . . . . * . # * .
+     . . . . . . . . .
+     . x . x . x . x .
+""".replace(" ", "")
 SMALL_ZONES = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": "turned"}
 
 # Wherever player 1 places its two units, they leave player 2 two hexes for three units.

@@ -14,22 +14,26 @@ def chance(needed: int) -> float:
     return sum(die >= needed for die in range(1, 7)) / 6
 
 
-def expected_damage(weapon: Weapon | None, target: Profile) -> float:
-    """Return the mean damage of one attack with a weapon on a whole unit."""
+def expected_damage(weapon: Weapon | None, target: Profile, covered: bool) -> float:
+    """Return the mean damage of one attack with a weapon on a whole unit, in cover from it or not."""
     if weapon is None:
         return 0.0
     strong, tough = weapon.strength, target.toughness
     wound = (
         2 if strong >= 2 * tough else 3 if strong > tough else 4 if strong == tough else 5 if 2 * strong > tough else 6
     )
-    save = min(target.save + weapon.ap, target.invulnerable or 7)
+    armour = target.save + weapon.ap
+    if covered and armour > 2:
+        armour -= 1
+    save = min(armour, target.invulnerable or 7)
     return weapon.attacks * chance(weapon.hit) * chance(wound) * (1 - chance(save)) * min(weapon.damage, target.hp)
 
 
 def share_of_hp(state: GameState, attacker: Unit, target: Unit) -> float:
     shoots = state.phase in ("move", "shoot") and attacker.profile.ranged is not None
     weapon = attacker.profile.ranged if shoots else attacker.profile.melee
-    return min(expected_damage(weapon, target.profile) / target.hp, 1.0)
+    covered = shoots and (target.col, target.row) in state.scenario.board.cover
+    return min(expected_damage(weapon, target.profile, covered) / target.hp, 1.0)
 
 
 def facts(game: DeploymentGame, state: GameState, player: int) -> list[float]:
@@ -98,6 +102,8 @@ def planes(game: DeploymentGame, state: GameState, player: int, legal: set[int])
 
     for one in board.walls | board.forbidden:
         mark(0, one)
+    for one in board.cover:
+        mark(0, one, 0.5)
     for middle, holder in state.objectives.items():
         for one in (middle, *geometry.neighbors(middle)):
             if board.is_open(one):

@@ -7,7 +7,7 @@ from tests.envs.deployment import geometry
 
 
 def sees(state: GameState, a: Hex, b: Hex) -> bool:
-    return geometry.sees(state.scenario.board.walls, a, b)
+    return geometry.sees(state.scenario.board.walls | state.scenario.board.cover, a, b)
 
 
 def at(unit: Unit) -> Hex:

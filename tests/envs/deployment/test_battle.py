@@ -10,6 +10,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.objectives import take_objectives
 from src.envs.deployment.state import GameState
 from tests.envs.deployment.making import (
+    COVER_MAP,
     aim,
     battle,
     begin,
@@ -25,6 +26,7 @@ from tests.envs.deployment.making import (
 
 # a1 rifleman, a2 sergeant against b1 brute, b2 skitterer, b3 spitter; the invariants are checked after every action
 GAME = small_game(deployment_type="fixed")
+COVERED = small_game(deployment_type="fixed", board={"map": COVER_MAP})
 PROFILES = conf("profiles/warriors")
 PEACEFUL = small_game(
     deployment_type="fixed", profiles={name: {**profile, "ranged": None} for name, profile in PROFILES.items()}
@@ -116,6 +118,45 @@ def test_fleeing_is_forgotten_in_the_next_turn():
 def test_shooting_needs_sight_and_a_target_out_of_contact(where, allowed: bool):
     state = battle(GAME, **where)
     assert can_shoot(GAME.world, state.games, 0, number(state, "a1"), number(state, "b1")) == allowed
+
+
+@pytest.mark.parametrize(
+    ("where", "allowed"),
+    [
+        ({"a1": (4, 6), "b1": (4, 4)}, True),  # into cover
+        ({"a1": (4, 4), "b1": (4, 6)}, True),  # out of it
+        ({"a1": (4, 6), "b1": (4, 3)}, False),  # through it, at (4, 4)
+    ],
+)
+def test_nobody_sees_through_cover(where, allowed: bool):
+    state = battle(COVERED, **where)
+    assert can_shoot(COVERED.world, state.games, 0, number(state, "a1"), number(state, "b1")) == allowed
+
+
+def test_units_walk_through_cover():
+    state = battle(COVERED, a1=(4, 6), b3=(8, 0))
+    for at in ((4, 4), (4, 3), (4, 2)):
+        assert legal(state, go(COVERED, state, at)), at
+
+
+@pytest.mark.parametrize(("game", "lost"), [(GAME, 1), (COVERED, 0)])
+def test_cover_improves_the_save_against_shooting(game: DeploymentGame, lost: int):
+    """A shot that hits and wounds a brute on (4, 4), which rolls a 4: 5+ to save in the open, 4+ in cover."""
+    state = battle(game, a1=(4, 6), b1=(4, 4))
+    wait_until(game, state, "shoot")
+    set_dice(state, [3, 5, 4, 2, 2, 2])
+    game.play(state, aim(game, state, "b1"))
+    assert state.units["b1"].hp == 3 - lost
+
+
+@pytest.mark.parametrize("game", [GAME, COVERED])
+def test_cover_is_no_help_in_a_fight(game: DeploymentGame):
+    """A brute on (4, 4) saves 4+ against the AP0 of a rifleman beside it."""
+    state = battle(game, a1=(4, 5), b1=(4, 4))
+    wait_until(game, state, "fight", "a1")
+    set_dice(state, [3, 5, 3, 2, 2])
+    game.play(state, aim(game, state, "b1"))
+    assert state.units["b1"].hp == 2
 
 
 def test_shooting_needs_range():

@@ -18,20 +18,22 @@ def test_wounding(strength: int, toughness: int, needed: int):
 
 
 @pytest.mark.parametrize(
-    ("save", "invulnerable", "ap", "needed"),
+    ("save", "invulnerable", "ap", "needed", "in_cover"),
     [
-        (3, dice.NEVER, 0, 3),
-        (3, dice.NEVER, 1, 4),
-        (5, dice.NEVER, 1, 6),
-        (5, dice.NEVER, 2, 7),
-        (5, 5, 2, 5),
-        (2, 4, 3, 4),
-        (2, 4, 1, 3),
-        (6, dice.NEVER, 3, 7),
+        (3, dice.NEVER, 0, 3, 2),
+        (3, dice.NEVER, 1, 4, 3),
+        (5, dice.NEVER, 1, 6, 5),
+        (5, dice.NEVER, 2, 7, 6),
+        (5, 5, 2, 5, 5),
+        (2, 4, 3, 4, 4),
+        (2, 4, 1, 3, 2),
+        (2, dice.NEVER, 0, 2, 2),
+        (6, dice.NEVER, 3, 7, 7),
     ],
 )
-def test_saving(save: int, invulnerable: int, ap: int, needed: int):
-    assert min(dice.save_needed(save, invulnerable, ap), dice.NEVER) == needed
+def test_saving(save: int, invulnerable: int, ap: int, needed: int, in_cover: int):
+    assert min(dice.save_needed(save, invulnerable, ap, False), dice.NEVER) == needed
+    assert min(dice.save_needed(save, invulnerable, ap, True), dice.NEVER) == in_cover
 
 
 def weapon(attacks: int = 1, hit: int = 2, strength: int = 8, ap: int = 0, damage: int = 1) -> np.ndarray:
@@ -42,10 +44,10 @@ def target(toughness: int = 4, save: int = 3, invulnerable: int = dice.NEVER, hp
     return np.array([(True, 0, 6, toughness, save, invulnerable, hp, 1, 10)], UNIT)
 
 
-def rolled(arm: np.ndarray, victim: np.ndarray, hp: int, times: int = 20_000) -> np.ndarray:
+def rolled(arm: np.ndarray, victim: np.ndarray, hp: int, times: int = 20_000, covered: bool = False) -> np.ndarray:
     source = np.zeros(1, GAME)
     source["random"] = 12345
-    return np.array([dice.roll_damage(source[0], arm[0], victim[0], hp) for _ in range(times)])
+    return np.array([dice.roll_damage(source[0], arm[0], victim[0], hp, covered) for _ in range(times)])
 
 
 def test_an_impossible_save_fails_on_a_six():
@@ -81,9 +83,10 @@ def test_excess_damage_is_lost_and_attacks_stop_at_the_dead():
         (weapon(3, 4, 3, 1), target(9, 2, hp=99)),
     ],
 )
-def test_expectations_are_what_the_dice_give(arm: np.ndarray, victim: np.ndarray):
-    expected = dice.expected_damage(arm[0], victim[0])
-    assert rolled(arm, victim, hp=99).mean() == pytest.approx(expected, rel=0.05)
+@pytest.mark.parametrize("covered", [False, True])
+def test_expectations_are_what_the_dice_give(arm: np.ndarray, victim: np.ndarray, covered: bool):
+    expected = dice.expected_damage(arm[0], victim[0], covered)
+    assert rolled(arm, victim, hp=99, covered=covered).mean() == pytest.approx(expected, rel=0.05)
 
 
 def test_dice_are_fair_and_come_from_the_games_own_generator():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from src.envs.deployment import hexgrid
+from src.envs.deployment.game import DeploymentGame
 from tests.envs.deployment import geometry, oracle
-from tests.envs.deployment.making import begin, full_game, small_game
+from tests.envs.deployment.making import COVER_MAP, begin, full_game, small_game
 
 
 def test_neighbours_are_the_hexes_at_distance_one():
@@ -65,8 +66,12 @@ def test_the_geometry_of_the_plane_gives_the_same_hexes():
         assert [hexgrid.distance(one, other) for other in cells] == table[a].tolist()
 
 
-@pytest.mark.parametrize("make", [small_game, full_game])
-def test_sight_is_a_line_free_of_walls(make):
+def covered_game() -> DeploymentGame:
+    return small_game(board={"map": COVER_MAP})
+
+
+@pytest.mark.parametrize("make", [small_game, covered_game, full_game])
+def test_sight_is_a_line_free_of_walls_and_cover(make):
     game = make()
     state, rng = begin(game), np.random.default_rng(0)
     cells = hexgrid.cells_of(game.scenario.board.cols, game.scenario.board.rows)
@@ -78,7 +83,7 @@ def test_sight_is_a_line_free_of_walls(make):
     assert 50 < blocked < 1950
 
 
-@pytest.mark.parametrize("make", [small_game, full_game])
+@pytest.mark.parametrize("make", [small_game, covered_game, full_game])
 def test_the_board_is_the_same_from_both_sides(make):
     """Turned by 180 degrees: walls, objectives, distances, neighbours and sight."""
     game = make()

@@ -8,11 +8,22 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
 from src.envs.deployment.state import GameState
 from tests.envs.deployment import observation_oracle
-from tests.envs.deployment.making import DEADLOCK, begin, conf, copied, full_game, random_action, roster, small_game
+from tests.envs.deployment.making import (
+    COVER_MAP,
+    DEADLOCK,
+    begin,
+    conf,
+    copied,
+    full_game,
+    random_action,
+    roster,
+    small_game,
+)
 
 GAMES = {
     "small": small_game(),
     "full": full_game("siege"),
+    "cover": small_game(board={"map": COVER_MAP}),
     "alternated": small_game(deployment_order_mode="alternated_p1_start"),
 }
 

@@ -10,7 +10,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.invariants import check_invariants
 from src.envs.deployment.state import GameState
 from tests.envs.deployment import oracle
-from tests.envs.deployment.making import begin, contents, copied, full_game, random_action, small_game
+from tests.envs.deployment.making import COVER_MAP, begin, contents, copied, full_game, random_action, small_game
 
 GAMES = {
     (order, start, apart, activation): small_game(
@@ -28,6 +28,7 @@ GAMES = {
         ("move", 0, "choice"),
     )
 }
+GAMES["cover", "command", 0, "by_id"] = small_game(board={"map": COVER_MAP}, on_deadlock="truncate")
 
 
 def check_every_action(game: DeploymentGame, state: GameState) -> None:

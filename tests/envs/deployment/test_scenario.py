@@ -96,6 +96,7 @@ def test_a_wrong_value_is_named(path: str, value: Any, message: str):
     ("old", "new", "message"),
     [
         ("..#....#.", "..#......", r"wall \(1, 3\) has no counterpart at \(7, 2\): the map is unfair"),
+        ("..#....#.", "..#*...#.", r"cover \(3, 2\) has no counterpart at \(5, 3\): the map is unfair"),
         (".#..o....", ".#.......", "no objective"),
         (".#..o....", ".#.oo....", r"objective \(3, 3\) has no counterpart"),
         (".x.x.x.x.", ".x.x.x...", r"\[\(7, 6\)\] fall off the lower edge"),
