@@ -15,6 +15,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+gc.disable()  # while modules are imported, which leaves nothing to collect; see pytest_collection_finish
+
 # A shell starts what runs in its background with Ctrl-C ignored, and so would be all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -39,6 +41,8 @@ def pytest_collection_finish() -> None:
     """Leave what is imported by now out of garbage collections, which otherwise take a seventh of a composition."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # objects; by default 700, and then a collection of the young ones takes most of its time
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

@@ -36,6 +36,7 @@ NUMBER = struct.Struct("i")  # a process id, then an exit code
 MAX_BYTES = 1 << 18  # of a request
 SHARED = "TESTS_FORK_SERVER"  # the variable that holds the address of a server that other processes may use
 LIBRARIES = (
+    "wandb.sdk.launch",  # which a run imports; first, because what it does takes longer the more modules there are
     *("antlr4", "hydra._internal.hydra", "hydra.core.plugins", "matplotlib.pyplot", "rich.progress"),
     *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimiser imports
 )
@@ -365,10 +366,12 @@ def leave(code: int) -> NoReturn:
 
 
 def main() -> None:
+    gc.disable()
     import_everything()
     parse_configs()
     gc.collect()
     gc.freeze()  # a collection in a child would copy all the memory that it shares
+    gc.enable()
     request = Server(*(socket.socket(fileno=int(number)) for number in sys.argv[1:])).serve()
     if request is not None:
         leave(exit_code(partial(run, **request)))

@@ -81,9 +81,11 @@ def breaches(path: Path, module: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path != SRC / "__init__.py"], ids=str)
-def test_imports_point_downwards(path: Path):
-    assert breaches(path, path.relative_to(SRC)) == []
+def test_imports_point_downwards():
+    modules = [path for path in MODULES if path != SRC / "__init__.py"]
+    assert len(modules) > 200
+    found = {str(path): breaches(path, path.relative_to(SRC)) for path in modules}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize(

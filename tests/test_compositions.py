@@ -99,8 +99,9 @@ COMPANIONS = {
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
 
 
+FEW = {"env": FEW_ENVS, "experiment": ["minesweeper_ladder", "quoridor", "tictactoe_no_symmetry", "wargame_mirror"]}
 OPTIONS = [
-    pytest.param(group, option, marks=pytest.mark.slow if group == "env" and option not in FEW_ENVS else ())
+    pytest.param(group, option, marks=() if option in FEW.get(group, [option]) else pytest.mark.slow)
     for group in GROUPS
     for option in options(group)
 ]

@@ -69,7 +69,7 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
             (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),
             (("agent=trained", f"agent.run={SHIPPED}", "env.game.symmetric=false"), "its table is of another game"),
         ],
-        fast=6,
+        fast=3,
     ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides, message: str):

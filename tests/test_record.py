@@ -172,7 +172,7 @@ def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
             (("episodes=3",), "episodes"),
             (("-m", "seed=1,2"), "does not support -m"),
         ],
-        fast=5,
+        fast=3,
     ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides: tuple[str, ...], message: str):

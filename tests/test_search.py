@@ -25,6 +25,7 @@ from src.core.runs.search_report import param_importance
 from src.paths import CONF
 from src.search import Search, Settings, build, parse_space
 from tests.lab import ROOT, Lab
+from tests.marks import mostly_slow
 from tests.test_sweep import need, need_optuna, table
 from tests.test_train import wait_for
 from tests.wandb_file import of_kind, offline_file, summary
@@ -256,7 +257,7 @@ def test_a_search_is_not_continued_while_its_jobs_run(tmp_path: Path):
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "random"])
-@pytest.mark.parametrize("written", [24, 27])
+@pytest.mark.parametrize("written", mostly_slow([24, 27], fast=1))
 def test_a_search_killed_while_it_sampled_goes_on_like_one_that_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: str, written: int
 ):
@@ -329,6 +330,7 @@ REPORT = """
 import sys
 from pathlib import Path
 from src.core.runs.trials import TrialObserver, import_optuna
+from tests.marks import mostly_slow
 observe = TrialObserver(Path(sys.argv[1]), int(sys.argv[2]), import_optuna().pruners.NopPruner())
 for step in range(1, 41):
     observe(step, step / 100 + int(sys.argv[2]))

@@ -12,6 +12,7 @@ from src.compose import build, load_agent
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.runs.curve import PICTURE, draw_run
+from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
 ROOT = Path(__file__).parent.parent
@@ -62,7 +63,7 @@ def said_by(picture: Path) -> list[str]:
     return Image.open(picture).text["Description"].splitlines()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("run", PICTURES)
+@pytest.mark.parametrize("run", mostly_slow(PICTURES, fast=3))
 def test_a_shipped_picture_agrees_with_the_files_and_the_table(run: str, tmp_path: Path):
     for name in ("metrics.csv", "eval.json", "config.yaml"):
         if (ROOT / run / name).exists():

@@ -134,13 +134,16 @@ COMPOSED = [
         for name in options("agent/placement")
     ),
 ]
+FEW_AGENTS = ("trained", "hybrid", "qtable", "alphabeta", "wargame_pool", "greedy")  # with a run, a path, members
 
 
 def is_repetition(overrides: list[str]) -> bool:
-    """Whether a composition differs from others in its env or experiment only, or adds the agent of another one."""
+    """Whether a composition differs from others in its env, experiment or agent only."""
     group, name = overrides[0].split("=")
     if group == "env":
         return len(overrides) > 1 or name not in FEW_ENVS
+    if group == "agent@env.opponent":
+        return name not in FEW_AGENTS
     return group in ("experiment", "+agent@env.baselines.another") and name != "trained"
 
 

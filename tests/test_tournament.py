@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_table(lab: Lab):
             (("agents=random",), "agents=random must be a list"),
             (("-m", "agents=[random,minimax]", "seed=1,2"), "does not support -m"),
         ],
-        fast=5,
+        fast=3,
     ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, overrides: tuple[str, ...], message: str):

@@ -286,19 +286,25 @@ def write(name: str, content: bytes) -> Callable[[Path], object]:
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
-    [
-        (lambda run: (run / LAST).write_bytes((run / LAST).read_bytes()[:200]), "damaged"),
-        (write(LAST, b"\x80\x04stranger"), "damaged"),
-        (write("config.yaml", b"algo: {_target_: os.system}"), "os.system"),
-        (write("config.yaml", b"algo: {_target_: src.core.files.os.remove}"), "os.remove"),
-        (write("config.yaml", b"algo: {_target_: src.core.files.write_atomic}"), "write_atomic"),
-        (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.policy.BoardPolicy.load}"), "BoardPolicy.load"),
-        (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.model.Model.load}"), "Model.load"),
-        (write("config.yaml", b"seed: '${oc.env:HOME}'"), "interpolation"),
-        (write("config.yaml", b"a: [1"), "YAML"),
-        (write("config.yaml", b"just words"), "not the configuration of a run"),
-        (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
-    ],
+    mostly_slow(
+        [
+            (lambda run: (run / LAST).write_bytes((run / LAST).read_bytes()[:200]), "damaged"),
+            (write("config.yaml", b"algo: {_target_: os.system}"), "os.system"),
+            (write("config.yaml", b"seed: '${oc.env:HOME}'"), "interpolation"),
+            (write("config.yaml", b"a: [1"), "YAML"),
+            (write("config.yaml", b"just words"), "not the configuration of a run"),
+            (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
+            (write(LAST, b"\x80\x04stranger"), "damaged"),
+            (write("config.yaml", b"algo: {_target_: src.core.files.os.remove}"), "os.remove"),
+            (write("config.yaml", b"algo: {_target_: src.core.files.write_atomic}"), "write_atomic"),
+            (
+                write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.policy.BoardPolicy.load}"),
+                "BoardPolicy.load",
+            ),
+            (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.model.Model.load}"), "Model.load"),
+        ],
+        fast=6,
+    ),
 )
 def test_a_spoiled_run_is_refused_with_the_reason_and_left_alone(lab: Lab, finished_run: Path, spoil, message: str):
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
@@ -502,7 +508,7 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
             ),
             (("profile=true", "algo=alphabeta"), "which algo=alphabeta does not use"),
         ],
-        fast=8,
+        fast=5,
     ),
 )
 def test_user_errors_are_one_sentence_and_leave_nothing_behind(lab: Lab, overrides, message: str):

@@ -16,6 +16,7 @@ from src.envs.quoridor.image import PITCH, PLANK
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import battle, number, small_game
 from tests.envs.quoridor.making import make_game
+from tests.marks import mostly_slow
 from tests.web.small_games import ConnectFour, Nim
 
 TICTACTOE = TicTacToe(symmetric=True)
@@ -36,7 +37,7 @@ def has(picture: np.ndarray, color: str) -> int:
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", mostly_slow([0, 1], fast=1))
 def test_the_size_of_a_picture_is_the_same_in_a_whole_game(name: str, seed: int):
     game, rng = GAMES[name], np.random.default_rng(seed)
     state = game.initial(rng)

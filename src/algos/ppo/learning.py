@@ -12,7 +12,6 @@ from torch import Tensor
 
 from ...core import ranks
 from ...core.errors import require
-from ...core.play.agent import SelfPlay
 from ...core.play.arena import require_varied
 from ...core.play.capabilities import (
     EpisodeStats,
@@ -24,7 +23,6 @@ from ...core.play.capabilities import (
 )
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
-from ...core.play.past_selves import PastSelves, pool_metrics
 from ...core.ranges import (
     AboveZero,
     BelowOne,
@@ -57,6 +55,7 @@ from ..network import (
     selection_score,
 )
 from ..optimizer import Optimizer
+from ..self_play import SelfPlayOpponents
 from .buffer import Batch
 from .rollout import Rollouts
 from .update import LossWeights, normalised, ppo_update
@@ -178,7 +177,7 @@ class PPOTrainer:
         self.steps = self.updates = 0
         self.next_evaluation = algo.eval_every  # step
         self.groups: list[Rollouts] = []
-        self.opponent: dict[str, Any] | None = None  # weights of the self-play opponent
+        self.opponents = SelfPlayOpponents(env, curriculum, self._load_opponent)
         self.sums: dict[str, float] = {}  # since the last logged row
         rollout = algo.num_envs * algo.steps_per_env
         self.log_every = max(1, round(algo.total_steps / rollout / LOGGED_ROWS))  # updates
@@ -336,7 +335,7 @@ class PPOTrainer:
         stage_score = score if stage_env is self.env else selection_score(self._measure(stage_env, agent))
         self.net.train()
         extra = {**measured, "eval/stage_score": stage_score, "train/stage": self.curriculum.stage}
-        extra |= pool_metrics(self._past_selves(current_only=True).values())
+        extra |= self.opponents.metrics()
         correlations, counts = self._diagnostics()
         run.log(self.steps, {**metrics, **extra, **correlations})
         run.diagnose(counts)
@@ -344,8 +343,7 @@ class PPOTrainer:
         self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage
         self.curriculum.record(stage_score)
-        self._update_self_play(self._weights())
-        self._add_snapshots()
+        self.opponents.update(self._weights(), self._snapshot)
         if self.curriculum.stage != before:
             earlier, self.groups = self._stats(), self._make_groups()
             if earlier and self._stats():
@@ -367,31 +365,17 @@ class PPOTrainer:
             )
         return groups
 
-    def _update_self_play(self, weights: dict[str, Any]) -> None:
-        """Load these weights into self-play opponents, which keep them until the next evaluation."""
-        opponents = [getattr(env, "opponent", None) for env, _ in self.curriculum.mixture(self.env)]
-        for opponent in opponents:
-            if isinstance(opponent, SelfPlay):
-                self.opponent = weights
-                opponent.set_agent(self._load_opponent(weights))
-
-    def _add_snapshots(self) -> None:
-        for pool in self._past_selves(current_only=True).values():
-            pool.add_snapshot(lambda: _on_cpu(self._weights(torch.float16)), self._load_opponent)
-
-    def _past_selves(self, *, current_only: bool = False) -> dict[str, PastSelves]:
-        """Return the opponents that keep snapshots, by the number of their stage."""
-        stages = self.curriculum.all(self.env)
-        now = [env for env, _ in self.curriculum.mixture(self.env)] if current_only else stages
-        found = {str(number): getattr(env, "opponent", None) for number, env in enumerate(stages) if env in now}
-        return {number: pool for number, pool in found.items() if isinstance(pool, PastSelves)}
-
     def _load_opponent(self, weights: dict[str, Any]) -> NetworkAgent:
         net = load_network(self.algo.net, weights, self.algo.compute)
         return NetworkAgent(net, self.algo.compute, self.algo.play, greedy=False)
 
     def _weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
         return export_weights(self.net, self.env, dtype)
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return weights for a past self, small and on the CPU."""
+        saved = self._weights(torch.float16)
+        return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
 
     def _state(self) -> dict[str, Any]:
         require_finite(self.net, self.steps)
@@ -411,8 +395,7 @@ class PPOTrainer:
             "updates": self.updates,
             "next_evaluation": self.next_evaluation,
             "stage": self.curriculum.stage,
-            "opponent": self.opponent,
-            "past_selves": {number: pool.state() for number, pool in self._past_selves().items()},
+            **self.opponents.state(),
             "stalling": [self.stalling, self.steps_without_end, self.last_logged],
             "minibatches": self.minibatches,
             "losses": self.losses,
@@ -430,19 +413,12 @@ class PPOTrainer:
             self.sums, self.next_evaluation = dict(saved["sums"]), saved["next_evaluation"]
             self.stalling, self.steps_without_end, self.last_logged = saved["stalling"]
             self.minibatches, self.losses = saved["minibatches"], dict(saved["losses"])
-        self._update_self_play(saved["opponent"] if saved is not None and saved["opponent"] else self._weights())
-        if saved is None:
-            self._add_snapshots()
+            self.opponents.load_state(saved, self._weights())
         else:
-            for number, pool in self._past_selves().items():
-                pool.load_state(saved["past_selves"][number], self._load_opponent)
+            self.opponents.update(self._weights(), self._snapshot)
         self.groups = self._make_groups()
         for group, state in zip(self.groups, [] if saved is None else saved["groups"], strict=saved is not None):
             group.load_state(state)
-
-
-def _on_cpu(weights: dict[str, Any]) -> dict[str, Any]:
-    return {**weights, "weights": {name: weight.cpu() for name, weight in weights["weights"].items()}}
 
 
 def _of_this_rank(saved: dict[str, Any]) -> dict[str, Any]:

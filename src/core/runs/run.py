@@ -156,11 +156,11 @@ class Run:
         return profiled(bar, self.directory) if self._profile else bar
 
     def _status(self) -> str:
-        """Return the latest and the best win rate."""
+        """Return the latest win rate and the best selection score, which is another share in some games."""
         if self._best_score is None:
             return ""
-        best = f"{self._best_score:.1%}"
-        return f"best score {best}" if self._win_rate is None else f"win rate {self._win_rate:.1%}, best {best}"
+        best = f"best score {self._best_score:.1%}"
+        return best if self._win_rate is None else f"win rate {self._win_rate:.1%}, {best}"
 
     @property
     def seconds(self) -> float:

@@ -13,6 +13,7 @@ from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from tests.envs.deployment.making import conf as chosen
 from tests.lab import ROOT, Lab, read_json
+from tests.marks import mostly_slow
 from tests.test_compositions import composed, options
 
 KEYS = (
@@ -74,7 +75,7 @@ def test_a_scenario_names_its_zones_and_its_deployment_type(env: str, zones: str
     assert typed.deployment_type == "fixed"
 
 
-@pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
+@pytest.mark.parametrize("zones", mostly_slow(["hammer", "trench", "corners", "pincer"], fast=2))
 def test_zones_are_a_choice(zones: str):
     """The command line overrides the zones of the scenario; units are placed in the chosen ones."""
     node = composed("env=deployment", f"env/deployment/zones@env.game.zones={zones}").env.game
@@ -93,7 +94,9 @@ def test_zones_are_a_choice(zones: str):
         assert set(pool) == {at for at in inside if is_free.get(at)}
 
 
-@pytest.mark.parametrize("name", [name for name in options("env") if name.startswith("deployment")])
+@pytest.mark.parametrize(
+    "name", mostly_slow([name for name in options("env") if name.startswith("deployment")], fast=2)
+)
 def test_every_scenario_plays_against_its_baselines(name: str):
     env = build(composed(f"env={name}").env, "env")
     assert isinstance(env, DeploymentEnv)

@@ -2,12 +2,15 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.compose import build
+from src.compose import build, resolved
+from src.core.runs.run import Run
+from src.envs.deployment.vec_env import VecDeployment
 from tests.envs.deployment.test_metrics import NAMES
 from tests.lab import Lab
 from tests.test_compositions import composed
@@ -80,3 +83,24 @@ def test_maskable_ppo_counts_on_in_the_next_stage():
     assert deadlocks > 0
     second.continue_counts(first)
     assert second.episode_metrics()["deployment_deadlock_count"] == 2 * deadlocks
+
+
+def test_counts_of_a_run_go_on_in_the_next_stage_of_maskable_ppo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    truncated, step = [], VecDeployment.step
+
+    def counted(self: VecDeployment, actions: np.ndarray):
+        result = step(self, actions)
+        truncated.append(int(result[3].sum()))
+        return result
+
+    monkeypatch.setattr(VecDeployment, "step", counted)
+    monkeypatch.setattr("src.core.runs.run.draw_counts", lambda *_: False)
+    budget = ("algo.total_steps=768", "algo.num_envs=8", "algo.steps_per_env=32", "algo.eval_episodes=2")
+    cfg = composed("env=deployment", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *budget, *ALGOS["maskable_ppo"])
+    with Run(tmp_path, resolved(cfg), None) as run:
+        build(cfg.algo, "algo").fit(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"), run)
+    with (tmp_path / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["deployment_deadlock_count"]]
+    counts = {row["step"]: float(row["deployment_deadlock_count"]) for row in rows}
+    assert [row["train/stage"] for row in rows] == ["0", "0", "1"]
+    assert 0 < counts["512"] < counts["768"] == sum(truncated), "the count is of the whole run"

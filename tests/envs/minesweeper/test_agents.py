@@ -15,6 +15,7 @@ from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.make_boards import main as make_boards
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab, read_json
+from tests.marks import mostly_slow
 
 GAME = Minesweeper(8, 8, 10, first_click="uniform")
 
@@ -132,13 +133,16 @@ def test_solvers_work_in_a_forked_process():
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [
-        (["opening_plies=3"], "for two-player games"),
-        (["boards=some.json", "episodes=5"], "cannot be read"),
-        (["env.config.mine_density=0.2"], "mine_density=0.2"),
-        (["env.config.H=2.5"], "env.config.H=2.5 must be a whole number in [1, 1000]"),
-        (["agent=minimax"], "with two players"),
-    ],
+    mostly_slow(
+        [
+            (["opening_plies=3"], "for two-player games"),
+            (["boards=some.json", "episodes=5"], "cannot be read"),
+            (["env.config.mine_density=0.2"], "mine_density=0.2"),
+            (["env.config.H=2.5"], "env.config.H=2.5 must be a whole number in [1, 1000]"),
+            (["agent=minimax"], "with two players"),
+        ],
+        fast=3,
+    ),
 )
 def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):
     done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)

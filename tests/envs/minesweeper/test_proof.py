@@ -11,6 +11,7 @@ from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, analyse, find_proof
+from tests.marks import mostly_slow
 
 
 def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: bool) -> bool:
@@ -49,7 +50,7 @@ def test_what_is_given_up_is_not_called_proven(monkeypatch: pytest.MonkeyPatch):
     assert find_proof(read_board("121\n..."), 4, mine=False) is None
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_slow(range(4), fast=2))
 def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed: int):
     game = Minesweeper(9, 9, 14)
     state = game.play(game.initial(np.random.default_rng(seed)), 40)

@@ -18,6 +18,7 @@ from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import make_config, make_env
 from tests.envs.minesweeper.test_vec_env import random_actions
 from tests.lab import ROOT
+from tests.marks import mostly_slow
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "shipped": {"rows": 8, "cols": 8, "mines": 10, "first_click": "uniform"},
@@ -41,6 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "compact": True,
         "flag_actions": False,
     },
+    "the agent begins, compact": {"rows": 4, "cols": 6, "mines": 4, "safe_neighborhood": False, "compact": True},
     "one row": {"rows": 1, "cols": 12, "mines": 3, "first_click": "uniform", "progress": True},
     "the agent begins": {
         "rows": 7,
@@ -49,7 +51,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "remaining_mines_ratio": True,
         "reward": Reward(use_flag_shaping=True),
     },
-    "the agent begins, compact": {"rows": 4, "cols": 6, "mines": 4, "safe_neighborhood": False, "compact": True},
 }
 
 
@@ -108,7 +109,7 @@ def assert_same_step(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np
     return info | {"ended": ended, "truncated": results[3]}
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", mostly_slow(list(VARIANTS), fast=4))
 def test_torch_equals_numpy(variant: str) -> None:
     config = make_config(**VARIANTS[variant], max_steps=25)
     theirs, ours = VecMinesweeper(32, config), TorchMinesweeper(32, config, "cpu")
@@ -170,7 +171,7 @@ def assert_equal_trees(left: Any, right: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", mostly_slow(list(VARIANTS), fast=2))
 def test_a_saved_environment_resumes_exactly(variant: str, backend: str, tmp_path: Any) -> None:
     config = make_config(**VARIANTS[variant], max_steps=25)
 

@@ -14,6 +14,7 @@ from src.envs.minesweeper import play_local as local
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.viewer import save_heatmap, text_board, top_actions
 from tests.lab import Lab
+from tests.marks import mostly_slow
 
 VISIBLE = np.array([[0, 1, -1], [1, 2, -2], [-1, -1, -1]], np.int8)
 
@@ -175,7 +176,7 @@ def test_a_picture_that_cannot_be_drawn_does_not_end_the_game(tmp_path: Path) ->
     assert "is revealed already" in shown[-1]
 
 
-@pytest.mark.parametrize("agent", ["random", "rules", "heuristic", "exact"])
+@pytest.mark.parametrize("agent", mostly_slow(["random", "exact", "rules", "heuristic"], fast=2))
 def test_every_agent_plays_on_enter(lab: Lab, agent: str) -> None:
     done = lab.run("play_local", f"agent={agent}", "seed=3", "env=minesweeper_8x8", stdin="\n" * 70)
     assert done.returncode == 0, done.stderr
