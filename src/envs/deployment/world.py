@@ -157,6 +157,6 @@ def _units(scenario: Scenario, slots: int) -> tuple[np.ndarray, np.ndarray, np.n
                 weapon[kind, u] = (0,) * len(WEAPON.fields or ()) if arm is None else astuple(arm)
     expected = np.zeros((3, 2 * slots, 2 * slots))
     for kind, attacker, target in np.ndindex(*expected.shape):
-        arm, covered = (RANGED, True) if kind == COVERED else (kind, False)
-        expected[kind, attacker, target] = expected_damage(weapon[arm, attacker], units[target], covered)
+        weapon_kind, covered = (RANGED, True) if kind == COVERED else (kind, False)
+        expected[kind, attacker, target] = expected_damage(weapon[weapon_kind, attacker], units[target], covered)
     return units, weapon, expected
