@@ -24,7 +24,7 @@ from .deployment import deadlock
 from .game import DeploymentGame
 from .invariants import check_invariants
 from .reward import Reward, terms
-from .state import UNIT_STATE
+from .state import SCRATCH, UNIT_STATE
 from .stepping import RESULT, Buffers, Setup
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
@@ -114,7 +114,8 @@ class Batch:
         self._show()
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
+        games = {name: array for name, array in self.games._asdict().items() if name not in SCRATCH}
+        return {**games, "results": self.buffers.results, "luck": self.buffers.luck}
 
     def _step_with_agent(self, actions: np.ndarray) -> None:
         world, everyone = self.game.world, range(self.count)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.kernel_references import by_reference
 from ..splitmix import below, next_word
-from . import battle, rules
+from . import battle, reach, rules
 from .dice import kernel
 from .placement import UNRANKED
 from .state import NOBODY, OFF_BOARD, Games
@@ -213,7 +213,7 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
 
 @kernel
 def _charge_value(world: World, games: Games, i: int, u: int, target: int, policy: Policy) -> float:
-    cell, steps = battle.charge_path(world, games, i, u, target)
+    cell, steps = reach.charge_path(world, games, i, u, target)
     gain = policy.damage * worth(world, games, i, u, target, MELEE)
     gain -= policy.threat * worth(world, games, i, target, u, MELEE)
     needs = _needs(world, games, i, u)

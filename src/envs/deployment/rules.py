@@ -10,8 +10,9 @@
 S unit slots, H hex slots, C cells. Slots number a player's whole roster by id and its whole zone by (col, row).
 """
 
-from . import battle, deployment
+from . import battle, deployment, reach
 from .dice import kernel
+from .hexgrid import WORD_BITS
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
 from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
 
@@ -149,13 +150,26 @@ def _mask_battle(world: World, games: Games, i: int) -> None:
     seat = u // slots
     mask[wait_action(world)] = True
     if game.phase == MOVE_PHASE:
-        battle.find_reach(world, games, i, u, world.units[u].move)
-        for cell in range(cells):
-            if 0 < games.cells[i, cell].reach < battle.BARRED:
-                mask[first + world.seen[seat, cell].turned] = True
+        _mask_moves(world, games, i, u)
         return
     if game.phase == CHARGE:
-        battle.find_reach(world, games, i, u, world.charge_reach)
+        reach.find_charges(world, games, i, u, False)
     for slot in range(slots):
         if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
             mask[first + cells + slot] = True
+
+
+@kernel
+def _mask_moves(world: World, games: Games, i: int, u: int) -> None:
+    here, seen = games.units[i, u].cell, world.seen[u // (world.units.size // 2)]
+    moves = games.mask[i, pass_action(world) + 1 :]
+    reach.find_moves(world, games, i, u)
+    reached, width = games.sets[i, reach.REACHED], world.row_words
+    for row in range(world.cells.size // world.columns):
+        for part in range(width):
+            hexes, cell = reached[(row + 1) * width + part], row * world.columns + part * WORD_BITS
+            while hexes != 0:
+                moves[seen[cell].turned] = hexes & 1
+                hexes >>= 1
+                cell += 1
+    moves[seen[here].turned] = False

@@ -20,6 +20,8 @@ CELL = np.dtype(
     [
         ("is_open", np.bool_),  # neither wall nor forbidden
         ("objective", np.int8),  # the one it belongs to, or -1
+        ("word", np.int32),  # its word and bit in a set of hexes
+        ("bit", np.uint32),
     ],
     align=True,
 )
@@ -52,6 +54,8 @@ class World(NamedTuple):
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
     expected: np.ndarray  # (2, 2S, 2S) float64: mean damage of one unit's weapon on another
     to_objective: np.ndarray  # (O, C) uint8: the distance of each cell to the nearest hex of each objective
+    open: np.ndarray  # (B,) uint32: the set of open hexes; see reach.py
+    row_words: int  # of a set of hexes
     columns: int  # of the board
     start_phase: int
     alternated: bool
@@ -98,6 +102,8 @@ def build(scenario: Scenario, settings: Settings) -> World:
         weapon=weapon,
         expected=expected,
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
+        open=_open_set(cells, hexgrid.set_words(board.cols, board.rows)),
+        row_words=hexgrid.row_words(board.cols),
         columns=board.cols,
         start_phase=PHASES.index(settings.start_phase),
         alternated=settings.order_mode == "alternated_p1_start",
@@ -119,10 +125,17 @@ def _cells(scenario: Scenario) -> np.ndarray:
     board = scenario.board
     cells = np.zeros(board.cols * board.rows, CELL)
     cells["is_open"] = [board.is_open(one) for one in hexgrid.cells_of(board.cols, board.rows)]
+    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
     cells["objective"] = -1
     for number, centre in enumerate(board.objectives):
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(centre)]] = number
     return cells
+
+
+def _open_set(cells: np.ndarray, words: int) -> np.ndarray:
+    hexes = np.zeros(words, np.uint32)
+    np.bitwise_or.at(hexes, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
+    return hexes
 
 
 def _seats(scenario: Scenario, hex_slots: int) -> tuple[np.ndarray, np.ndarray]:
