@@ -73,6 +73,18 @@ SIDE = np.dtype(
     ],
     align=True,
 )
+RIVAL = np.dtype(
+    [
+        ("cell", np.uint32),  # unsigned, as an index that cannot be negative is faster
+        ("head_start", np.int32),  # its distance plus this is the index of its charge in `World.cover_chance`
+        ("range", np.int32),  # of its ranged weapon
+        ("shot", np.float64),  # expected points taken from it by an attack of the active unit
+        ("strike", np.float64),
+        ("shot_back", np.float64),  # and by it from the active unit
+        ("strike_back", np.float64),
+    ],
+    align=True,
+)
 
 
 @by_reference
@@ -85,9 +97,10 @@ class Games(NamedTuple):
     trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
     mask: np.ndarray  # (N, A) bool: the legal actions
     sets: np.ndarray  # (N, K, B) uint32: scratch space of reach.py
+    rivals: np.ndarray  # (N, S) RIVAL: scratch space of bot_policy.py
 
 
-SCRATCH = ("sets",)  # members whose values mean nothing between two actions
+SCRATCH = ("sets", "rivals")  # members whose values mean nothing between two actions
 
 
 def new_games(count: int, world: World, num_actions: int) -> Games:
@@ -101,6 +114,7 @@ def new_games(count: int, world: World, num_actions: int) -> Games:
         trail=np.zeros((count, LONGEST_TRAIL), np.int8),
         mask=np.zeros((count, num_actions), np.bool_),
         sets=np.zeros((count, CHARGE_STEPS + 1 + world.charge_reach, world.open.size), np.uint32),
+        rivals=np.zeros((count, world.units.size // 2), RIVAL),
     )
 
 

@@ -7,12 +7,14 @@ import numpy as np
 
 from ...core.kernel_references import by_reference
 from . import hexgrid
-from .dice import NEVER, expected_damage
+from .dice import NEVER, charge_chance, expected_damage
 from .scenario import Hex, Scenario
 
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
+HIDDEN = 256  # more than any distance on a board
+MAX_MOVE = 99
 
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
@@ -47,12 +49,15 @@ class World(NamedTuple):
     near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
     sight: np.ndarray  # (C, C) bool: a line between them is free of walls
+    seen_apart: np.ndarray  # (C, C) uint16: the distance, plus HIDDEN where a wall is between them
     cells: np.ndarray  # (C,) CELL
     seen: np.ndarray  # (2, C) SEEN: each cell from each seat's point of view
     hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
     units: np.ndarray  # (2S,) UNIT: zeros in empty slots
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
     expected: np.ndarray  # (2, 2S, 2S) float64: mean damage of one unit's weapon on another
+    charge_chance: np.ndarray  # (256,) float64: that a charge over this distance arrives on a free path
+    cover_chance: np.ndarray  # (356,) float64: that 2D6 cover the index minus (MAX_MOVE + 1) steps
     to_objective: np.ndarray  # (O, C) uint8: the distance of each cell to the nearest hex of each objective
     open: np.ndarray  # (B,) uint32: the set of open hexes; see reach.py
     row_words: int  # of a set of hexes
@@ -88,19 +93,23 @@ def build(scenario: Scenario, settings: Settings) -> World:
     board = scenario.board
     is_wall = np.array([one in board.walls for one in hexgrid.cells_of(board.cols, board.rows)])
     distance = hexgrid.distances(board.cols, board.rows)
+    sight = hexgrid.lines_of_sight(is_wall, board.cols)
     cells = _cells(scenario)
     hexes, seen = _seats(scenario, settings.hex_slots)
     units, weapon, expected = _units(scenario, settings.unit_slots)
     return World(
         near=hexgrid.adjacency(cells["is_open"], board.cols),
         distance=distance,
-        sight=hexgrid.lines_of_sight(is_wall, board.cols),
+        sight=sight,
+        seen_apart=np.where(sight, 0, HIDDEN).astype(np.uint16) + distance,
         cells=cells,
         seen=seen,
         hexes=hexes,
         units=units,
         weapon=weapon,
         expected=expected,
+        charge_chance=_charge_chances(settings.charge_reach),
+        cover_chance=np.array([charge_chance.py_func(steps) for steps in range(-MAX_MOVE - 1, HIDDEN)]),
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
         open=_open_set(cells, hexgrid.set_words(board.cols, board.rows)),
         row_words=hexgrid.row_words(board.cols),
@@ -115,6 +124,10 @@ def build(scenario: Scenario, settings: Settings) -> World:
         charge_reach=settings.charge_reach,
         is_choice=settings.activation == "choice",
     )
+
+
+def _charge_chances(reach: int) -> np.ndarray:
+    return np.array([charge_chance.py_func(apart - 1) if apart <= reach else 0.0 for apart in range(HIDDEN)])
 
 
 def _cell(scenario: Scenario, one: Hex) -> int:
