@@ -122,16 +122,23 @@ def write_mask(world: World, games: Games, i: int) -> None:
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
     """Allow every remaining unit on every legal hex; allow the pass only if there is none, but units are left."""
-    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
-    slots, stuck = world.units.size // 2, True
-    for slot in range(hex_slots):
-        cell = world.hexes[seat, slot]
-        if cell >= 0 and deployment.can_place(world, games, i, seat, cell):
-            for unit in range(slots):
-                if games.units[i, seat * slots + unit].deployable:
-                    mask[unit * hex_slots + slot] = True
-                    stuck = False
-    mask[pass_action(world)] = stuck and deployment.units_left(world, games, i, seat) > 0
+    seat, hex_slots, slots = games.games[i].current_deployer, world.hexes.shape[1], world.units.size // 2
+    first, stuck = NOBODY, True  # the first unit to place; the hexes are the same for all
+    for unit in range(slots):
+        if not games.units[i, seat * slots + unit].deployable:
+            continue
+        own = games.mask[i, unit * hex_slots : (unit + 1) * hex_slots]
+        if first == NOBODY:
+            first = unit
+            for slot in range(hex_slots):
+                cell = world.hexes[seat, slot]
+                own[slot] = cell >= 0 and deployment.can_place(world, games, i, seat, cell)
+                stuck &= not own[slot]
+        else:
+            of_first = games.mask[i, first * hex_slots : (first + 1) * hex_slots]
+            for slot in range(hex_slots):
+                own[slot] = of_first[slot]
+    games.mask[i, pass_action(world)] = stuck and first != NOBODY
 
 
 @kernel
