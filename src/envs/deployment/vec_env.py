@@ -91,7 +91,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._seeded = self._playing = True
 
     def _observe(self) -> np.ndarray:
-        return self._batch.buffers.observations.copy()
+        return self._batch.buffers.observations
 
     def _final_observation(self, i: int) -> np.ndarray:
         return self._batch.buffers.final_observations[i].copy()
