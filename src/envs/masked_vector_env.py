@@ -93,19 +93,21 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         raise UserError(f"action {action} of env {env} is illegal: legal are {np.flatnonzero(masks[env]).tolist()}")
 
     def _final(self, ended: np.ndarray, info: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """Return the final info of the games that ended in this step, `ended` (N,) bool; `info` has arrays (N, ...)."""
-        observations = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(ended).tolist():
+        """Return the final info of the games that ended in this step, `ended` (N,) bool; `info` has a row for each of
+        these games.
+        """
+        observations, which = np.full(self.num_envs, None, object), np.flatnonzero(ended)
+        for i in which.tolist():
             observations[i] = self._final_observation(i)
-        info = {name: _where(ended, values) for name, values in info.items()}
+        info = {name: _among_zeros(values, which, self.num_envs) for name, values in info.items()}
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
 
-def _where(ended: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of the envs whose game ended, zeros for the others."""
-    values = values.copy()
-    values[~ended] = 0
-    return values
+def _among_zeros(values: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:
+    """Return an array of `count` rows with these values in the rows `which`, and zeros in the others."""
+    rows = np.zeros((count, *values.shape[1:]), values.dtype)
+    rows[which] = values
+    return rows
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

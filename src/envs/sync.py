@@ -49,7 +49,7 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
         rewards = np.array([match.collect_reward() for match in self._matches])
         info: dict[str, Any] = {}
         if ended.any():
-            own = np.array([outcome or 0 for outcome in outcomes])
+            own = np.array([outcome for outcome in outcomes if outcome is not None])
             info = self._final(ended, {"won": own == 1, "outcome": own})
             finished = [match for match, over in zip(self._matches, ended, strict=True) if over]
             for match in finished:

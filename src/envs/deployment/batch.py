@@ -24,7 +24,7 @@ from .deployment import deadlock
 from .game import DeploymentGame
 from .invariants import check_invariants
 from .reward import Reward, terms
-from .state import UNIT_STATE
+from .state import SCRATCH, UNIT_STATE
 from .stepping import RESULT, Buffers, Setup
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
@@ -60,7 +60,7 @@ class Batch:
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
         self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", float(penalty or 0))
         self._terms = terms(reward)
-        self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
+        self._renew_observations()
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Agent) -> None:
@@ -68,12 +68,19 @@ class Batch:
         self.opponent = opponent
         self._policy = opponent.policy(self.game) if isinstance(opponent, Bot) else None
 
+    def _renew_observations(self) -> None:
+        """Let the next step write to a new array: those of earlier steps belong to the caller, who needs no copy."""
+        self.buffers = self.buffers._replace(observations=np.empty_like(self.buffers.observations))
+        game = self.game
+        self._compiled = (game.world, game.static_features, self.games, self.buffers, self._terms, self._setup)
+
     def seed(self, i: int, seed: int) -> None:
         self.buffers.luck[i]["random"] = seed_word(seed)
         self.rngs[i] = np.random.default_rng([seed, 1])
 
     def restart(self) -> None:
         """Start a new game in every slot."""
+        self._renew_observations()
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:
@@ -84,6 +91,7 @@ class Batch:
 
     def step(self, actions: np.ndarray) -> None:
         """Play one action (N,) int64 per game, legal or REFUSED; the results are written to `buffers`."""
+        self._renew_observations()
         if self._policy is not None:
             step = partial(stepping.step_some, *self._compiled, self._policy, actions)
             troubles = sum(run_in_spans(step, self.count, GAMES_PER_THREAD))
@@ -111,10 +119,12 @@ class Batch:
         for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
             rng.bit_generator.state = kept
         self.numbers = list(saved.get("numbers", self.numbers))
+        self._renew_observations()
         self._show()
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.games._asdict(), "results": self.buffers.results, "luck": self.buffers.luck}
+        games = {name: array for name, array in self.games._asdict().items() if name not in SCRATCH}
+        return {**games, "results": self.buffers.results, "luck": self.buffers.luck}
 
     def _step_with_agent(self, actions: np.ndarray) -> None:
         world, everyone = self.game.world, range(self.count)

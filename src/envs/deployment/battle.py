@@ -7,6 +7,7 @@ used here, so their sentinel position cannot enter a distance.
 
 from .dice import d6, kernel, roll_damage
 from .objectives import score, surviving_points, take_objectives
+from .reach import NO_HEX, charge_path, find_charges
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
 from .world import (
     CHARGE,
@@ -19,9 +20,6 @@ from .world import (
     World,
 )
 
-FAR, BARRED = 255, 254  # values of `reach`: beyond the limit, and blocked
-NO_HEX = -1
-
 
 @kernel
 def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
@@ -31,40 +29,9 @@ def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
         if near < 0:
             return False
         other = games.cells[i, near].occupant
-        if other != NOBODY and other // slots != u // slots:
+        if other != NOBODY and (other < slots) != (u < slots):
             return True
     return False
-
-
-@kernel
-def find_reach(world: World, games: Games, i: int, u: int, limit: int) -> None:
-    """Write the number of steps of unit u to every cell; walls, units and cells beside enemies block it."""
-    slots, cells = world.units.size // 2, games.cells[i]
-    for cell in range(cells.size):
-        cells[cell].reach = FAR
-    for other in range(world.units.size):
-        cell = games.units[i, other].cell
-        if cell == OFF_BOARD:
-            continue
-        cells[cell].reach = BARRED
-        if other // slots != u // slots:
-            for k in range(6):
-                if world.near[cell, k] >= 0:
-                    cells[world.near[cell, k]].reach = BARRED
-    cells[0].queue = games.units[i, u].cell
-    cells[games.units[i, u].cell].reach = 0
-    head, tail = 0, 1
-    while head < tail:
-        cell = cells[head].queue
-        head += 1
-        if cells[cell].reach == limit:
-            break
-        for k in range(6):
-            near = world.near[cell, k]
-            if near >= 0 and cells[near].reach == FAR:
-                cells[near].reach = cells[cell].reach + 1
-                cells[tail].queue = near
-                tail += 1
 
 
 @kernel
@@ -76,31 +43,6 @@ def can_shoot(world: World, games: Games, i: int, u: int, target: int) -> bool:
     if world.distance[here, there] > world.weapon[RANGED, u].reach or not world.sight[here, there]:
         return False
     return not beside_enemy(world, games, i, target)
-
-
-@kernel
-def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tuple[int, int]:
-    """Return the free cell beside the target that is reached in the fewest steps, and those steps. `reach` must be that
-    of u.
-
-    Ties are broken by the charging player's view of the board, so that both sides behave symmetrically.
-    """
-    seen = world.seen[u // (world.units.size // 2)]
-    there, best, steps = games.units[i, target].cell, NO_HEX, FAR
-    if there == OFF_BOARD or world.distance[games.units[i, u].cell, there] > world.charge_reach:
-        return best, steps
-    for k in range(6):
-        cell = world.near[there, k]
-        if cell < 0 or games.cells[i, cell].occupant != NOBODY:
-            continue
-        for n in range(6):
-            before = world.near[cell, n]
-            if before < 0 or games.cells[i, before].reach >= BARRED:
-                continue
-            needed = games.cells[i, before].reach + 1
-            if needed < steps or (needed == steps and seen[cell].turned < seen[best].turned):
-                best, steps = cell, needed
-    return (best, steps) if steps <= world.charge_reach else (NO_HEX, FAR)
 
 
 @kernel
@@ -156,7 +98,7 @@ def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
     if phase == CHARGE:
         if beside_enemy(world, games, i, u) or not _is_near_enemy(world, games, i, u):
             return False
-        find_reach(world, games, i, u, world.charge_reach)
+        return find_charges(world, games, i, u, True)
     return has_target(world, games, i, u)
 
 
@@ -275,7 +217,7 @@ def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) 
 
 @kernel
 def _charge(world: World, games: Games, i: int, u: int, target: int) -> None:
-    find_reach(world, games, i, u, world.charge_reach)
+    find_charges(world, games, i, u, False)
     cell, steps = charge_path(world, games, i, u, target)
     if d6(games.games[i]) + d6(games.games[i]) >= steps:
         put(games, i, u, cell)

@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.kernel_references import by_reference
+from ...core.kernels import jit
 from ..splitmix import below, next_word
-from . import battle, rules
-from .dice import kernel
+from . import battle, reach, rules
+from .dice import charge_chance, kernel
 from .placement import UNRANKED
 from .state import NOBODY, OFF_BOARD, Games
-from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
+from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MAX_MOVE, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
 FAR = 255  # more than any distance on a board
 _HIGH_BITS = 2.0**-64
+_inlined = jit(forceinline=True, _nrt=False)  # called for every hex in reach
 
 
 @by_reference
@@ -97,64 +99,77 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     u, first = games.games[i].active, rules.pass_action(world) + 1
     seat, here = u // (world.units.size // 2), games.units[i, u].cell
     flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
+    rivals, legal = (
+        games.rivals[i, : _find_rivals(world, games, i, u, policy)],
+        games.mask[i, first : first + world.cells.size],
+    )
     best = rules.wait_action(world)
-    best_value = _cell_value(world, games, i, u, here, False, policy)
+    best_value = _cell_value(world, u, rivals, here, False, policy)
     best_value += _objective_value(world, here, needs, policy)
-    for number in range(world.cells.size):
-        action, cell = first + number, world.seen[seat, number].turned
-        if games.mask[i, action]:
-            value = _cell_value(world, games, i, u, cell, flees, policy)
+    middle, away = world.seen[seat, here].turned // world.columns, world.units[u].move + 1  # rows
+    for number in range(max(middle - away, 0) * world.columns, min((middle + away + 1) * world.columns, legal.size)):
+        if legal[number]:
+            cell = world.seen[seat, number].turned
+            value = _cell_value(world, u, rivals, cell, flees, policy)
             value += _objective_value(world, cell, needs, policy)
             if value > best_value:
-                best, best_value = action, value
+                best, best_value = first + number, value
     return best
 
 
 @kernel
-def _cell_value(world: World, games: Games, i: int, u: int, cell: int, flees: bool, policy: Policy) -> float:
-    """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
-    slots, shot, strike, danger, nearest = world.units.size // 2, 0.0, 0.0, 0.0, FAR
+def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
+    """Write what does not depend on the hex of unit u for every enemy on the board; return their number."""
+    slots, count = world.units.size // 2, 0
     first = (1 - u // slots) * slots
     for enemy in range(first, first + slots):
-        there = games.units[i, enemy].cell
-        if there == OFF_BOARD:
+        if games.units[i, enemy].cell == OFF_BOARD:
             continue
-        apart, in_sight = (
-            world.distance[there, cell],
-            world.sight[there, cell],
-        )  # indexed by the enemy first: its row stays in the cache
-        nearest = min(nearest, apart)
-        if not flees:
-            if in_sight and 1 < apart <= world.weapon[RANGED, u].reach:
-                shot = max(shot, worth(world, games, i, u, enemy, RANGED, there))
-            if apart <= world.charge_reach:
-                strike = max(strike, charge_chance(apart - 1) * worth(world, games, i, u, enemy, MELEE, there))
+        rival = games.rivals[i, count]
+        rival.cell = games.units[i, enemy].cell
+        rival.shot = worth(world, games, i, u, enemy, shooting_kind(world, rival.cell))
+        rival.strike = worth(world, games, i, u, enemy, MELEE)
         if policy.threat > 0:
-            danger += _danger(world, games, i, u, cell, enemy, apart, in_sight)
+            rival.head_start = MAX_MOVE - world.units[enemy].move
+            rival.range = world.weapon[RANGED, enemy].reach
+            rival.shot_back = worth(world, games, i, enemy, u, RANGED)
+            rival.shot_into_cover = worth(world, games, i, enemy, u, COVERED)
+            rival.strike_back = worth(world, games, i, enemy, u, MELEE)
+        count += 1
+    return count
+
+
+@_inlined
+def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, policy: Policy) -> float:
+    """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
+    shot, strike, danger, nearest, reach = 0.0, 0.0, 0.0, FAR, world.weapon[RANGED, u].reach
+    is_cover = world.cells[cell].is_cover
+    for k in range(rivals.size):
+        rival = rivals[k]
+        seen = world.seen_apart[rival.cell, cell]  # indexed by the enemy first: its row stays in the cache
+        apart = seen & FAR
+        nearest = min(nearest, apart)
+        shot = max(shot, rival.shot if 1 < seen <= reach else 0.0)
+        strike = max(strike, world.charge_chance[apart] * rival.strike)
+        if policy.threat > 0:
+            shots = (rival.shot_into_cover if is_cover else rival.shot_back) if 1 < seen <= rival.range else 0.0
+            danger += max(shots, world.roll_chance[apart + rival.head_start] * rival.strike_back)
+    if flees:
+        shot, strike = 0.0, 0.0
     value = policy.damage * (shot + strike) - policy.threat * min(danger, world.units[u].points)
     return value - policy.to_enemy * nearest
 
 
 @kernel
-def _danger(world: World, games: Games, i: int, u: int, cell: int, enemy: int, apart: int, in_sight: bool) -> float:
-    """Return the expected loss of unit u on `cell` to an enemy at this distance in its next turn."""
-    ranged = in_sight and 1 < apart <= world.weapon[RANGED, enemy].reach
-    shots = worth(world, games, i, enemy, u, RANGED, cell) if ranged else 0.0
-    strikes = charge_chance(apart - 1 - world.units[enemy].move) * worth(world, games, i, enemy, u, MELEE, cell)
-    return max(shots, strikes)
-
-
-@kernel
 def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
     """Return two bit sets of objectives: those held without unit u, and those that it would win."""
-    slots, held, tipped = world.units.size // 2, 0, 0
+    slots, held, tipped, contested = world.units.size // 2, 0, 0, 0
+    for other in range(world.units.size):
+        cell = games.units[i, other].cell
+        if cell != OFF_BOARD and world.cells[cell].objective >= 0:
+            contested |= 1 << world.cells[cell].objective
     for k in range(world.to_objective.shape[0]):
-        balance = 0  # of objective control, without this unit
-        for other in range(world.units.size):
-            cell = games.units[i, other].cell
-            if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
-                own = other // slots == u // slots
-                balance += world.units[other].control if own else -world.units[other].control
+        balance = _balance(world, games, i, u, k) if contested >> k & 1 else 0
         if balance > 0 or (balance == 0 and games.control[i, k] == u // slots):
             held |= 1 << k
         if balance + world.units[u].control > 0:
@@ -163,11 +178,23 @@ def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
 
 
 @kernel
+def _balance(world: World, games: Games, i: int, u: int, k: int) -> int:
+    """Return the control of objective k by the side of unit u minus that of the other side, without this unit."""
+    slots, balance = world.units.size // 2, 0
+    for other in range(world.units.size):
+        cell = games.units[i, other].cell
+        if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
+            own = other // slots == u // slots
+            balance += world.units[other].control if own else -world.units[other].control
+    return balance
+
+
+@_inlined
 def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
     """Return the value of a cell for the objectives: the one it belongs to, and the distance to the next open one."""
     held, tipped = needs
     nearest, on = FAR, world.cells[cell].objective
-    for k in range(world.to_objective.shape[0]):
+    for k in range(world.to_objective.shape[0] if policy.to_objective != 0 else 0):
         if not held >> k & 1:
             nearest = min(nearest, world.to_objective[k, cell])
     value = 0.0 if nearest == FAR else -policy.to_objective * nearest
@@ -177,22 +204,16 @@ def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Po
 
 
 @kernel
-def worth(world: World, games: Games, i: int, u: int, target: int, kind: int, cell: int) -> float:
-    """Return the expected points taken from a target on `cell` by one attack."""
-    if kind == RANGED and world.cells[cell].is_cover:
-        kind = COVERED
-    share = world.expected[kind, u, target] / games.units[i, target].hp
-    return min(share, 1.0) * world.units[target].points
+def shooting_kind(world: World, cell: int) -> int:
+    """Return the kind of a ranged attack on a target on this cell."""
+    return COVERED if world.cells[cell].is_cover else RANGED
 
 
 @kernel
-def charge_chance(steps: int) -> float:
-    """Return the probability that 2D6 cover this number of steps."""
-    if steps <= 2:
-        return 1.0
-    if steps <= 7:
-        return 1.0 - (steps - 2) * (steps - 1) / 72
-    return max(13 - steps, 0) * (14 - steps) / 72
+def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) -> float:
+    """Return the expected points taken from a target by one attack of a kind: RANGED, MELEE or COVERED."""
+    share = world.expected[kind, u, target] / games.units[i, target].hp
+    return min(share, 1.0) * world.units[target].points
 
 
 @kernel
@@ -200,26 +221,28 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the attack with the highest value: expected points, minus the risk of a charge."""
     game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
     u, best, best_value = game.active, rules.wait_action(world), 0.0
+    needs = _needs(world, games, i, u) if game.phase == CHARGE else (0, 0)
     for slot in range(slots):
         if not games.mask[i, first + slot]:
             continue
         target = (1 - u // slots) * slots + slot
         if game.phase == CHARGE:
-            value = _charge_value(world, games, i, u, target, policy)
+            value = _charge_value(world, games, i, u, target, needs, policy)
         else:
-            kind = MELEE if game.phase == FIGHT else RANGED
-            value = worth(world, games, i, u, target, kind, games.units[i, target].cell)
+            kind = MELEE if game.phase == FIGHT else shooting_kind(world, games.units[i, target].cell)
+            value = worth(world, games, i, u, target, kind)
         if value > best_value:
             best, best_value = first + slot, value
     return best
 
 
 @kernel
-def _charge_value(world: World, games: Games, i: int, u: int, target: int, policy: Policy) -> float:
-    cell, steps = battle.charge_path(world, games, i, u, target)
-    gain = policy.damage * worth(world, games, i, u, target, MELEE, games.units[i, target].cell)
-    gain -= policy.threat * worth(world, games, i, target, u, MELEE, cell)
-    needs = _needs(world, games, i, u)
+def _charge_value(
+    world: World, games: Games, i: int, u: int, target: int, needs: tuple[int, int], policy: Policy
+) -> float:
+    cell, steps = reach.charge_path(world, games, i, u, target)
+    gain = policy.damage * worth(world, games, i, u, target, MELEE)
+    gain -= policy.threat * worth(world, games, i, target, u, MELEE)
     gain += _objective_value(world, cell, needs, policy)
     gain -= _objective_value(world, games.units[i, u].cell, needs, policy)
     return charge_chance(steps) * gain

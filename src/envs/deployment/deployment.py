@@ -33,6 +33,8 @@ class DeploymentDeadlockError(DeploymentError):
 @kernel
 def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
     """Whether all placed enemies are at least `min_enemy_distance` away."""
+    if world.min_enemy_distance == 0:
+        return True
     slots = world.units.size // 2
     for u in range((1 - seat) * slots, (2 - seat) * slots):
         there = games.units[i, u].cell

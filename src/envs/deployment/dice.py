@@ -51,6 +51,16 @@ def roll_damage(source: Any, weapon: Any, target: Any, hp: int, covered: bool) -
     return min(lost, hp)
 
 
+@kernel
+def charge_chance(steps: int) -> float:
+    """Return the probability that 2D6 cover this number of steps."""
+    if steps <= 2:
+        return 1.0
+    if steps <= 7:
+        return 1.0 - (steps - 2) * (steps - 1) / 72
+    return max(13 - steps, 0) * (14 - steps) / 72
+
+
 def chance(needed: int) -> float:
     """Return the probability that a D6 shows at least `needed`."""
     return max(0, min(6, 7 - needed)) / 6

@@ -53,15 +53,14 @@ class DeploymentStats:
         self.steps += int(games["deployment_steps"].sum())
         self.deadlocks += int(games["deadlocked"].sum())
         self.passes += int(games["passes"].sum())
-        slots = self.game.world.units.size // 2
-        for seat, row in zip(results["seat"], units, strict=True):
-            own = row[seat * slots : (seat + 1) * slots]
-            slot = np.flatnonzero(own["deployed"])
-            start, alive, dealt = own["start"][slot], own["hp"][slot] > 0, own["dealt"][slot]
-            self.unit_order[seat, own["order"][slot], slot] += 1
-            self.placed[seat, slot, start] += 1
-            self.survived[seat, slot, start] += alive
-            self.damage[seat, slot, start] += dealt
+        own = units.reshape(len(units), 2, -1)[np.arange(len(units)), results["seat"]]
+        episode, slot = np.nonzero(own["deployed"])
+        seat, unit = results["seat"][episode], own[episode, slot]
+        np.add.at(self.unit_order, (seat, unit["order"], slot), 1)
+        where = seat, slot, unit["start"]
+        np.add.at(self.placed, where, 1)
+        np.add.at(self.survived, where, unit["hp"] > 0)
+        np.add.at(self.damage, where, unit["dealt"])
 
     def with_records(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
         """Return statistics with these records instead."""

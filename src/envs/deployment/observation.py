@@ -59,9 +59,12 @@ _FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
 class StaticFeatures(NamedTuple):
     """The features that are the same in every step."""
 
-    units: np.ndarray  # (2S, 18) float32: the profile of each unit
     points: np.ndarray  # (2,) float32: of each whole roster
     roster_sizes: np.ndarray  # (2,) float32
+    start: np.ndarray  # (2, B) float32: an observation of each seat up to its first two planes, without what changes
+    zone: np.ndarray  # (2, C) float32: its zone
+    position: np.ndarray  # (2, C, 2) float32: column and row of each cell as fractions of the board
+    objective_cells: np.ndarray  # (M,) int32: all cells that belong to objectives
 
 
 def size(world: World) -> int:
@@ -85,25 +88,55 @@ def static_features(world: World) -> StaticFeatures:
         reach, attacks, hit, strength, ap, damage = (weapon[name] for name in WEAPON.names or ())
         columns += [reach / 24] if kind == RANGED else []  # the reach of melee is always 1
         columns += [attacks / 6, (7 - hit) / 6 * (attacks > 0), strength / 10, ap / 6, damage / 3]
-    units = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
+    profiles = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
+    units = np.pad(profiles, ((0, 0), (_CHANGING, 0))).reshape(2, -1)  # by seat
     by_seat = world.units["exists"].reshape(2, -1)
+    terrain = np.where(world.cells["is_cover"], 0.5, ~world.cells["is_open"])
+    is_objective = world.cells["objective"] >= 0
     return StaticFeatures(
-        units=units,
         points=(points.reshape(2, -1) * by_seat).sum(axis=1).astype(np.float32),
         roster_sizes=by_seat.sum(axis=1).astype(np.float32),
+        start=np.concatenate(
+            [
+                np.zeros((2, _FACTS), np.float32),
+                units,
+                units[::-1],
+                _plane(world, terrain),
+                _plane(world, is_objective),
+            ],
+            axis=1,
+        ),
+        zone=_plane(world, world.seen["slot"] >= 0),
+        position=_positions(world),
+        objective_cells=np.flatnonzero(is_objective).astype(np.int32),
     )
+
+
+def _positions(world: World) -> np.ndarray:
+    row, col = np.divmod(world.seen["turned"], world.columns)
+    rows = world.cells.size // world.columns
+    return np.stack([col / (world.columns - 1), row / max(rows - 1, 1)], axis=-1).astype(np.float32)
+
+
+def _plane(world: World, values: np.ndarray) -> np.ndarray:
+    """Return values of cells, (C,) or (2, C), as the plane that each seat observes, (2, C) float32."""
+    plane = np.zeros(world.seen.shape, np.float32)
+    np.put_along_axis(plane, world.seen["turned"], np.broadcast_to(values, plane.shape).astype(np.float32), axis=1)
+    return plane
 
 
 @kernel
 def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     """Write the observation of the player in `seat` of game i to `out`."""
-    out[:] = 0
+    fixed = static.start[seat]
+    _copy(fixed, out)
+    out[fixed.size :] = 0
     _facts(world, static, games, i, seat, out)
     slots = world.units.size // 2
     for row in range(world.units.size):
-        u = row if seat == 0 else (row + slots) % world.units.size
+        u = row if seat == 0 else (row + slots if row < slots else row - slots)
         _unit(world, static, games, i, u, seat, out[_FACTS + row * _UNIT : _FACTS + (row + 1) * _UNIT])
-    _planes(world, games, i, seat, out[_FACTS + world.units.size * _UNIT :])
+    _planes(world, static, games, i, seat, out[_FACTS + world.units.size * _UNIT :])
 
 
 @kernel
@@ -135,21 +168,18 @@ def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, se
     out[6] = games.units[i, u].fled
     out[7] = games.units[i, u].charged
     out[10] = games.units[i, u].hp / world.units[u].hp
-    for k in range(static.units.shape[1]):
-        out[_CHANGING + k] = static.units[u, k]
     if cell == OFF_BOARD:
         return
-    seen, rows = world.seen[seat, cell].turned, world.cells.size // world.columns
     out[2] = 1
     out[3] = u == active
-    out[8] = seen % world.columns / (world.columns - 1)
-    out[9] = seen // world.columns / max(rows - 1, 1)
-    if active != NOBODY and active // slots != u // slots:
-        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + u % slots]
+    out[8] = static.position[seat, cell, 0]
+    out[9] = static.position[seat, cell, 1]
+    if active != NOBODY and (active < slots) != (u < slots):
+        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + (u if u < slots else u - slots)]
         out[11] = _expected_share(world, games, i, active, u)
         out[12] = _expected_share(world, games, i, u, active)
     elif active == NOBODY and games.games[i].to_move == seat == u // slots:
-        out[4] = games.mask[i, rules.pass_action(world) + 1 + seen]
+        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.seen[seat, cell].turned]
 
 
 @kernel
@@ -165,26 +195,30 @@ def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> 
 
 
 @kernel
-def _planes(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+def _planes(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     game, cells, slots = games.games[i], world.cells.size, world.units.size // 2
-    for cell in range(cells):
-        seen, objective = world.seen[seat, cell].turned, world.cells[cell].objective
-        out[seen] = 0.5 if world.cells[cell].is_cover else not world.cells[cell].is_open
-        if objective >= 0:
-            out[cells + seen] = 1
-            out[2 * cells + seen] = games.control[i, objective] == seat
-            out[3 * cells + seen] = games.control[i, objective] == 1 - seat
-        if game.phase == DEPLOYMENT:
-            out[4 * cells + seen] = world.seen[seat, cell].slot >= 0
+    for k in range(static.objective_cells.size):
+        cell = static.objective_cells[k]
+        seen, holder = world.seen[seat, cell].turned, games.control[i, world.cells[cell].objective]
+        if holder != NOBODY:
+            out[(2 if holder == seat else 3) * cells + seen] = 1
+    if game.phase == DEPLOYMENT:
+        _copy(static.zone[seat], out[4 * cells :])
     for u in range(world.units.size):
         cell = games.units[i, u].cell
         if cell != OFF_BOARD:
-            seen, own = world.seen[seat, cell].turned, u // slots == seat
+            seen, own = world.seen[seat, cell].turned, (u >= slots) == seat
             out[(5 if own else 6) * cells + seen] = games.units[i, u].hp / world.units[u].hp
             out[7 * cells + seen] = own
             out[8 * cells + seen] = u == game.active
     if game.to_move == seat and not rules.is_over(games, i):
         _candidates(world, games, i, seat, out[9 * cells :])
+
+
+@kernel
+def _copy(values: np.ndarray, out: np.ndarray) -> None:
+    for k in range(values.size):
+        out[k] = values[k]
 
 
 @kernel
@@ -199,8 +233,7 @@ def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) 
                     out[world.seen[seat, world.hexes[seat, slot]].turned] = 1
                     break
         return
-    for seen in range(cells):
-        out[seen] = mask[first + seen]
+    _copy(mask[first : first + cells], out)
     for slot in range(slots):
         if mask[first + cells + slot]:
             out[world.seen[seat, games.units[i, (1 - seat) * slots + slot].cell].turned] = 1

@@ -10,8 +10,9 @@
 S unit slots, H hex slots, C cells. Slots number a player's whole roster by id and its whole zone by (col, row).
 """
 
-from . import battle, deployment
+from . import battle, deployment, reach
 from .dice import kernel
+from .hexgrid import WORD_BITS
 from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
 from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
 
@@ -121,16 +122,23 @@ def write_mask(world: World, games: Games, i: int) -> None:
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
     """Allow every remaining unit on every legal hex; allow the pass only if there is none, but units are left."""
-    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
-    slots, stuck = world.units.size // 2, True
-    for slot in range(hex_slots):
-        cell = world.hexes[seat, slot]
-        if cell >= 0 and deployment.can_place(world, games, i, seat, cell):
-            for unit in range(slots):
-                if games.units[i, seat * slots + unit].deployable:
-                    mask[unit * hex_slots + slot] = True
-                    stuck = False
-    mask[pass_action(world)] = stuck and deployment.units_left(world, games, i, seat) > 0
+    seat, hex_slots, slots = games.games[i].current_deployer, world.hexes.shape[1], world.units.size // 2
+    first, stuck = NOBODY, True  # the first unit to place; the hexes are the same for all
+    for unit in range(slots):
+        if not games.units[i, seat * slots + unit].deployable:
+            continue
+        own = games.mask[i, unit * hex_slots : (unit + 1) * hex_slots]
+        if first == NOBODY:
+            first = unit
+            for slot in range(hex_slots):
+                cell = world.hexes[seat, slot]
+                own[slot] = cell >= 0 and deployment.can_place(world, games, i, seat, cell)
+                stuck &= not own[slot]
+        else:
+            of_first = games.mask[i, first * hex_slots : (first + 1) * hex_slots]
+            for slot in range(hex_slots):
+                own[slot] = of_first[slot]
+    games.mask[i, pass_action(world)] = stuck and first != NOBODY
 
 
 @kernel
@@ -149,13 +157,26 @@ def _mask_battle(world: World, games: Games, i: int) -> None:
     seat = u // slots
     mask[wait_action(world)] = True
     if game.phase == MOVE_PHASE:
-        battle.find_reach(world, games, i, u, world.units[u].move)
-        for cell in range(cells):
-            if 0 < games.cells[i, cell].reach < battle.BARRED:
-                mask[first + world.seen[seat, cell].turned] = True
+        _mask_moves(world, games, i, u)
         return
     if game.phase == CHARGE:
-        battle.find_reach(world, games, i, u, world.charge_reach)
+        reach.find_charges(world, games, i, u, False)
     for slot in range(slots):
         if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
             mask[first + cells + slot] = True
+
+
+@kernel
+def _mask_moves(world: World, games: Games, i: int, u: int) -> None:
+    here, seen = games.units[i, u].cell, world.seen[u // (world.units.size // 2)]
+    moves = games.mask[i, pass_action(world) + 1 :]
+    reach.find_moves(world, games, i, u)
+    reached, width = games.sets[i, reach.REACHED], world.row_words
+    for row in range(world.cells.size // world.columns):
+        for part in range(width):
+            hexes, cell = reached[(row + 1) * width + part], row * world.columns + part * WORD_BITS
+            while hexes != 0:
+                moves[seen[cell].turned] = hexes & 1
+                hexes >>= 1
+                cell += 1
+    moves[seen[here].turned] = False

@@ -16,6 +16,7 @@ from .world import PHASES, World
 OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
 NOBODY = -1
 UNDECIDED = 2  # outcomes are +1, 0 or -1 if player 1 has won, drawn or lost
+CHARGE_STEPS = 5  # the sets in `Games.sets` before those of the steps of a charge
 LONGEST_TRAIL = 8  # the most phases that one action can enter
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
@@ -61,8 +62,6 @@ UNIT_STATE = np.dtype(
 CELL_STATE = np.dtype(
     [
         ("occupant", np.int16),  # the unit on it, or NOBODY
-        ("queue", np.int16),  # scratch space of the search that fills `reach`
-        ("reach", np.uint8),  # steps of the unit of the latest `battle.find_reach`
     ],
     align=True,
 )
@@ -71,6 +70,19 @@ SIDE = np.dtype(
         ("victory_points", np.int32),
         ("locked_units", np.int32),  # units placed before the other side's latest one; they cannot be taken back
         ("confirmed", np.bool_),
+    ],
+    align=True,
+)
+RIVAL = np.dtype(
+    [
+        ("cell", np.uint32),  # unsigned, as an index that cannot be negative is faster
+        ("head_start", np.int32),  # its distance plus this is the index of its charge in `World.roll_chance`
+        ("range", np.int32),  # of its ranged weapon
+        ("shot", np.float64),  # expected points taken from it by an attack of the active unit
+        ("strike", np.float64),
+        ("shot_back", np.float64),  # and by it from the active unit
+        ("shot_into_cover", np.float64),  # the same if the active unit is in cover
+        ("strike_back", np.float64),
     ],
     align=True,
 )
@@ -85,6 +97,11 @@ class Games(NamedTuple):
     control: np.ndarray  # (N, O) int8: the seat that holds each objective, or NOBODY
     trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
     mask: np.ndarray  # (N, A) bool: the legal actions
+    sets: np.ndarray  # (N, K, B) uint32: scratch space of reach.py
+    rivals: np.ndarray  # (N, S) RIVAL: scratch space of bot_policy.py
+
+
+SCRATCH = ("sets", "rivals")  # members whose values mean nothing between two actions
 
 
 def new_games(count: int, world: World, num_actions: int) -> Games:
@@ -97,6 +114,8 @@ def new_games(count: int, world: World, num_actions: int) -> Games:
         control=np.zeros((count, len(world.to_objective)), np.int8),
         trail=np.zeros((count, LONGEST_TRAIL), np.int8),
         mask=np.zeros((count, num_actions), np.bool_),
+        sets=np.zeros((count, CHARGE_STEPS + 1 + world.charge_reach, world.open.size), np.uint32),
+        rivals=np.zeros((count, world.units.size // 2), RIVAL),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import battle
+from . import reach
 from .bot_policy import LUCK
 from .dice import d6, save_needed, wound_needed
 from .game import DeploymentGame
@@ -112,7 +112,8 @@ def _dice(game: DeploymentGame, state: GameState, command: Command) -> Dice | No
     luck["random"] = state.game["random"]
     u, target, world = int(state.game["active"]), game.actions.target(state, command.arguments[0]), game.world
     if state.phase == "charge":
-        _, steps = battle.charge_path(world, state.games, state.i, u, target)
+        reach.find_charges(world, state.games, state.i, u, False)
+        _, steps = reach.charge_path(world, state.games, state.i, u, target)
         return Dice((steps,), ((d6(luck[0]), d6(luck[0])),))
     weapon, hit = world.weapon[MELEE if state.phase == "fight" else RANGED, u], state.games.units[state.i, target]
     covered = state.phase == "shoot" and bool(world.cells["is_cover"][hit["cell"]])

@@ -91,7 +91,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._seeded = self._playing = True
 
     def _observe(self) -> np.ndarray:
-        return self._batch.buffers.observations.copy()
+        return self._batch.buffers.observations
 
     def _final_observation(self, i: int) -> np.ndarray:
         return self._batch.buffers.final_observations[i].copy()
@@ -122,12 +122,12 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
 
     def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
         buffers = self._batch.buffers
-        results, games, units = buffers.final_results, buffers.final_games, buffers.final_units
+        results, games, units = buffers.final_results[ended], buffers.final_games[ended], buffers.final_units[ended]
         outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
-        self.episode_stats.add(results[ended], games[ended], units[ended], outcomes[ended])
-        for i in np.flatnonzero(ended & games["deadlocked"]):
+        self.episode_stats.add(results, games, units, outcomes)
+        for i in np.flatnonzero(games["deadlocked"]):
             log_truncation(self.game.scenario, games[i], units[i])
-        metrics = {"outcome": outcomes, "won": outcomes == 1, "aborted": games["deadlocked"].copy()}
+        metrics = {"outcome": outcomes, "won": outcomes == 1, "aborted": games["deadlocked"]}
         metrics |= {"seat": results["seat"], "steps": results["steps"]}
         metrics |= episode_metrics(results, games, outcomes)
         return metrics | {name: units[name] for name in ("start", "hp", "dealt")}

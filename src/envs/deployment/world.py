@@ -7,13 +7,15 @@ import numpy as np
 
 from ...core.kernel_references import by_reference
 from . import hexgrid
-from .dice import NEVER, expected_damage
+from .dice import NEVER, charge_chance, expected_damage
 from .scenario import Hex, Scenario
 
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
 COVERED = 2  # a ranged attack on a target in cover, in `World.expected`
+HIDDEN = 256  # more than any distance on a board
+MAX_MOVE = 99
 
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
@@ -22,6 +24,8 @@ CELL = np.dtype(
         ("is_open", np.bool_),  # neither wall nor forbidden
         ("is_cover", np.bool_),
         ("objective", np.int8),  # the one it belongs to, or -1
+        ("word", np.int32),  # its word and bit in a set of hexes
+        ("bit", np.uint32),
     ],
     align=True,
 )
@@ -47,13 +51,18 @@ class World(NamedTuple):
     near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
     sight: np.ndarray  # (C, C) bool: a line between them is free of walls and cover
+    seen_apart: np.ndarray  # (C, C) uint16: the distance, plus HIDDEN where a line of sight is blocked
     cells: np.ndarray  # (C,) CELL
     seen: np.ndarray  # (2, C) SEEN: each cell from each seat's point of view
     hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
     units: np.ndarray  # (2S,) UNIT: zeros in empty slots
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
     expected: np.ndarray  # (3, 2S, 2S) float64: mean damage of one unit on another: RANGED, MELEE, COVERED
+    charge_chance: np.ndarray  # (256,) float64: that a charge over this distance arrives on a free path
+    roll_chance: np.ndarray  # (356,) float64: that 2D6 cover the index minus (MAX_MOVE + 1) steps
     to_objective: np.ndarray  # (O, C) uint8: the distance of each cell to the nearest hex of each objective
+    open: np.ndarray  # (B,) uint32: the set of open hexes; see reach.py
+    row_words: int  # of a set of hexes
     columns: int  # of the board
     start_phase: int
     alternated: bool
@@ -86,20 +95,26 @@ def build(scenario: Scenario, settings: Settings) -> World:
     board = scenario.board
     blocks_sight = np.array([one in board.walls | board.cover for one in hexgrid.cells_of(board.cols, board.rows)])
     distance = hexgrid.distances(board.cols, board.rows)
+    sight = hexgrid.lines_of_sight(blocks_sight, board.cols)
     cells = _cells(scenario)
     hexes, seen = _seats(scenario, settings.hex_slots)
     units, weapon, expected = _units(scenario, settings.unit_slots)
     return World(
         near=hexgrid.adjacency(cells["is_open"], board.cols),
         distance=distance,
-        sight=hexgrid.lines_of_sight(blocks_sight, board.cols),
+        sight=sight,
+        seen_apart=np.where(sight, 0, HIDDEN).astype(np.uint16) + distance,
         cells=cells,
         seen=seen,
         hexes=hexes,
         units=units,
         weapon=weapon,
         expected=expected,
+        charge_chance=_charge_chances(settings.charge_reach),
+        roll_chance=np.array([charge_chance.py_func(steps) for steps in range(-MAX_MOVE - 1, HIDDEN)]),
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
+        open=_open_set(cells, hexgrid.set_words(board.cols, board.rows)),
+        row_words=hexgrid.row_words(board.cols),
         columns=board.cols,
         start_phase=PHASES.index(settings.start_phase),
         alternated=settings.order_mode == "alternated_p1_start",
@@ -113,6 +128,10 @@ def build(scenario: Scenario, settings: Settings) -> World:
     )
 
 
+def _charge_chances(reach: int) -> np.ndarray:
+    return np.array([charge_chance.py_func(apart - 1) if apart <= reach else 0.0 for apart in range(HIDDEN)])
+
+
 def _cell(scenario: Scenario, one: Hex) -> int:
     return one[1] * scenario.board.cols + one[0]
 
@@ -122,10 +141,17 @@ def _cells(scenario: Scenario) -> np.ndarray:
     cells = np.zeros(board.cols * board.rows, CELL)
     cells["is_open"] = [board.is_open(one) for one in hexgrid.cells_of(board.cols, board.rows)]
     cells["is_cover"] = [one in board.cover for one in hexgrid.cells_of(board.cols, board.rows)]
+    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
     cells["objective"] = -1
     for number, centre in enumerate(board.objectives):
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(centre)]] = number
     return cells
+
+
+def _open_set(cells: np.ndarray, words: int) -> np.ndarray:
+    hexes = np.zeros(words, np.uint32)
+    np.bitwise_or.at(hexes, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
+    return hexes
 
 
 def _seats(scenario: Scenario, hex_slots: int) -> tuple[np.ndarray, np.ndarray]:

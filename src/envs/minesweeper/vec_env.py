@@ -66,11 +66,11 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         }
         ended = terminated | truncated
         if ended.any():
-            info |= self._final(ended, self._final_info())
+            info |= self._final(ended, self._final_info(ended))
         return self._observe(), results["reward"].copy(), terminated, truncated, info
 
-    def _final_info(self) -> dict[str, np.ndarray]:
-        results = self._batch.buffers.results
+    def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
+        results = self._batch.buffers.results[ended]
         rate = results["final_invalid_steps"] / np.maximum(results["final_steps"], 1)
         names = ("steps", "invalid_steps", "safe_revealed", "won")
         return {name: results[f"final_{name}"] for name in names} | {"invalid_rate": rate}

@@ -69,7 +69,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         games = self._buffers.games
         ended, info = games["ended"].copy(), {"action_mask": self._buffers.masks}
         if ended.any():
-            outcomes = games["outcome"].copy()
+            outcomes = games["outcome"][ended]
             info |= self._final(ended, {"won": outcomes == 1, "outcome": outcomes})
         return self._buffers.observations, games["reward"].copy(), ended, np.zeros(self.num_envs, bool), info
 

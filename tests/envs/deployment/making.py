@@ -16,7 +16,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Deterministic
 from src.envs.deployment.reward import Reward
 from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import Games, GameState
+from src.envs.deployment.state import SCRATCH, Games, GameState
 from src.paths import CONF
 
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
@@ -126,8 +126,8 @@ def make_env(game: DeploymentGame | None = None, opponent: Agent | None = None, 
 
 
 def contents(state: GameState) -> dict[str, bytes]:
-    """Return every field of a state, to detect changes."""
-    return {name: array.tobytes() for name, array in state.games._asdict().items()}
+    """Return every field of a state, to detect changes; scratch space is no state."""
+    return {name: array.tobytes() for name, array in state.games._asdict().items() if name not in SCRATCH}
 
 
 def copied(game: DeploymentGame, state: GameState) -> GameState:

@@ -5,9 +5,10 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.deployment import dice
-from src.envs.deployment.battle import can_shoot, charge_path, find_reach
+from src.envs.deployment.battle import can_shoot
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.objectives import take_objectives
+from src.envs.deployment.reach import charge_path, find_charges
 from src.envs.deployment.state import GameState
 from tests.envs.deployment.making import (
     COVER_MAP,
@@ -244,7 +245,7 @@ def test_both_sides_charge_alike():
         ends = []
         for where, charger, target in ((ours, 0, 3), (theirs, 3, 0)):
             state = battle(game, **where)
-            find_reach(game.world, state.games, 0, charger, 12)
+            find_charges(game.world, state.games, 0, charger, first_only=False)
             cell, steps = charge_path(game.world, state.games, 0, charger, target)
             ends.append((state.hex_of(cell), steps))
         (first, steps), (second, again) = ends
@@ -257,7 +258,7 @@ def test_both_sides_charge_alike():
 def test_a_charge_does_not_rest_on_what_was_looked_at_before():
     state = charging([6, 6], a1=(4, 6), b1=(4, 2), b3=(8, 0))
     other = copied(GAME, state)
-    other.games.cells["reach"] = 255
+    other.games.sets[:] = 0
     for one in (state, other):
         GAME.play(one, aim(GAME, one, "b1"))
     assert state.units["a1"].charged

@@ -131,3 +131,26 @@ def test_the_same_seed_gives_the_same_game():
 
     assert final(1) == final(1)
     assert final(1) != final(2)
+
+
+@pytest.mark.parametrize("cols", [33, 37, 65])
+def test_the_mask_equals_the_rules_on_boards_wider_than_a_word(cols):
+    """Sets of hexes have words of 32 columns; the armies stand on both sides of the edge between the first two."""
+    rng, middle = np.random.default_rng(cols), cols // 2
+    signs = np.full((7, cols), ".")
+    signs[3, middle] = "o"
+    signs[6, 1::2] = "x"
+    for col in rng.choice(middle, 12, replace=False):  # one in a column, and its counterpart
+        row = int(rng.integers(1, 5))
+        signs[row, col] = signs[6 - row - col % 2, cols - 1 - col] = "#"
+    across = [26, min(38, cols - 1)]
+    game = small_game(
+        board={"map": "\n".join("".join(line) for line in signs)},
+        zones={"player_1": [{"cols": across, "rows": [4, 5]}], "player_2": [{"cols": across, "rows": [1, 2]}]},
+        deployment_max_hex_slots=26,
+    )
+    for _ in range(4):
+        state = game.initial(rng)
+        while game.outcome(state) is None:
+            assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
+            game.play(state, random_action(game, state, rng))
