@@ -23,7 +23,7 @@ from src.envs.deployment.env import DeploymentEnv
 
 OPPONENTS = ("erratic", "greedy", "defensive", "tactical", "random")
 SCENARIOS = ("deployment", "deployment_mirror", "deployment_siege")
-ENV_COUNTS = (1, 8, 32, 64, 256)
+ENV_COUNTS = (1, 8, 32, 64, 256, 1024)
 
 
 def make(env: str, opponent: str) -> DeploymentEnv:

@@ -5,8 +5,9 @@ Calls must not be nested: all share one pool.
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from .machine import CORES
@@ -38,9 +39,17 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
 
 
 def run_in_spans(function: Callable[[int, int], Result], count: int, min_size: int) -> list[Result]:
-    """Call `function(first, end)` for spans that cover 0..count-1: one per thread, of at least `min_size` each."""
+    """Call `function(first, end)` for spans that cover 0..count-1: one per core, of at least `min_size` each.
+
+    The calling thread takes the first span: waking another one for it would take longer than many steps.
+    """
     spans = min(CORES, max(1, count // min_size))
     if spans == 1:
         return [function(0, count)]
     edges = [count * k // spans for k in range(spans + 1)]
-    return list(_pool(os.getpid()).map(function, edges[:-1], edges[1:]))
+    others = [_pool(os.getpid()).submit(function, first, end) for first, end in pairwise(edges[1:])]
+    try:
+        result = function(0, edges[1])
+    finally:
+        wait(others)  # they write to the caller's arrays
+    return [result, *(other.result() for other in others)]
