@@ -134,13 +134,15 @@ def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
     """Write a PNG with a panel for each array: bars for 1D counts, a heat map for 2D counts."""
     rows = -(-len(counts) // 2)
-    figure = new_figure(11, 2.8 * rows) if counts else None
+    figure = new_figure(11, 2.8 * rows, layout=None) if counts else None  # constrained: half of the time
     if figure is None:
         return False
+    edge = 0.1 / rows
+    figure.subplots_adjust(0.05, edge, 0.98, 1 - edge, wspace=0.1, hspace=0.25)
     for number, (name, values) in enumerate(counts.items(), 1):
         axes = figure.add_subplot(rows, 2, number)
         if values.ndim == 1:
-            axes.bar(range(values.size), values)
+            axes.stairs(values, np.arange(values.size + 1) - 0.5, fill=True)  # one patch, hundreds of bars are slow
         else:
             figure.colorbar(axes.imshow(values, cmap="cividis"), ax=axes)
         axes.set_title(name, fontsize="small")
@@ -155,7 +157,7 @@ def save_figure(figure: Any, path: Path, **options: Any) -> None:
     write_atomic(path, data.getvalue())
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float, layout: str | None = "constrained") -> Any:
     """Return a new figure, or None without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import
@@ -163,7 +165,7 @@ def new_figure(width: float, height: float) -> Any:
     except ImportError:
         log.warning("no plot of the run: matplotlib is not installed; the metrics are in metrics.csv")
         return None
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
