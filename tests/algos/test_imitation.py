@@ -96,6 +96,7 @@ def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     assert read_column(tmp_path / "run", "eval/win_rate")[-1] > 0.5, "random play wins about one game in ten"
 
 
+@pytest.mark.slow
 def test_the_rule_teacher_is_learned_from_too(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
         algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=160, eval_episodes=1)

@@ -181,7 +181,8 @@ def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
     assert evaluate(EchoGame(), agent, None, 200, seed=9).total.win_rate > 0.95
 
 
-@pytest.mark.parametrize("opponent", [pytest.param(RandomAgent, marks=pytest.mark.slow), SelfPlay])
+@pytest.mark.slow
+@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
 def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
     settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "net": MLP([64]), "lr": 0.006, "epochs": 4}
     env = tictactoe(opponent())

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +27,7 @@ STATES = sorted(reachable())
 states = st.sampled_from(STATES)
 
 
+@cache
 def games_from(state: str) -> int:
     return sum(games_from(GAME.play(state, action)) for action in GAME.legal_actions(state)) or 1
 
