@@ -40,14 +40,13 @@ class Deterministic(Placement):
 
 
 class FrontLine(Deterministic):
-    """As close to the enemy's zone as possible, then as close to an objective; ties are broken alike on both sides."""
+    """As close to the enemy's zone as possible, then as close to an objective."""
 
     sign = 1
 
     def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
         to_enemy = world.distance[np.ix_(cells, pool(world, 1 - seat))].min(axis=1).astype(int)
-        row, col = np.divmod(world.seen["turned"][seat, cells], world.columns)  # as the player sees the board
-        return [self.sign * to_enemy, world.to_objective[:, cells].min(axis=0), col, row]
+        return [self.sign * to_enemy, world.to_objective[:, cells].min(axis=0)]
 
 
 class BackLine(FrontLine):
