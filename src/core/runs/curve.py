@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def save_figure(figure: Any, path: Path, **options: Any) -> None:
     write_atomic(path, data.getvalue())
 
 
-def new_figure(width: float, height: float, layout: str | None = "constrained") -> Any:
+def new_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Any:
     """Return a new figure, or None without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import

@@ -17,8 +17,10 @@ def test_it_counts_what_the_same_games_give_one_by_one():
         state = begin(game)
         state.game["random"] = seed
         while game.outcome(state) is None:
-            game.play(state, player.decide(game, state, rng).action)
-        outcomes.append(game.outcome(state))
+            action = player.decide(game, state, rng).action
+            assert action is not None
+            game.play(state, action)
+        outcomes.append(int(state.game["outcome"]))
         alive.append({unit.player for unit in state.units.values() if unit.hp > 0} == {1, 2})
         rounds.append(state.round)
     assert found.first == pytest.approx((np.mean(outcomes) + 1) / 2)
