@@ -15,6 +15,7 @@ from src.core.play.agent import RandomAgent
 from src.engine import MAX_LINE_LENGTH, Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab, Process
+from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
 
@@ -279,7 +280,7 @@ def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
     assert (out, err, process.returncode) == ("error stopped\nnodes 1\n", "", 0)
 
 
-@pytest.mark.parametrize("command", ["go", "analyse 3"])
+@pytest.mark.parametrize("command", mostly_slow(["go", "analyse 3"], fast=1))
 def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: str):
     process = lab.start("engine", "env=quoridor", "agent=alphabeta", f"agent.nodes={10**12}")
     assert process.stdin is not None

@@ -17,6 +17,7 @@ from src.envs.match import Match
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from tests.envs.deployment.making import bot, make_env
+from tests.marks import mostly_slow
 
 REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
 
@@ -30,8 +31,8 @@ def wargame(opponent: Agent, seat: Any = "random") -> Any:
 
 
 CASES: dict[str, tuple[Any, list[Agent]]] = {
-    "tictactoe": (versus, [RandomAgent(), MinimaxAgent()]),
     "wargame": (wargame, [bot(0.2), RandomAgent(), bot(1.0)]),
+    "tictactoe": (versus, [RandomAgent(), MinimaxAgent()]),
 }
 
 
@@ -57,7 +58,7 @@ def assert_same(left: Any, right: Any) -> None:
         assert np.asarray(left).dtype == np.asarray(right).dtype
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_slow(list(CASES), fast=1))
 def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str):
     make, members = CASES[case]
     count = 2 * len(members) + 1

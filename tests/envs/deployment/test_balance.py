@@ -10,6 +10,7 @@ from src.envs.deployment.placement import Scripted
 from tests.envs.deployment.making import begin, bot, small_game
 
 
+@pytest.mark.slow  # its kernel takes longer to compile than all other tests of this folder
 def test_it_counts_what_the_same_games_give_one_by_one():
     game, player, rng = small_game(rounds=2), bot(), np.random.default_rng(3)
     found, outcomes, alive, rounds = balance(game, player, 30, seed=3), [], [], []
@@ -30,6 +31,7 @@ def test_it_counts_what_the_same_games_give_one_by_one():
     assert 0 < found.on_points < 1
 
 
+@pytest.mark.slow
 def test_a_placement_without_a_hex_for_a_unit_is_an_error():
     zones = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 8], "rows": [0, 5]}]}
     taken = {

@@ -109,7 +109,7 @@ def assert_same_step(theirs: VecMinesweeper, ours: TorchMinesweeper, actions: np
     return info | {"ended": ended, "truncated": results[3]}
 
 
-@pytest.mark.parametrize("variant", mostly_slow(list(VARIANTS), fast=4))
+@pytest.mark.parametrize("variant", mostly_slow(list(VARIANTS), fast=3))
 def test_torch_equals_numpy(variant: str) -> None:
     config = make_config(**VARIANTS[variant], max_steps=25)
     theirs, ours = VecMinesweeper(32, config), TorchMinesweeper(32, config, "cpu")
