@@ -330,7 +330,6 @@ REPORT = """
 import sys
 from pathlib import Path
 from src.core.runs.trials import TrialObserver, import_optuna
-from tests.marks import mostly_slow
 observe = TrialObserver(Path(sys.argv[1]), int(sys.argv[2]), import_optuna().pruners.NopPruner())
 for step in range(1, 41):
     observe(step, step / 100 + int(sys.argv[2]))

@@ -19,6 +19,7 @@ from src.core.play.arena import wilson_interval
 from src.envs.deployment import rules
 from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
 from src.envs.deployment.bots import Bot, require_action
+from src.envs.deployment.deployment import deadlock
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.state import OFF_BOARD, Games
 from src.envs.deployment.world import World
@@ -53,6 +54,8 @@ def balance(game: DeploymentGame, bot: Bot, count: int, seed: int = 0) -> Balanc
     games.games["random"] = np.random.default_rng(seed).integers(2**64, size=count, dtype=np.uint64)
     for i in range(count):
         require_action(0 if play_out(game.world, games, bot.policy(game), luck, i) else NO_ACTION)
+        if games.games[i]["deadlocked"]:
+            raise deadlock(game.state(games, i))
     outcome = games.games["outcome"]
     alive = (games.units["cell"] != OFF_BOARD).reshape(count, 2, -1).any(axis=2).all(axis=1)
     return Balance(

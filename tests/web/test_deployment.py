@@ -18,7 +18,7 @@ from src.web.deployment import board, labels, setup
 from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.setup import Setup
-from tests.envs.deployment.making import bot, contents, full_game
+from tests.envs.deployment.making import COVER_MAP, bot, contents, full_game, small_game
 from tests.lab import ROOT
 
 HUMAN = Seat("human", None, np.random.default_rng(0))
@@ -72,6 +72,12 @@ def test_every_hex_but_those_off_the_edge_can_be_picked(game: DeploymentGame):
     ids = Parts(board.ground(game.scenario)).values("data-id")
     assert set(ids) == expected
     assert len(ids) == len(expected) == 513
+
+
+def test_cover_is_drawn():
+    covered = small_game(board={"map": COVER_MAP}).scenario
+    classes = " ".join(Parts(board.ground(covered)).values("class"))
+    assert "cover" in classes.split()
 
 
 def test_neighbours_lie_one_hex_apart():

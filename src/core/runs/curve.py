@@ -134,11 +134,11 @@ def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
     """Write a PNG with a panel for each array: bars for 1D counts, a heat map for 2D counts."""
     rows = -(-len(counts) // 2)
-    figure = new_figure(11, 2.8 * rows, layout=None) if counts else None  # constrained: half of the time
+    figure = new_figure(11, 2.8 * rows, layout=None) if counts else None  # the constrained layout doubles the time
     if figure is None:
         return False
     edge = 0.1 / rows
-    figure.subplots_adjust(0.05, edge, 0.98, 1 - edge, wspace=0.1, hspace=0.25)
+    figure.subplots_adjust(0.08, edge, 0.98, 1 - edge, wspace=0.16, hspace=0.25)
     for number, (name, values) in enumerate(counts.items(), 1):
         axes = figure.add_subplot(rows, 2, number)
         if values.ndim == 1:

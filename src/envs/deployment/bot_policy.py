@@ -8,19 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.kernel_references import by_reference
-from ...core.kernels import jit
 from ..splitmix import below, next_word
 from . import battle, reach, rules
-from .dice import charge_chance, kernel
+from .dice import charge_chance, inlined, kernel
 from .placement import UNRANKED
+from .scenario import MAX_MOVE
 from .state import NOBODY, OFF_BOARD, Games
-from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MAX_MOVE, MELEE, MOVE_PHASE, RANGED, World
+from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
 FAR = 255  # more than any distance on a board
 _HIGH_BITS = 2.0**-64
-_inlined = jit(forceinline=True, _nrt=False)  # called for every hex in reach
 
 
 @by_reference
@@ -99,10 +98,8 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     u, first = games.games[i].active, rules.pass_action(world) + 1
     seat, here = u // (world.units.size // 2), games.units[i, u].cell
     flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
-    rivals, legal = (
-        games.rivals[i, : _find_rivals(world, games, i, u, policy)],
-        games.mask[i, first : first + world.cells.size],
-    )
+    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
+    legal = games.mask[i, first : first + world.cells.size]
     best = rules.wait_action(world)
     best_value = _cell_value(world, u, rivals, here, False, policy)
     best_value += _objective_value(world, here, needs, policy)
@@ -139,17 +136,17 @@ def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> 
     return count
 
 
-@_inlined
+@inlined
 def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, policy: Policy) -> float:
     """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
-    shot, strike, danger, nearest, reach = 0.0, 0.0, 0.0, FAR, world.weapon[RANGED, u].reach
+    shot, strike, danger, nearest, max_range = 0.0, 0.0, 0.0, FAR, world.weapon[RANGED, u].reach
     is_cover = world.cells[cell].is_cover
     for k in range(rivals.size):
         rival = rivals[k]
         seen = world.seen_apart[rival.cell, cell]  # indexed by the enemy first: its row stays in the cache
         apart = seen & FAR
         nearest = min(nearest, apart)
-        shot = max(shot, rival.shot if 1 < seen <= reach else 0.0)
+        shot = max(shot, rival.shot if 1 < seen <= max_range else 0.0)
         strike = max(strike, world.charge_chance[apart] * rival.strike)
         if policy.threat > 0:
             shots = (rival.shot_into_cover if is_cover else rival.shot_back) if 1 < seen <= rival.range else 0.0
@@ -189,7 +186,7 @@ def _balance(world: World, games: Games, i: int, u: int, k: int) -> int:
     return balance
 
 
-@_inlined
+@inlined
 def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
     """Return the value of a cell for the objectives: the one it belongs to, and the distance to the next open one."""
     held, tipped = needs
@@ -221,7 +218,10 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the attack with the highest value: expected points, minus the risk of a charge."""
     game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
     u, best, best_value = game.active, rules.wait_action(world), 0.0
-    needs = _needs(world, games, i, u) if game.phase == CHARGE else (0, 0)
+    needs = (0, 0)
+    if game.phase == CHARGE:
+        needs = _needs(world, games, i, u)
+        reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
     for slot in range(slots):
         if not games.mask[i, first + slot]:
             continue

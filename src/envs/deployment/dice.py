@@ -8,6 +8,7 @@ from ..splitmix import below
 # Kernels allocate nothing, so Numba's reference counting is disabled: counting the array arguments of every call would
 # take longer than the rules themselves.
 kernel = jit(_nrt=False)
+inlined = jit(forceinline=True, _nrt=False)  # for what is called for every hex
 
 NEVER = 7  # a required roll that no die can show
 

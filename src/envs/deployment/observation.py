@@ -115,7 +115,7 @@ def static_features(world: World) -> StaticFeatures:
 def _positions(world: World) -> np.ndarray:
     row, col = np.divmod(world.seen["turned"], world.columns)
     rows = world.cells.size // world.columns
-    return np.stack([col / (world.columns - 1), row / max(rows - 1, 1)], axis=-1).astype(np.float32)
+    return np.stack([col / max(world.columns - 1, 1), row / max(rows - 1, 1)], axis=-1).astype(np.float32)
 
 
 def _plane(world: World, values: np.ndarray) -> np.ndarray:

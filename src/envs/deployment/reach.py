@@ -7,8 +7,7 @@ and below the board take the place of its edges. `Games.sets` has room for the s
 
 import numpy as np
 
-from ...core.kernels import jit
-from .dice import kernel
+from .dice import inlined, kernel
 from .state import CHARGE_STEPS, NOBODY, OFF_BOARD, Games
 from .world import World
 
@@ -19,7 +18,6 @@ FAR = 255  # more steps than any path
 NO_HEX = -1
 _EVEN, _ODD = np.uint32(0x55555555), np.uint32(0xAAAAAAAA)  # columns
 _1, _31 = np.uint32(1), np.uint32(31)
-_inlined = jit(forceinline=True, _nrt=False)
 
 
 @kernel
@@ -100,7 +98,7 @@ def _spread_all(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: in
     _spread(above, row, below, left, middle, right, out[width : width + size])
 
 
-@_inlined
+@inlined
 def _spread(
     above: np.ndarray,
     row: np.ndarray,

@@ -14,6 +14,7 @@ from .hexgrid import distance, distances_between, neighbors, turned
 Hex = tuple[int, int]  # col, row
 
 MAX_SIDE = 99  # columns and rows: tables of distances have one byte for each pair of hexes
+MAX_MOVE = 99  # hexes
 FREE, WALL, COVER, FORBIDDEN, OBJECTIVE = ".", "#", "*", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 
@@ -187,7 +188,7 @@ class Profile:
         move, toughness, save, invulnerable, hp, control, points, ranged, melee = read(node, where, keys)
         return Profile(
             name,
-            whole(move, f"{where}.move", 0, 99),
+            whole(move, f"{where}.move", 0, MAX_MOVE),
             whole(toughness, f"{where}.toughness", 1, 99),
             whole(save, f"{where}.save", 2, 7),
             None if invulnerable is None else whole(invulnerable, f"{where}.invulnerable", 2, 6),

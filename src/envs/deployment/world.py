@@ -8,14 +8,13 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from . import hexgrid
 from .dice import NEVER, charge_chance, expected_damage
-from .scenario import Hex, Scenario
+from .scenario import MAX_MOVE, Hex, Scenario
 
 DEPLOYMENT, COMMAND, MOVE_PHASE, SHOOT, CHARGE, FIGHT = range(6)
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
 COVERED = 2  # a ranged attack on a target in cover, in `World.expected`
 HIDDEN = 256  # more than any distance on a board
-MAX_MOVE = 99
 
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.

@@ -49,7 +49,7 @@ def targets(state: GameState, unit: Unit) -> list[Unit]:
         ]
     if state.phase == "fight":
         return [enemy for enemy in enemies if adjacent(unit, enemy)]
-    steps = steps_to(state, unit, 11)
+    steps = steps_to(state, unit, state.world.charge_reach - 1)
     taken = {at(other) for other in enemies + friends}
 
     def has_path(enemy: Unit) -> bool:
@@ -58,7 +58,11 @@ def targets(state: GameState, unit: Unit) -> list[Unit]:
         ]
         return any(before in steps for one in beside for before in geometry.neighbors(one))
 
-    return [enemy for enemy in enemies if geometry.distance(at(unit), at(enemy)) <= 12 and has_path(enemy)]
+    return [
+        enemy
+        for enemy in enemies
+        if geometry.distance(at(unit), at(enemy)) <= state.world.charge_reach and has_path(enemy)
+    ]
 
 
 def is_eligible(state: GameState, unit: Unit) -> bool:

@@ -5,11 +5,12 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.deployment import dice
-from src.envs.deployment.battle import can_shoot
+from src.envs.deployment.battle import can_shoot, is_eligible
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.objectives import take_objectives
 from src.envs.deployment.reach import charge_path, find_charges
 from src.envs.deployment.state import GameState
+from src.envs.deployment.world import CHARGE
 from tests.envs.deployment.making import (
     COVER_MAP,
     aim,
@@ -256,13 +257,26 @@ def test_both_sides_charge_alike():
 
 
 def test_a_charge_does_not_rest_on_what_was_looked_at_before():
-    state = charging([6, 6], a1=(4, 6), b1=(4, 2), b3=(8, 0))
+    """b1 is the farther one of two targets."""
+    state = charging([6, 6], a1=(4, 6), b1=(4, 2), b3=(7, 3))
     other = copied(GAME, state)
     other.games.sets[:] = 0
     for one in (state, other):
         GAME.play(one, aim(GAME, one, "b1"))
     assert state.units["a1"].charged
     assert state.units == other.units
+
+
+@pytest.mark.parametrize(("row", "eligible"), [(3, True), (2, False)])
+def test_an_enemy_beyond_the_reach_of_charges_makes_nobody_eligible(row: int, eligible: bool):
+    game = small_game(deployment_type="fixed", charge_reach=3)
+    state = battle(game, a1=(4, 6), b1=(4, row))
+    assert is_eligible_to_charge(game, state, "a1") == eligible
+
+
+def is_eligible_to_charge(game: DeploymentGame, state: GameState, unit: str) -> bool:
+    state.games.games["phase"] = CHARGE
+    return bool(is_eligible(game.world, state.games, 0, number(state, unit)))
 
 
 def test_nobody_charges_from_an_enemys_side():

@@ -11,7 +11,19 @@ from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.dice import charge_chance
 from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.envs.tictactoe.rules import TicTacToe
-from tests.envs.deployment.making import aim, battle, begin, bot, copied, full_game, go, small_game, wait_until
+from tests.envs.deployment.making import (
+    aim,
+    battle,
+    begin,
+    bot,
+    conf,
+    copied,
+    full_game,
+    go,
+    roster,
+    small_game,
+    wait_until,
+)
 
 FULL = full_game()
 FIXED = small_game(deployment_type="fixed")
@@ -58,8 +70,8 @@ def test_front_and_back_lines_are_where_they_say():
 
 def test_the_scripted_placement_is_the_scenarios():
     state = placed(PLACEMENTS["scripted"])
-    for roster in state.scenario.rosters:
-        for unit in roster:
+    for army in state.scenario.rosters:
+        for unit in army:
             assert (state.units[unit.id].col, state.units[unit.id].row) == unit.position
 
 
@@ -128,6 +140,52 @@ def test_a_cautious_bot_leaves_the_line_of_fire():
     spitter, cell = state.cell_of((2, 0)), moved.games.units["cell"][0, 0]
     assert FIXED.world.sight[spitter, state.cell_of((4, 5))]
     assert not FIXED.world.sight[spitter, cell]
+
+
+COVER_SPOT = """
+     . . . . . . . . .
+     . . . . . * . . .
+     . . . . . . . . .
+     . . . . o . . . .
+     . . . * . . . . .
+     . . . . . . . . .
+     . x . x . x . x .
+""".replace(" ", "")
+SLOW_RIFLES = conf("profiles/warriors")
+SLOW_RIFLES["rifleman"]["move"] = 1
+IN_COVER = small_game(
+    deployment_type="fixed",
+    board={"map": COVER_SPOT},
+    profiles=SLOW_RIFLES,
+    scenario={
+        "player_1": roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
+        "player_2": roster(b1=("brute", (2, 1)), b2=("brute", (4, 1)), b3=("spitter", (6, 1))),
+    },
+)
+
+
+def test_a_cautious_bot_takes_cover():
+    """All hexes around a1 are in sight of b3; on one of them fewer of its shots get through."""
+    state = battle(IN_COVER, a1=(3, 3), b3=(3, 0))
+    moved = copied(IN_COVER, state)
+    IN_COVER.play(moved, choice(bot(**NOTHING | {"threat": 1.0}), IN_COVER, state))
+    assert (moved.units["a1"].col, moved.units["a1"].row) == (3, 4)
+
+
+def test_a_greedy_bot_shoots_at_the_open_one_of_two_targets():
+    state = battle(IN_COVER, a1=(0, 4), b1=(3, 4), b2=(3, 2))
+    wait_until(IN_COVER, state, "shoot", "a1")
+    assert {aim(IN_COVER, state, one) for one in ("b1", "b2")} <= set(IN_COVER.legal_actions(state))
+    assert choice(bot(**NOTHING | {"damage": 1.0}), IN_COVER, state) == aim(IN_COVER, state, "b2")
+
+
+def test_a_bot_decides_on_a_charge_without_what_was_looked_at_before():
+    state = battle(FIXED, a1=(4, 5), b3=(4, 3), b1=(8, 0))
+    wait_until(FIXED, state, "charge", "a1")
+    expected = choice(bot(), FIXED, state)
+    assert expected == aim(FIXED, state, "b3")
+    state.games.sets[:] = 0
+    assert choice(bot(), FIXED, state) == expected
 
 
 def test_charges_are_weighed():

@@ -12,7 +12,7 @@ from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Scripted
 from src.envs.deployment.vec_env import legal_masks
-from tests.envs.deployment.making import REWARD, bot, full_game, make_env, roster, settings, small_game
+from tests.envs.deployment.making import COVER_MAP, REWARD, bot, full_game, make_env, roster, settings, small_game
 
 
 def test_it_is_a_gymnasium_environment(monkeypatch: pytest.MonkeyPatch):
@@ -261,6 +261,10 @@ def test_render_shows_the_board():
     text = env.render()
     assert "deployment, player 1 to place; left: player 1: a1 a2; player 2: b1 b2 b3" in text
     assert "##" in text
+    assert "*" not in text
+    covered = make_env(small_game(board={"map": COVER_MAP}))
+    covered.reset(seed=0)
+    assert covered.render().count("*") == 8
 
 
 def test_a_batch_holds_one_state_for_good():

@@ -28,7 +28,7 @@ GAMES = {
         ("move", 0, "choice"),
     )
 }
-GAMES["cover", "command", 0, "by_id"] = small_game(board={"map": COVER_MAP}, on_deadlock="truncate")
+GAMES["cover", "command", 0, "by_id"] = small_game(board={"map": COVER_MAP}, on_deadlock="truncate", charge_reach=4)
 
 
 def check_every_action(game: DeploymentGame, state: GameState) -> None:

@@ -6,7 +6,18 @@ import pytest
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
-from tests.envs.deployment.making import begin, bot, contents, full_game
+from tests.envs.deployment.making import (
+    COVER_MAP,
+    SMALL_MAP,
+    aim,
+    battle,
+    begin,
+    bot,
+    contents,
+    full_game,
+    small_game,
+    wait_until,
+)
 
 STRIDE = 0x9E3779B97F4A7C15  # which the generator of the dice adds for every die
 
@@ -64,6 +75,17 @@ def test_seed_and_commands_determine_the_game(
     for step, _, _, units in described:
         apply_command(game, state, step)
         assert state.games.units.tobytes() == units
+
+
+@pytest.mark.parametrize(("board", "save"), [(SMALL_MAP, 5), (COVER_MAP, 4)])
+def test_the_save_in_cover_is_reported(board: str, save: int):
+    """A brute on (4, 4), shot at with AP-1."""
+    game = small_game(deployment_type="fixed", board={"map": board})
+    state = battle(game, a1=(4, 6), b1=(4, 4))
+    wait_until(game, state, "shoot", "a1")
+    report = apply_and_describe(game, state, Command("play", (aim(game, state, "b1"),)))
+    assert report.dice is not None
+    assert report.dice.needed[2] == save
 
 
 def test_an_illegal_command_raises_and_changes_nothing(game: DeploymentGame):

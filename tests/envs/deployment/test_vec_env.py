@@ -85,6 +85,14 @@ def test_arrays_handed_out_are_the_callers_own():
     batch.step(info["action_mask"].argmax(axis=1))
     np.testing.assert_array_equal(observations, kept)
     np.testing.assert_array_equal(info["action_mask"], masks)
+    saved = batch.state()
+    later, rewards, *_, info = batch.step(batch.action_masks().argmax(axis=1))
+    kept_later, kept_rewards, masks = later.copy(), rewards.copy(), info["action_mask"].copy()
+    batch.load_state(saved)
+    batch.step(batch.action_masks().argmax(axis=1))
+    np.testing.assert_array_equal(later, kept_later)
+    np.testing.assert_array_equal(rewards, kept_rewards)
+    np.testing.assert_array_equal(info["action_mask"], masks)
 
 
 def test_seats_are_drawn_for_each_game():
