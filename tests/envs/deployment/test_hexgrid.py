@@ -6,7 +6,7 @@ import pytest
 from src.envs.deployment import hexgrid
 from src.envs.deployment.game import DeploymentGame
 from tests.envs.deployment import geometry, oracle
-from tests.envs.deployment.making import COVER_MAP, begin, full_game, small_game
+from tests.envs.deployment.making import COVER_MAP, begin, conf, full_game, small_game
 
 
 def test_neighbours_are_the_hexes_at_distance_one():
@@ -119,9 +119,12 @@ def test_the_map_is_as_described():
     board = full_game().scenario.board
     assert (board.cols, board.rows) == (25, 21)
     assert len(board.walls) == 70
+    assert not board.cover
     assert board.objectives == ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
     assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
     assert all(len(board.objective_hexes(centre)) == 7 for centre in board.objectives)
+    woods = full_game(board=conf("board/woods")).scenario.board
+    assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 66)
 
 
 def test_mirrored_rosters_stand_opposite_each_other():
