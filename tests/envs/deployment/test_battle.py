@@ -267,16 +267,13 @@ def test_a_charge_does_not_rest_on_what_was_looked_at_before():
     assert state.units == other.units
 
 
-@pytest.mark.parametrize(("row", "eligible"), [(3, True), (2, False)])
-def test_an_enemy_beyond_the_reach_of_charges_makes_nobody_eligible(row: int, eligible: bool):
-    game = small_game(deployment_type="fixed", charge_reach=3)
-    state = battle(game, a1=(4, 6), b1=(4, row))
-    assert is_eligible_to_charge(game, state, "a1") == eligible
-
-
-def is_eligible_to_charge(game: DeploymentGame, state: GameState, unit: str) -> bool:
+@pytest.mark.parametrize(("reach", "eligible"), [(4, True), (3, False)])
+def test_an_enemy_beyond_the_reach_of_charges_makes_nobody_eligible(reach: int, eligible: bool):
+    """b3 is three hexes from a1, behind a wall and a2; the sides of b1 are three steps away, b1 itself four."""
+    game = small_game(deployment_type="fixed", charge_reach=reach)
+    state = battle(game, a1=(4, 4), a2=(2, 3), b1=(3, 0), b3=(1, 2))
     state.games.games["phase"] = CHARGE
-    return bool(is_eligible(game.world, state.games, 0, number(state, unit)))
+    assert is_eligible(game.world, state.games, 0, number(state, "a1")) == eligible
 
 
 def test_nobody_charges_from_an_enemys_side():
