@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.composition import composed
-from src.compose import build
+from experiments.bench.deployment_bots import player
 from src.core.kernels import jit
 from src.core.play.arena import wilson_interval
 from src.envs.deployment import rules
@@ -75,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(f"{'':<36}{'games':>7}{'player 1':>10}{'95% range':>14}{'drawn':>8}{'on points':>11}{'rounds':>8}")
     for env in options.envs:
-        game = build(composed("evaluate", f"env={env}").env, "env").game
         for name in BOTS:
-            bot = build(composed("evaluate", f"env={env}", f"agent={name}").agent, "agent")
+            game, bot = player(f"env={env}", f"agent={name}")
+            assert isinstance(game, DeploymentGame)
+            assert isinstance(bot, Bot)
             found = balance(game, bot, options.games, options.seed)
             low, high = wilson_interval(round(found.first * found.games), found.games)
             print(

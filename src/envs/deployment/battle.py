@@ -12,6 +12,7 @@ from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
 from .world import (
     CHARGE,
     COMMAND,
+    COVERED,
     FIGHT,
     MELEE,
     MOVE_PHASE,
@@ -32,6 +33,12 @@ def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
         if other != NOBODY and (other < slots) != (u < slots):
             return True
     return False
+
+
+@kernel
+def shooting_kind(world: World, cell: int) -> int:
+    """Return the kind of a ranged attack on a target on this cell, in `World.expected`."""
+    return COVERED if world.cells[cell].is_cover else RANGED
 
 
 @kernel

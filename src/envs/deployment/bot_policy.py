@@ -124,7 +124,7 @@ def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> 
             continue
         rival = games.rivals[i, count]
         rival.cell = games.units[i, enemy].cell
-        rival.shot = worth(world, games, i, u, enemy, shooting_kind(world, rival.cell))
+        rival.shot = worth(world, games, i, u, enemy, battle.shooting_kind(world, rival.cell))
         rival.strike = worth(world, games, i, u, enemy, MELEE)
         if policy.threat > 0:
             rival.head_start = MAX_MOVE - world.units[enemy].move
@@ -201,12 +201,6 @@ def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Po
 
 
 @kernel
-def shooting_kind(world: World, cell: int) -> int:
-    """Return the kind of a ranged attack on a target on this cell."""
-    return COVERED if world.cells[cell].is_cover else RANGED
-
-
-@kernel
 def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) -> float:
     """Return the expected points taken from a target by one attack of a kind: RANGED, MELEE or COVERED."""
     share = world.expected[kind, u, target] / games.units[i, target].hp
@@ -229,7 +223,7 @@ def _target(world: World, games: Games, i: int, policy: Policy) -> int:
         if game.phase == CHARGE:
             value = _charge_value(world, games, i, u, target, needs, policy)
         else:
-            kind = MELEE if game.phase == FIGHT else shooting_kind(world, games.units[i, target].cell)
+            kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
             value = worth(world, games, i, u, target, kind)
         if value > best_value:
             best, best_value = first + slot, value

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.kernel_references import by_reference
-from . import deployment, rules
+from . import battle, deployment, rules
 from .dice import kernel
 from .objectives import max_victory_points, surviving_points
 from .state import NOBODY, OFF_BOARD, Games
 from .world import (
-    COVERED,
     DEPLOYMENT,
     MELEE,
     MOVE_PHASE,
@@ -189,8 +188,7 @@ def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> 
     """
     phase = games.games[i].phase
     shoots = phase in (MOVE_PHASE, SHOOT) and world.weapon[RANGED, u].attacks > 0
-    covered = world.cells[games.units[i, target].cell].is_cover
-    kind = (COVERED if covered else RANGED) if shoots else MELEE
+    kind = battle.shooting_kind(world, games.units[i, target].cell) if shoots else MELEE
     return min(world.expected[kind, u, target] / games.units[i, target].hp, 1.0)
 
 
