@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=2000, help="games of each bot")
     parser.add_argument("--seed", type=int, default=2027)
-    parser.add_argument("--envs", nargs="+", default=ENVS)
+    parser.add_argument("--envs", nargs="+", default=ENVS, choices=[*ENVS, "deployment_alternated"])
     options = parser.parse_args(arguments)
     print(f"{'':<36}{'games':>7}{'player 1':>10}{'95% range':>14}{'drawn':>8}{'on points':>11}{'rounds':>8}")
     for env in options.envs:
