@@ -36,7 +36,7 @@ class Policy(NamedTuple):
 def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int:
     """Return the bot's action for the player to move in game i, or NO_ACTION if its placement has no hex left."""
     if policy.explore > 0 and next_word(luck) * _HIGH_BITS < policy.explore:
-        return _any_action(games, i, luck)
+        return random_action(games, i, luck)
     phase = games.games[i].phase
     if phase == DEPLOYMENT:
         return _placement(world, games, i, policy)
@@ -48,7 +48,7 @@ def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int
 
 
 @kernel
-def _any_action(games: Games, i: int, luck: Any) -> int:
+def random_action(games: Games, i: int, luck: Any) -> int:
     mask, legal = games.mask[i], 0
     for action in range(mask.size):
         legal += mask[action]
@@ -95,19 +95,28 @@ def _first_unit(world: World, games: Games, i: int) -> int:
 def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
     u, first = games.games[i].active, rules.pass_action(world) + 1
-    seat, here = u // (world.units.size // 2), games.units[i, u].cell
-    flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
+    needs = objective_needs(world, games, i, u)
     best = rules.wait_action(world)
-    best_value = _cell_value(world, games, i, u, here, False, policy)
-    best_value += _objective_value(world, here, needs, policy)
-    for number in range(world.cells.size):
-        action, cell = first + number, world.seen[seat, number].turned
+    best_value = destination_value(world, games, i, best, needs, policy)
+    for action in range(first, first + world.cells.size):
         if games.mask[i, action]:
-            value = _cell_value(world, games, i, u, cell, flees, policy)
-            value += _objective_value(world, cell, needs, policy)
+            value = destination_value(world, games, i, action, needs, policy)
             if value > best_value:
                 best, best_value = action, value
     return best
+
+
+@kernel
+def destination_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
+    """Return the value of a move of the active unit, or of waiting; `needs` are the `objective_needs` of the unit."""
+    u, cell, flees = games.games[i].active, 0, False
+    if action == rules.wait_action(world):
+        cell = games.units[i, u].cell
+    else:
+        seat = u // (world.units.size // 2)
+        cell = world.seen[seat, action - rules.pass_action(world) - 1].turned
+        flees = battle.beside_enemy(world, games, i, u)
+    return _cell_value(world, games, i, u, cell, flees, policy) + _objective_value(world, cell, needs, policy)
 
 
 @kernel
@@ -145,7 +154,7 @@ def _danger(world: World, games: Games, i: int, u: int, enemy: int, apart: int, 
 
 
 @kernel
-def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
+def objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
     """Return two bit sets of objectives: those held without unit u, and those that it would win."""
     slots, held, tipped = world.units.size // 2, 0, 0
     for k in range(world.to_objective.shape[0]):
@@ -195,20 +204,28 @@ def charge_chance(steps: int) -> float:
 
 @kernel
 def _target(world: World, games: Games, i: int, policy: Policy) -> int:
-    """Return the attack with the highest value: expected points, minus the risk of a charge."""
-    game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
-    u, best, best_value = game.active, rules.wait_action(world), 0.0
-    for slot in range(slots):
-        if not games.mask[i, first + slot]:
-            continue
-        target = (1 - u // slots) * slots + slot
-        if game.phase == CHARGE:
-            value = _charge_value(world, games, i, u, target, policy)
-        else:
-            value = worth(world, games, i, u, target, MELEE if game.phase == FIGHT else RANGED)
-        if value > best_value:
-            best, best_value = first + slot, value
+    """Return the attack with the highest value, or waiting if none is above 0."""
+    slots, first = world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
+    best, best_value = rules.wait_action(world), 0.0
+    for action in range(first, first + slots):
+        if games.mask[i, action]:
+            value = target_value(world, games, i, action, policy)
+            if value > best_value:
+                best, best_value = action, value
     return best
+
+
+@kernel
+def target_value(world: World, games: Games, i: int, action: int, policy: Policy) -> float:
+    """Return the value of an attack of the active unit: expected points, minus the risk of a charge; 0 for waiting."""
+    if action == rules.wait_action(world):
+        return 0.0
+    game, slots = games.games[i], world.units.size // 2
+    u = game.active
+    target = (1 - u // slots) * slots + action - rules.pass_action(world) - 1 - world.cells.size
+    if game.phase == CHARGE:
+        return _charge_value(world, games, i, u, target, policy)
+    return worth(world, games, i, u, target, MELEE if game.phase == FIGHT else RANGED)
 
 
 @kernel
@@ -216,7 +233,7 @@ def _charge_value(world: World, games: Games, i: int, u: int, target: int, polic
     cell, steps = battle.charge_path(world, games, i, u, target)
     gain = policy.damage * worth(world, games, i, u, target, MELEE)
     gain -= policy.threat * worth(world, games, i, target, u, MELEE)
-    needs = _needs(world, games, i, u)
+    needs = objective_needs(world, games, i, u)
     gain += _objective_value(world, cell, needs, policy)
     gain -= _objective_value(world, games.units[i, u].cell, needs, policy)
     return charge_chance(steps) * gain
