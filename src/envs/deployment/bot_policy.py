@@ -97,25 +97,22 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
     u, first = games.games[i].active, rules.pass_action(world) + 1
     seat, here = u // (world.units.size // 2), games.units[i, u].cell
-    flees, needs = battle.beside_enemy(world, games, i, u), _needs(world, games, i, u)
-    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
+    flees, needs = battle.beside_enemy(world, games, i, u), objective_needs(world, games, i, u)
+    rivals = games.rivals[i, : find_rivals(world, games, i, u, policy)]
     legal = games.mask[i, first : first + world.cells.size]
     best = rules.wait_action(world)
-    best_value = _cell_value(world, u, rivals, here, False, policy)
-    best_value += _objective_value(world, here, needs, policy)
+    best_value = hex_value(world, u, rivals, here, False, needs, policy)
     middle, away = world.seen[seat, here].turned // world.columns, world.units[u].move + 1  # rows
     for number in range(max(middle - away, 0) * world.columns, min((middle + away + 1) * world.columns, legal.size)):
         if legal[number]:
-            cell = world.seen[seat, number].turned
-            value = _cell_value(world, u, rivals, cell, flees, policy)
-            value += _objective_value(world, cell, needs, policy)
+            value = hex_value(world, u, rivals, world.seen[seat, number].turned, flees, needs, policy)
             if value > best_value:
                 best, best_value = first + number, value
     return best
 
 
 @kernel
-def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
+def find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
     """Write what does not depend on the hex of unit u for every enemy on the board; return their number."""
     slots, count = world.units.size // 2, 0
     first = (1 - u // slots) * slots
@@ -134,6 +131,14 @@ def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> 
             rival.strike_back = worth(world, games, i, enemy, u, MELEE)
         count += 1
     return count
+
+
+@inlined
+def hex_value(
+    world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, needs: tuple[int, int], policy: Policy
+) -> float:
+    """Return the value of a cell for unit u, given what `find_rivals` and `objective_needs` found for it."""
+    return _cell_value(world, u, rivals, cell, flees, policy) + _objective_value(world, cell, needs, policy)
 
 
 @inlined
@@ -158,7 +163,7 @@ def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool
 
 
 @kernel
-def _needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
+def objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
     """Return two bit sets of objectives: those held without unit u, and those that it would win."""
     slots, held, tipped, contested = world.units.size // 2, 0, 0, 0
     for other in range(world.units.size):
@@ -210,24 +215,36 @@ def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) ->
 @kernel
 def _target(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the attack with the highest value: expected points, minus the risk of a charge."""
-    game, slots, first = games.games[i], world.units.size // 2, rules.pass_action(world) + 1 + world.cells.size
-    u, best, best_value = game.active, rules.wait_action(world), 0.0
-    needs = (0, 0)
-    if game.phase == CHARGE:
-        needs = _needs(world, games, i, u)
-        reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
-    for slot in range(slots):
-        if not games.mask[i, first + slot]:
-            continue
-        target = (1 - u // slots) * slots + slot
-        if game.phase == CHARGE:
-            value = _charge_value(world, games, i, u, target, needs, policy)
-        else:
-            kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
-            value = worth(world, games, i, u, target, kind)
-        if value > best_value:
-            best, best_value = first + slot, value
+    first, needs = rules.pass_action(world) + 1 + world.cells.size, prepare_targets(world, games, i)
+    best, best_value = rules.wait_action(world), 0.0
+    for action in range(first, first + world.units.size // 2):
+        if games.mask[i, action]:
+            value = target_value(world, games, i, action, needs, policy)
+            if value > best_value:
+                best, best_value = action, value
     return best
+
+
+@kernel
+def prepare_targets(world: World, games: Games, i: int) -> tuple[int, int]:
+    """Find the charges of the active unit, if it charges; return what `target_value` needs to know of objectives."""
+    if games.games[i].phase != CHARGE:
+        return 0, 0
+    u = games.games[i].active
+    reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
+    return objective_needs(world, games, i, u)
+
+
+@kernel
+def target_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
+    """Return the value of an attack by the active unit, after `prepare_targets`."""
+    game, slots = games.games[i], world.units.size // 2
+    u, slot = game.active, action - (rules.pass_action(world) + 1 + world.cells.size)
+    target = (1 - u // slots) * slots + slot
+    if game.phase == CHARGE:
+        return _charge_value(world, games, i, u, target, needs, policy)
+    kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
+    return worth(world, games, i, u, target, kind)
 
 
 @kernel

@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from ...core.play.agent import Agent, RandomAgent
+from ...core.play.agent import RandomAgent
 from .bots import Bot
 from .env import DeploymentEnv
 from .placement import FrontLine
+from .planner import Planner
 from .step_report import Command, apply_and_describe
 
 ENV = "deployment"
 
 
-def _bot() -> Agent:
+def _bot() -> Bot:
     return Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
 
 
@@ -37,4 +38,13 @@ def steps(env: DeploymentEnv) -> None:
         envs.step(info["action_mask"].argmax(axis=1))
 
 
-GROUPS = (match, steps)  # independent of each other; first what the web page needs
+def plan(env: DeploymentEnv) -> None:
+    """Search one position of a battle."""
+    game, bot, rng = env.game, _bot(), np.random.default_rng(0)
+    state = game.initial(rng)
+    while state.phase == "deployment":
+        game.play(state, bot.decide(game, state, rng).action or 0)
+    Planner(bot, candidates=2, rollouts=2, turns=0, objectives=0.5, confidence=0.0).decide(game, state, rng)
+
+
+GROUPS = (match, steps, plan)  # independent of each other; first what the web page needs

@@ -21,7 +21,7 @@ SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
 }  # by env
 ZONES = ("hammer", "trench", "corners", "pincer")
 HUMAN = "human"
-AGENTS = ("random", "greedy", "defensive", "tactical", "erratic")
+AGENTS = ("random", "greedy", "defensive", "tactical", "erratic", "planner")
 RUN = "run:"  # prefix of the name of a finished run
 PLACEMENTS: Mapping[str, type[Placement]] = {
     "deterministic": Deterministic,

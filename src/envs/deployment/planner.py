@@ -1,0 +1,308 @@
+"""A search opponent: it tries the best actions of a bot in rollouts, in which the bot plays on for both sides.
+
+Rollouts are divided among the candidates by sequential halving (Karnin, Koren & Somekh 2013): all candidates get
+equally many, the better half of them the next ones, until one is left. Rollout r has the same dice for each candidate.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ...core.errors import require
+from ...core.kernel_references import by_reference
+from ...core.kernels import jit
+from ...core.play.agent import Agent, Decision, Line
+from ...core.play.game import Game, Trait
+from ...core.ranges import Bounds, Fraction, NonNegative, checked
+from ...core.threads import run_in_spans
+from ..splitmix import hash_word
+from . import battle, bot_policy, rules
+from .bot_policy import LUCK, Policy
+from .bots import Bot
+from .dice import kernel
+from .game import DeploymentGame
+from .objectives import max_victory_points, take_objectives
+from .state import NOBODY, UNDECIDED, Games, GameState
+from .world import MOVE_PHASE, World
+
+CANDIDATE = np.dtype(
+    [
+        ("action", np.int64),
+        ("score", np.float64),  # by the bot; orders the candidates before the first rollout
+        ("total", np.float64),  # over its rollouts
+        ("squares", np.float64),  # the same of their squares
+        ("rollouts", np.int64),
+    ],
+    align=True,
+)
+
+
+@by_reference
+class Search(NamedTuple):
+    games: Games  # one game, overwritten by every rollout
+    candidates: np.ndarray  # (K,) CANDIDATE
+    luck: np.ndarray  # (1,) LUCK: the generator of a bot that explores
+    policy: Policy
+    objectives: float  # weight of victory points; the rest is that of surviving units
+    confidence: float  # standard errors
+    rollouts: int
+    turns: int
+    seed: np.uint64  # of the dice
+
+
+class Planner(Agent):
+    """Chooses the action with the best mean result in rollouts; its units are placed by the bot `policy`.
+
+    A rollout begins with one of the `candidates` best actions by the score of the bot and ends `turns` player turns
+    after the current one, or with the game if `turns` is None. Noise must not replace the bot's choice: another action
+    has to be better by `confidence` standard errors.
+    """
+
+    needs = frozenset({Trait.TWO_PLAYER})
+    games_in_step = 32  # split over threads: the search releases the GIL
+
+    @checked
+    def __init__(
+        self,
+        policy: Bot,
+        candidates: Annotated[int, Bounds(ge=1, le=10_000)],
+        rollouts: Annotated[int, Bounds(ge=1, le=10**9)],
+        turns: Annotated[int, Bounds(ge=0, le=1000)] | None,
+        objectives: Fraction,
+        confidence: NonNegative,
+    ) -> None:
+        self.policy, self.objectives, self.confidence = policy, float(objectives), float(confidence)
+        self.candidates, self.rollouts, self.turns = candidates, rollouts, turns
+
+    def check(self, game: Game) -> None:
+        self.policy.check(game)
+
+    def decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
+        return self.decide_batch(game, [view], [rng])[0]
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        def decide_span(first: int, end: int) -> list[Decision]:
+            return [self._decide(game, views[k], rngs[k]) for k in range(first, end)]
+
+        return [decision for span in run_in_spans(decide_span, len(views), 1) for decision in span]
+
+    def analyse(self, game: Game, view: GameState, count: int) -> list[Line]:
+        """Return the candidates with their mean results, from -2 to 2."""
+        require(view.phase != "deployment", "it does not search the deployment: its units are placed by its bot")
+        found = self.search(game, view, np.uint64(0))
+        return [Line(f"{_mean(one):+.3f}", (int(one["action"]),)) for one in found[:count]]
+
+    def _decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
+        if view.phase == "deployment":
+            return self.policy.decide(game, view, rng)
+        best = self.search(game, view, rng.integers(2**64, dtype=np.uint64))[0]
+        return Decision(int(best["action"]), {"value": _mean(best)})
+
+    def search(self, game: Game, view: GameState, seed: np.uint64) -> np.ndarray:
+        """Return the candidates (K,) CANDIDATE of a position in battle, best first."""
+        assert isinstance(game, DeploymentGame)
+        search = Search(
+            games=game.games(1),
+            candidates=np.zeros(self.candidates, CANDIDATE),
+            luck=np.zeros(1, LUCK),
+            policy=self.policy.policy(game),
+            objectives=self.objectives,
+            confidence=self.confidence,
+            rollouts=self.rollouts,
+            turns=2 * game.world.rounds if self.turns is None else self.turns,
+            seed=seed,
+        )
+        return search.candidates[: find_best(game.world, view.games, view.i, search)]
+
+
+def _mean(candidate: Any) -> float:
+    return float(candidate["total"] / max(candidate["rollouts"], 1))
+
+
+@jit(nogil=True, _nrt=False)
+def find_best(world: World, games: Games, i: int, search: Search) -> int:
+    """Order the candidates, best first; return their number."""
+    count = _find_candidates(world, games, i, search)
+    stages, left = 0, count
+    while left > 1:
+        stages += 1
+        left = (left + 1) // 2
+    left, played = count, 0
+    while left > 1:
+        more = max(search.rollouts // (stages * left), 1)
+        for k in range(left):
+            for rollout in range(played, played + more):
+                value = _rollout(world, games, i, search, k, search.seed + np.uint64(rollout))
+                search.candidates[k].total += value
+                search.candidates[k].squares += value * value
+            search.candidates[k].rollouts += more
+        played += more
+        _sort_by_total(search.candidates, left)
+        if left > 2:
+            _keep_choice(search.candidates, (left + 1) // 2, left)
+        left = (left + 1) // 2
+    if count > 1 and not _is_better(search.candidates, search.confidence):
+        _swap(search.candidates, 0, 1)
+    return count
+
+
+@kernel
+def _keep_choice(candidates: np.ndarray, kept: int, count: int) -> None:
+    """Keep the bot's choice among the first `kept` of `count` candidates, as the last of them if it is worse."""
+    for k in range(kept, count):
+        if candidates[k].score == np.inf:
+            _swap(candidates, kept - 1, k)
+
+
+@kernel
+def _is_better(candidates: np.ndarray, confidence: float) -> bool:
+    """Whether the first candidate is the bot's choice, or better than it by `confidence` standard errors."""
+    best, other = candidates[0], candidates[1]
+    if best.score == np.inf:
+        return True
+    spread = best.squares + other.squares - (best.total**2 + other.total**2) / best.rollouts
+    return best.total - other.total > confidence * np.sqrt(max(spread, 0.0))
+
+
+@kernel
+def _sort_by_total(candidates: np.ndarray, count: int) -> None:
+    """Sort the first ones, which have had equally many rollouts; the sort is stable, so ties keep the bot's order."""
+    for k in range(1, count):
+        at = k
+        while at > 0 and candidates[at].total > candidates[at - 1].total:
+            _swap(candidates, at, at - 1)
+            at -= 1
+
+
+@kernel
+def _swap(candidates: np.ndarray, one: int, other: int) -> None:
+    first, second = candidates[one], candidates[other]
+    first.action, second.action = second.action, first.action
+    first.score, second.score = second.score, first.score
+    first.total, second.total = second.total, first.total
+    first.squares, second.squares = second.squares, first.squares
+    first.rollouts, second.rollouts = second.rollouts, first.rollouts
+
+
+@kernel
+def _find_candidates(world: World, games: Games, i: int, search: Search) -> int:
+    """Write the bot's choice and the legal actions with the next highest scores; return their number."""
+    game, count = games.games[i], 0
+    choice = bot_policy.choose(world, games, i, search.policy, search.luck[0])
+    if game.active == NOBODY or game.phase != MOVE_PHASE:
+        needs = (0, 0) if game.active == NOBODY else bot_policy.prepare_targets(world, games, i)
+        for action in range(rules.pass_action(world) + 1, games.mask.shape[1]):
+            if games.mask[i, action]:
+                score = np.inf if action == choice else 0.0
+                if action != choice and game.active != NOBODY and action != rules.wait_action(world):
+                    score = bot_policy.target_value(world, games, i, action, needs, search.policy)
+                count = _insert(search.candidates, count, action, score)
+        return count
+    u, first = game.active, rules.pass_action(world) + 1
+    needs, leaves = bot_policy.objective_needs(world, games, i, u), battle.beside_enemy(world, games, i, u)
+    rivals = games.rivals[i, : bot_policy.find_rivals(world, games, i, u, search.policy)]
+    for action in range(first, games.mask.shape[1]):
+        if games.mask[i, action]:
+            waits, cell = action == rules.wait_action(world), games.units[i, u].cell
+            if not waits:
+                cell = world.seen[u // (world.units.size // 2), action - first].turned
+            value = bot_policy.hex_value(world, u, rivals, cell, leaves and not waits, needs, search.policy)
+            count = _insert(search.candidates, count, action, np.inf if action == choice else value)
+    return count
+
+
+@kernel
+def _insert(candidates: np.ndarray, count: int, action: int, score: float) -> int:
+    """Insert an action by its score; if all places are taken, the worst one is dropped."""
+    if count == candidates.size:
+        if score <= candidates[count - 1].score:
+            return count
+        count -= 1
+    candidates[count].action = action
+    candidates[count].score = score
+    candidates[count].total = 0.0
+    candidates[count].squares = 0.0
+    candidates[count].rollouts = 0
+    at = count
+    while at > 0 and candidates[at].score > candidates[at - 1].score:
+        _swap(candidates, at, at - 1)
+        at -= 1
+    return count + 1
+
+
+@kernel
+def _rollout(world: World, games: Games, i: int, search: Search, k: int, seed: Any) -> float:
+    """Play candidate k, then the bot for both sides up to the horizon, with the dice of `seed`; return the result."""
+    scratch, seat = search.games, games.games[i].to_move
+    _copy(world, games, i, scratch)
+    scratch.games[0].random = hash_word(seed)
+    search.luck[0].random = hash_word(scratch.games[0].random)
+    horizon = _turn(games, i) + search.turns
+    rules.play(world, scratch, 0, search.candidates[k].action)
+    while not rules.is_over(scratch, 0) and _turn(scratch, 0) <= horizon:
+        action = bot_policy.choose(world, scratch, 0, search.policy, search.luck[0])
+        rules.play(world, scratch, 0, action)
+    return _result(world, scratch, search, seat)
+
+
+@kernel
+def _turn(games: Games, i: int) -> int:
+    """Return the number of player turns since the beginning of the battle."""
+    return 2 * games.games[i].round + games.games[i].turn
+
+
+@kernel
+def _result(world: World, scratch: Games, search: Search, seat: int) -> float:
+    """Return the own lead, plus the outcome if the game is decided."""
+    game = scratch.games[0]
+    take_objectives(world, scratch, 0)
+    lead = final_points(world, scratch, 0, seat) - final_points(world, scratch, 0, 1 - seat)
+    value = search.objectives * lead / max_victory_points(world)
+    value += (1.0 - search.objectives) * (_strength(world, scratch, seat) - _strength(world, scratch, 1 - seat))
+    if game.outcome == UNDECIDED:
+        return value
+    return value + (game.outcome if seat == 0 else -game.outcome)
+
+
+@kernel
+def final_points(world: World, games: Games, i: int, seat: int) -> int:
+    """Return the victory points of a seat at the end of a battle in which the control of objectives stays the same."""
+    game, held, theirs = games.games[i], 0, 0
+    if game.outcome != UNDECIDED:
+        return games.sides[i, seat].victory_points
+    for k in range(games.control.shape[1]):
+        held += games.control[i, k] == seat
+        theirs += games.control[i, k] == 1 - seat
+    left = world.rounds - game.round  # times that it will score
+    if seat == 1 and ((game.turn == 0 and game.round > 1) or game.round == world.rounds):
+        left += 1
+    each = world.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
+    return games.sides[i, seat].victory_points + left * each
+
+
+@kernel
+def _strength(world: World, games: Games, seat: int) -> float:
+    """Return the fraction of a seat's points that is left, units with fewer hit points counted in part."""
+    slots, left, total = world.units.size // 2, 0.0, 0
+    for u in range(seat * slots, (seat + 1) * slots):
+        if world.units[u].exists:
+            left += world.units[u].points * games.units[0, u].hp / world.units[u].hp
+            total += world.units[u].points
+    return left / max(total, 1)
+
+
+@kernel
+def _copy(world: World, games: Games, i: int, scratch: Games) -> None:
+    """Copy all that the rules read of game i. `random` is replaced: the search must not know the dice to come."""
+    scratch.games[0] = games.games[i]
+    for u in range(world.units.size):
+        scratch.units[0, u] = games.units[i, u]
+    for cell in range(world.cells.size):
+        scratch.cells[0, cell].occupant = games.cells[i, cell].occupant
+    for seat in range(2):
+        scratch.sides[0, seat] = games.sides[i, seat]
+    for objective in range(games.control.shape[1]):
+        scratch.control[0, objective] = games.control[i, objective]
+    for action in range(games.mask.shape[1]):
+        scratch.mask[0, action] = games.mask[i, action]
