@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import logging
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -322,6 +323,14 @@ def selection_metrics(
 def selection_score(metrics: Mapping[str, float]) -> float:
     """Return the score that selects the best checkpoint, in [0, 1]: exact if available, else the win rate."""
     return metrics.get("eval/not_lost_share", metrics["eval/win_rate"])
+
+
+def selection_error(metrics: Mapping[str, float]) -> float:
+    """Return the standard error of the `selection_score`: 0 if it is exact."""
+    if "eval/not_lost_share" in metrics:
+        return 0.0
+    rate = metrics["eval/win_rate"]
+    return math.sqrt(rate * (1 - rate) / metrics["eval/episodes"])
 
 
 def next_evaluation(step: int, every: int) -> int:

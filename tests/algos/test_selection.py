@@ -3,12 +3,16 @@
 import pytest
 
 from src.algos.minimax import MinimaxAgent
-from src.algos.network import selection_metrics, selection_score
+from src.algos.network import selection_error, selection_metrics, selection_score
 from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
+from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from tests.algos.test_ppo import PLAIN_WEIGHTS, minesweeper, ppo
+from tests.algos.test_imitation import imitation
+from tests.algos.test_maskable_ppo import learner as maskable_ppo
+from tests.algos.test_ppo import PLAIN_WEIGHTS, minesweeper, ppo, run_in
 
 REWARD = OutcomeReward(1.0, 0.0, -1.0)
 
@@ -32,13 +36,28 @@ def test_where_every_line_can_be_walked_the_share_not_lost_counts():
     assert metrics["eval/elo_low"] < metrics["eval/elo"] < metrics["eval/elo_high"]
     drawn = selection_metrics(env, RandomAgent(), 4, seed=0)
     assert selection_score(drawn) == drawn["eval/win_rate"], "a player that draws its moves has no lines to walk"
+    assert selection_error(metrics) == 0, "exact"
+    assert selection_error({"eval/win_rate": 0.9, "eval/episodes": 100}) == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("learner", [ppo, maskable_ppo, imitation])
+def test_the_best_checkpoint_allows_for_the_noise_of_its_evaluation(learner, monkeypatch, tmp_path):
+    found, save_best = [], Run.save_best
+
+    def spy(run, score, weights, error=0.0):
+        found.append((score, error))
+        save_best(run, score, weights, error)
+
+    monkeypatch.setattr(Run, "save_best", spy)
+    with run_in(tmp_path) as run:
+        learner(eval_episodes=20).fit(minesweeper(), Curriculum({}, None), run)
+    assert all(error == pytest.approx((score * (1 - score) / 20) ** 0.5) for score, error in found)
+    assert any(error > 0 for _, error in found)
 
 
 @pytest.mark.parametrize("plies", [0, 3])
 def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_path):
     from src.algos.ppo import learning
-    from src.core.play.curriculum import Curriculum
-    from src.core.runs.run import Run
 
     asked = []
 

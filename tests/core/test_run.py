@@ -35,6 +35,14 @@ def test_of_equal_scores_the_later_checkpoint_is_the_best(tmp_path):
             assert run.best() == {"weights": min(weights, 3)}
 
 
+def test_a_later_checkpoint_within_the_standard_error_of_the_highest_score_is_the_best(tmp_path):
+    scores = [0.5, 0.49, 0.475, 0.45, 0.46]
+    with Run(tmp_path, CONFIG, None) as run:
+        for weights, score in enumerate(scores):
+            run.save_best(score, {"weights": weights}, error=0.03)
+            assert run.best() == {"weights": min(weights, 2)}, "compared with the highest, not with the latest best"
+
+
 def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys):
     with Run(tmp_path, CONFIG, None) as run:
         for step, rate in ((1, 0.5), (2, 0.25)):

@@ -32,6 +32,7 @@ from ..network import (
     load_network,
     next_evaluation,
     require_finite,
+    selection_error,
     selection_metrics,
 )
 from ..optimizer import Optimizer
@@ -131,7 +132,8 @@ class Imitation:
                     require_finite(net, done * self.batch_size)
                     metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed)
                     run.log(done * self.batch_size, metrics | {"train/lr": optimizer.current_lr})
-                    run.save_best(metrics["eval/win_rate"], export_weights(average, env, torch.float16))
+                    weights = export_weights(average, env, torch.float16)
+                    run.save_best(metrics["eval/win_rate"], weights, selection_error(metrics))
                 advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())

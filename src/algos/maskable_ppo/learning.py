@@ -35,6 +35,7 @@ from ..network import (
     load_network,
     load_weights,
     next_evaluation,
+    selection_error,
     selection_metrics,
     selection_score,
 )
@@ -132,7 +133,7 @@ class MaskablePPO:
                 if "eval/win_rate" in metrics:
                     run.diagnose(counts)
                     score = selection_score(metrics)
-                    run.save_best(score, export_weights(net, env, torch.float16))
+                    run.save_best(score, export_weights(net, env, torch.float16), selection_error(metrics))
                     self._record_score(score, model, env, curriculum, run)
                 run.save_when_due(state)
                 advance(min(step, self.total_steps))

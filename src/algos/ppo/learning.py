@@ -51,6 +51,7 @@ from ..network import (
     load_weights,
     next_evaluation,
     require_finite,
+    selection_error,
     selection_metrics,
     selection_score,
 )
@@ -339,7 +340,7 @@ class PPOTrainer:
         correlations, counts = self._diagnostics()
         run.log(self.steps, {**metrics, **extra, **correlations})
         run.diagnose(counts)
-        run.save_best(score, self._weights(torch.float16))
+        run.save_best(score, self._weights(torch.float16), selection_error(measured))
         self.next_evaluation = next_evaluation(self.steps, algo.eval_every)
         before = self.curriculum.stage
         self.curriculum.record(stage_score)

@@ -240,13 +240,16 @@ class Run:
         if ranks.broadcast(time.monotonic() - since >= self._checkpoint_seconds):
             self.save(learner())
 
-    def save_best(self, score: float, learner: dict[str, Any]) -> None:
-        """Save the learner as the best checkpoint if its score, in [0, 1], is at least the best so far.
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0) -> None:
+        """Save the learner as the best checkpoint if its score, in [0, 1], is within `error` of the highest so far.
+
+        `error` is the standard error of the score. The highest of many noisy scores is a lucky one, so it must not keep
+        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984).
 
         It is called after each evaluation, and so calls the observer of evaluations, which may end the run.
         """
-        if self._best_score is None or score >= self._best_score:
-            self._best_score = score
+        if self._best_score is None or score >= self._best_score - error:
+            self._best_score = score if self._best_score is None else max(score, self._best_score)
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
         if self._on_evaluation is not None:
             self._on_evaluation(self._logged_step, score)

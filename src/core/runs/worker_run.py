@@ -46,7 +46,7 @@ class WorkerRun(Run):
         if ranks.broadcast(False):
             learner()  # gathers the state of all ranks
 
-    def save_best(self, score: float, learner: dict[str, Any]) -> None:
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0) -> None:
         pass
 
     def best(self) -> dict[str, Any]:
