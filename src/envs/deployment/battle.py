@@ -153,12 +153,12 @@ def advance(world: World, games: Games, i: int) -> None:
             return
         if game.phase != FIGHT:
             enter(world, games, i, game.phase + 1)
-        elif game.turn == 0:
-            game.turn = 1
+        elif game.turn == game.first:
+            game.turn = 1 - game.first
             enter(world, games, i, COMMAND)
         elif game.round < world.rounds:
             game.round += 1
-            game.turn = 0
+            game.turn = game.first
             enter(world, games, i, COMMAND)
         else:
             _finish(world, games, i)
@@ -178,7 +178,7 @@ def enter(world: World, games: Games, i: int, phase: int) -> None:
             games.units[i, u].charged = False
     if phase == COMMAND:
         take_objectives(world, games, i)
-        scored_at_the_end = game.turn == 1 and game.round == world.rounds
+        scored_at_the_end = game.turn != game.first and game.round == world.rounds
         if game.round >= 2 and not scored_at_the_end:
             score(world, games, i, game.turn)
     elif phase == FIGHT:
@@ -188,7 +188,7 @@ def enter(world: World, games: Games, i: int, phase: int) -> None:
 @kernel
 def _finish(world: World, games: Games, i: int) -> None:
     take_objectives(world, games, i)
-    score(world, games, i, 1)
+    score(world, games, i, 1 - games.games[i].first)
     lead = games.sides[i, 0].victory_points - games.sides[i, 1].victory_points
     if lead == 0:
         lead = surviving_points(world, games, i, 0) - surviving_points(world, games, i, 1)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core.errors import UserError
+from ..splitmix import below
 from . import battle
 from .dice import kernel
 from .scenario import Hex, Scenario, is_whole
@@ -19,6 +20,7 @@ OrderMode = Literal["player_by_player", "alternated_p1_start"]
 DeploymentType = Literal["active", "fixed"]
 StartPhase = Literal["command", "move"]
 Activation = Literal["by_id", "choice"]
+FirstTurn = Literal["player_1", "roll_off"]
 OnDeadlock = Literal["raise", "truncate"]
 
 
@@ -129,7 +131,9 @@ def begin_battle(world: World, games: Games, i: int) -> None:
     game = games.games[i]
     game.deployment_complete = True
     game.round = 1
-    game.turn = 0
+    if world.rolls_off:
+        game.first = below(game, 2)
+    game.turn = game.first
     battle.enter(world, games, i, world.start_phase)
     battle.advance(world, games, i)
 

@@ -30,7 +30,7 @@ from .world import (
 
 FACTS = (
     *(f"phase_{name}" for name in PHASES),
-    *("round", "own_turn", "seat", "own_victory_points", "their_victory_points", "own_points", "their_points"),
+    *("round", "own_turn", "second", "own_victory_points", "their_victory_points", "own_points", "their_points"),
     *("own_deployed", "their_deployed", "placement_exists", "is_deployer"),
 )
 CHANGING = (
@@ -144,7 +144,7 @@ def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int
     out[game.phase] = 1
     out[place] = game.round / world.rounds
     out[place + 1] = game.turn == seat and game.phase != DEPLOYMENT
-    out[place + 2] = seat
+    out[place + 2] = seat != game.first
     for k in range(2):
         player = seat if k == 0 else 1 - seat
         placed = deployment.units_placed(world, games, i, player)

@@ -275,7 +275,7 @@ def final_points(world: World, games: Games, i: int, seat: int) -> int:
         held += games.control[i, k] == seat
         theirs += games.control[i, k] == 1 - seat
     left = world.rounds - game.round  # times that it will score
-    if seat == 1 and ((game.turn == 0 and game.round > 1) or game.round == world.rounds):
+    if seat != game.first and ((game.turn == game.first and game.round > 1) or game.round == world.rounds):
         left += 1
     each = world.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
     return games.sides[i, seat].victory_points + left * each

@@ -41,6 +41,7 @@ def start(world: World, games: Games, i: int) -> None:
     game.active = NOBODY
     game.phase = DEPLOYMENT
     game.round = 0
+    game.first = 0
     game.turn = 0
     game.to_move = 0
     game.current_deployer = 0

@@ -31,6 +31,7 @@ GAME = np.dtype(
         ("active", np.int32),  # the unit to act in battle, or NOBODY
         ("phase", np.int8),
         ("round", np.int8),  # 1..5 in battle, 0 before
+        ("first", np.int8),  # the seat with the first turn of every round
         ("turn", np.int8),  # the seat whose turn it is
         ("to_move", np.int8),  # the seat to act; in the fight phase it may differ from `turn`
         ("current_deployer", np.int8),  # a seat

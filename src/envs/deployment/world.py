@@ -72,6 +72,7 @@ class World(NamedTuple):
     victory_points: int  # for each of: at least one objective, at least two, more than the opponent
     charge_reach: int  # the longest path of a charge
     is_choice: bool  # players choose the unit to act; else it is the first eligible one by id
+    rolls_off: bool  # dice decide who has the first turn of every round; else player 1 has it
 
 
 class Settings(NamedTuple):
@@ -83,6 +84,7 @@ class Settings(NamedTuple):
     min_enemy_distance: int
     confirming_players: tuple[int, ...]
     activation: str
+    first_turn: str
     rounds: int
     victory_points: int
     charge_reach: int
@@ -124,6 +126,7 @@ def build(scenario: Scenario, settings: Settings) -> World:
         victory_points=settings.victory_points,
         charge_reach=settings.charge_reach,
         is_choice=settings.activation == "choice",
+        rolls_off=settings.first_turn == "roll_off",
     )
 
 

@@ -45,7 +45,8 @@ def facts(game: DeploymentGame, state: GameState, player: int) -> list[float]:
     rosters = {who: [unit for unit in units if unit.player == who] for who in both}
     values = [float(state.phase == name) for name in PHASES]
     values += [state.round / game.world.rounds]
-    values += [float(state.phase != "deployment" and state.current_player == player), player - 1]
+    begins = int(state.game["first"]) + 1
+    values += [float(state.phase != "deployment" and state.current_player == player), float(player != begins)]
     values += [state.victory_points[who] / most for who in both]
     for who in both:
         alive = sum(unit.profile.points for unit in rosters[who] if unit.hp > 0)

@@ -34,7 +34,8 @@ def test_a_required_key_that_is_missing_is_named(key: str):
     """There are no implicit defaults: no key may be missing or unset."""
     cfg = composed("env=deployment")
     with open_dict(cfg):
-        cfg.env.game.deployment_type = cfg.env.game.deployment_type  # no longer that of the scenario
+        for chosen_by_scenario in ("deployment_type", "first_turn"):
+            cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer that of the scenario
         del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
         build(cfg.env, "env")

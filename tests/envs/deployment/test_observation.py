@@ -128,7 +128,7 @@ def test_deployment_shows_what_the_contract_asks_for(name: str):
             continue
         deployment, player = state.deployment_state, state.deployment_state.current_deployer
         facts, units, planes = seen(game, state)
-        assert facts["seat"] == player - 1
+        assert facts["second"] == player - 1
         assert facts["is_deployer"] == 1
         left = deployment.deployable_units_by_player
         for offset, who in ((0, player), (game.actions.unit_slots, 3 - player)):
@@ -221,6 +221,6 @@ def test_both_players_see_the_same_of_mirrored_positions():
     rules.write_mask(game.world, other.games, 0)
     second = game.observe(other)
     differing = np.flatnonzero(first[: len(FACTS)] != second[: len(FACTS)])
-    assert [FACTS[k] for k in differing] == ["seat"]
+    assert [FACTS[k] for k in differing] == ["second"]
     np.testing.assert_array_equal(first[len(FACTS) :], second[len(FACTS) :])
     np.testing.assert_array_equal(state.games.mask, other.games.mask)
