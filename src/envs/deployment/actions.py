@@ -118,7 +118,7 @@ class Actions:
         return seat * self.unit_slots + unit_slot, int(self.world.hexes[seat, hex_slot])
 
     def _chosen(self, state: GameState, action: int) -> str:
-        return state.unit_id(state.games.cells["occupant"][state.i, self._destination(state, action)])
+        return state.unit_id(state.games.occupants[state.i, self._destination(state, action)])
 
     def _candidates(self, state: GameState) -> str:
         return " or ".join(self._chosen(state, int(action)) for action in np.flatnonzero(state.games.mask[state.i]))
@@ -144,7 +144,7 @@ class Actions:
             return f"the phase is {state.phase}: {unit} cannot go anywhere, but aim at a target or wait"
         if not self.world.cells["is_open"][cell]:
             return f"{unit} cannot go to {_hex_text(state, cell)}: it is a wall or off the edge"
-        if state.games.cells["occupant"][state.i, cell] >= 0:
+        if state.games.occupants[state.i, cell] >= 0:
             return f"{unit} cannot go to {_hex_text(state, cell)}: it is occupied"
         where = _hex_text(state, cell)
         return f"{unit} cannot go to {where}: no path that short is free of walls, units and enemies beside it"

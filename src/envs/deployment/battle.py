@@ -29,7 +29,7 @@ def beside_enemy(world: World, games: Games, i: int, u: int) -> bool:
         near = world.near[cell, k]
         if near < 0:
             return False
-        other = games.cells[i, near].occupant
+        other = games.occupants[i, near]
         if other != NOBODY and (other < slots) != (u < slots):
             return True
     return False
@@ -199,10 +199,10 @@ def _finish(world: World, games: Games, i: int) -> None:
 def put(games: Games, i: int, u: int, cell: int) -> None:
     """Move a unit to a free cell, or off the board."""
     if games.units[i, u].cell != OFF_BOARD:
-        games.cells[i, games.units[i, u].cell].occupant = NOBODY
+        games.occupants[i, games.units[i, u].cell] = NOBODY
     games.units[i, u].cell = cell
     if cell != OFF_BOARD:
-        games.cells[i, cell].occupant = u
+        games.occupants[i, cell] = u
 
 
 @kernel

@@ -47,7 +47,7 @@ def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> 
 
 @kernel
 def can_place(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
-    free = world.seen[seat, cell].slot >= 0 and games.cells[i, cell].occupant == NOBODY
+    free = world.seen[seat, cell].slot >= 0 and games.occupants[i, cell] == NOBODY
     return free and keeps_distance(world, games, i, seat, cell)
 
 
@@ -205,7 +205,7 @@ def _why_not_there(state: GameState, player: int, one: Hex, unit: str) -> str | 
     if one not in state.deployment_state.deployment_pools_by_player[player]:
         forbidden = ", and a forbidden hex" if one in board.forbidden else ""
         return f"{unit}it is outside the zone of player {player}{forbidden}"
-    occupant = int(state.games.cells["occupant"][state.i, state.cell_of(one)])
+    occupant = int(state.games.occupants[state.i, state.cell_of(one)])
     if occupant != NOBODY:
         return f"{unit}unit {state.unit_id(occupant)} stands there"
     if not keeps_distance(state.world, state.games, state.i, player - 1, state.cell_of(one)):

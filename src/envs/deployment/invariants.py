@@ -38,7 +38,7 @@ def _bookkeeping(state: GameState) -> list[str]:
     """Return the violations of further invariants that the kernels rely on."""
     units, broken = state.games.units[state.i], []
     standing = {int(cell): u for u, cell in enumerate(units["cell"]) if cell != OFF_BOARD}
-    occupied = {cell: int(u) for cell, u in enumerate(state.games.cells["occupant"][state.i]) if u != NOBODY}
+    occupied = {cell: int(u) for cell, u in enumerate(state.games.occupants[state.i]) if u != NOBODY}
     if standing != occupied:
         broken.append(f"units stand on {standing}, but occupied are {occupied}")
     if len(standing) != (units["cell"] != OFF_BOARD).sum():

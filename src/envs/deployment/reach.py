@@ -134,7 +134,7 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
         entered = games.sets[i, CHARGE_STEPS + steps]
         for k in range(6):
             cell = world.near[there, k]
-            if cell < 0 or games.cells[i, cell].occupant != NOBODY or not contains(world, entered, cell):
+            if cell < 0 or games.occupants[i, cell] != NOBODY or not contains(world, entered, cell):
                 continue
             if best == NO_HEX or seen[cell].turned < seen[best].turned:
                 best = cell

@@ -56,7 +56,7 @@ def start(world: World, games: Games, i: int) -> None:
         games.sides[i, seat].locked_units = 0
         games.sides[i, seat].confirmed = False
     for cell in range(world.cells.size):
-        games.cells[i, cell].occupant = NOBODY
+        games.occupants[i, cell] = NOBODY
     for u in range(world.units.size):
         games.units[i, u].cell = OFF_BOARD
         games.units[i, u].start = OFF_BOARD
@@ -101,7 +101,7 @@ def play(world: World, games: Games, i: int, action: int) -> None:
         if choice < world.cells.size:
             choice = world.seen[game.to_move, choice].turned
         if game.active == NOBODY:
-            game.active = games.cells[i, choice].occupant
+            game.active = games.occupants[i, choice]
         else:
             battle.act(world, games, i, choice)
     write_mask(world, games, i)

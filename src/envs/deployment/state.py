@@ -60,12 +60,6 @@ UNIT_STATE = np.dtype(
     ],
     align=True,
 )
-CELL_STATE = np.dtype(
-    [
-        ("occupant", np.int16),  # the unit on it, or NOBODY
-    ],
-    align=True,
-)
 SIDE = np.dtype(
     [
         ("victory_points", np.int32),
@@ -93,7 +87,7 @@ RIVAL = np.dtype(
 class Games(NamedTuple):
     games: np.ndarray  # (N,) GAME
     units: np.ndarray  # (N, 2S) UNIT_STATE
-    cells: np.ndarray  # (N, C) CELL_STATE
+    occupants: np.ndarray  # (N, C) int16: the unit on each cell, or NOBODY
     sides: np.ndarray  # (N, 2) SIDE
     control: np.ndarray  # (N, O) int8: the seat that holds each objective, or NOBODY
     trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
@@ -110,7 +104,7 @@ def new_games(count: int, world: World, num_actions: int) -> Games:
     return Games(
         games=np.zeros(count, GAME),
         units=np.zeros((count, world.units.size), UNIT_STATE),
-        cells=np.zeros((count, world.cells.size), CELL_STATE),
+        occupants=np.zeros((count, world.cells.size), np.int16),
         sides=np.zeros((count, 2), SIDE),
         control=np.zeros((count, len(world.to_objective)), np.int8),
         trail=np.zeros((count, LONGEST_TRAIL), np.int8),

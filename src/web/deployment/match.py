@@ -85,7 +85,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
                 raise UserError("choose a unit in the roster first, then its hex")
             return Command("deploy_unit", (unit, *at))
         cell = self.state.cell_of(at)
-        seat, there = self.to_move - 1, int(self.state.games.cells["occupant"][self.state.i, cell])
+        seat, there = self.to_move - 1, int(self.state.games.occupants[self.state.i, cell])
         if there >= 0 and there // self.state.slots != seat:
             return Command("play", (self.game.actions.attack(there),))
         return Command("play", (self.game.actions.move_to(seat, cell),))

@@ -143,14 +143,14 @@ def random_action(game: DeploymentGame, state: GameState, rng: np.random.Generat
 def battle(game: DeploymentGame, seed: int = 0, **units: Hex) -> GameState:
     """Return a fixed game with units on given positions; the others are dead. Player 1 is to move."""
     state = begin(game, seed)
-    state.games.cells["occupant"][0] = -1
+    state.games.occupants[0] = -1
     for u in state.numbers:
         at = units.get(state.unit_id(u))
         state.games.units["cell"][0, u] = -1 if at is None else state.cell_of(at)
         if at is None:
             state.games.units["hp"][0, u] = 0
         else:
-            state.games.cells["occupant"][0, state.cell_of(at)] = u
+            state.games.occupants[0, state.cell_of(at)] = u
     refresh(game, state)
     return state
 

@@ -209,7 +209,7 @@ def test_the_dead_leave_the_board():
     GAME.play(state, aim(GAME, state, "b3"))
     assert state.units["b3"].hp == 0
     assert (state.units["b3"].col, state.units["b3"].row) == (-1, -1)
-    assert state.games.cells["occupant"][0, state.cell_of((4, 1))] == -1
+    assert state.games.occupants[0, state.cell_of((4, 1))] == -1
 
 
 def charging(rolls: list[int], game: DeploymentGame = GAME, **where) -> GameState:

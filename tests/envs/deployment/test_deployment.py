@@ -54,7 +54,7 @@ def test_a_valid_placement_is_accepted_with_all_its_effects():
     assert (unit.col, unit.row) == (4, 6)
     assert deployment.deployed_units == {"a2"}
     assert deployment.deployable_units_by_player[1] == ["a1"]
-    assert state.games.cells["occupant"][0, state.cell_of((4, 6))] == number(state, "a2")
+    assert state.games.occupants[0, state.cell_of((4, 6))] == number(state, "a2")
     assert deployment.current_deployer == 1
     assert not deployment.deployment_complete
     with pytest.raises(DeploymentError, match="unit a2 stands there"):

@@ -95,7 +95,7 @@ def test_the_invariants_can_fail():
         "are deployed and deployable at once": lambda s: s.games.units["deployed"].__setitem__((0, 0), True),
         "deployment_complete is True": lambda s: s.games.games["deployment_complete"].__setitem__(0, True),
         "but the phase still deployment": lambda s: s.games.games["deployment_complete"].__setitem__(0, True),
-        "occupied are": lambda s: s.games.cells["occupant"].__setitem__((0, 7), 1),
+        "occupied are": lambda s: s.games.occupants.__setitem__((0, 7), 1),
         "neither deployed nor deployable": lambda s: s.games.units["deployable"].__setitem__((0, 0), False),
         "has no legal action": lambda s: s.games.mask.__setitem__(0, False),
     }
@@ -111,7 +111,7 @@ def test_debug_checks_after_every_action():
     for debug in (True, False):
         game = small_game(debug=debug)
         state = begin(game)
-        state.games.cells["occupant"][0, 30] = 2
+        state.games.occupants[0, 30] = 2
         if debug:
             with pytest.raises(AssertionError, match="inconsistent"):
                 game.play(state, game.legal_actions(state)[0])
