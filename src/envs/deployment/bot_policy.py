@@ -49,6 +49,22 @@ def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int
 
 
 @kernel
+def action_value(world: World, games: Games, i: int, action: int, policy: Policy) -> float:
+    """Return the bot's value of an action of the active unit, to be compared with its other actions."""
+    u, waits = games.games[i].active, action == rules.wait_action(world)
+    if games.games[i].phase != MOVE_PHASE:
+        if waits:
+            return 0.0
+        return _target_value(world, games, i, action, _prepare_targets(world, games, i), policy)
+    cell, flees = games.units[i, u].cell, False
+    if not waits:
+        cell = world.seen[u // (world.units.size // 2), action - rules.pass_action(world) - 1].turned
+        flees = battle.beside_enemy(world, games, i, u)
+    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
+    return _hex_value(world, u, rivals, cell, flees, _objective_needs(world, games, i, u), policy)
+
+
+@kernel
 def _any_action(games: Games, i: int, luck: Any) -> int:
     mask, legal = games.mask[i], 0
     for action in range(mask.size):
@@ -97,22 +113,22 @@ def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
     u, first = games.games[i].active, rules.pass_action(world) + 1
     seat, here = u // (world.units.size // 2), games.units[i, u].cell
-    flees, needs = battle.beside_enemy(world, games, i, u), objective_needs(world, games, i, u)
-    rivals = games.rivals[i, : find_rivals(world, games, i, u, policy)]
+    flees, needs = battle.beside_enemy(world, games, i, u), _objective_needs(world, games, i, u)
+    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
     legal = games.mask[i, first : first + world.cells.size]
     best = rules.wait_action(world)
-    best_value = hex_value(world, u, rivals, here, False, needs, policy)
+    best_value = _hex_value(world, u, rivals, here, False, needs, policy)
     middle, away = world.seen[seat, here].turned // world.columns, world.units[u].move + 1  # rows
     for number in range(max(middle - away, 0) * world.columns, min((middle + away + 1) * world.columns, legal.size)):
         if legal[number]:
-            value = hex_value(world, u, rivals, world.seen[seat, number].turned, flees, needs, policy)
+            value = _hex_value(world, u, rivals, world.seen[seat, number].turned, flees, needs, policy)
             if value > best_value:
                 best, best_value = first + number, value
     return best
 
 
 @kernel
-def find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
+def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
     """Write what does not depend on the hex of unit u for every enemy on the board; return their number."""
     slots, count = world.units.size // 2, 0
     first = (1 - u // slots) * slots
@@ -134,10 +150,10 @@ def find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> i
 
 
 @inlined
-def hex_value(
+def _hex_value(
     world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, needs: tuple[int, int], policy: Policy
 ) -> float:
-    """Return the value of a cell for unit u, given what `find_rivals` and `objective_needs` found for it."""
+    """Return the value of a cell for unit u, given what `_find_rivals` and `_objective_needs` found for it."""
     return _cell_value(world, u, rivals, cell, flees, policy) + _objective_value(world, cell, needs, policy)
 
 
@@ -163,7 +179,7 @@ def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool
 
 
 @kernel
-def objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
+def _objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
     """Return two bit sets of objectives: those held without unit u, and those that it would win."""
     slots, held, tipped, contested = world.units.size // 2, 0, 0, 0
     for other in range(world.units.size):
@@ -215,29 +231,29 @@ def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) ->
 @kernel
 def _target(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the attack with the highest value: expected points, minus the risk of a charge."""
-    first, needs = rules.pass_action(world) + 1 + world.cells.size, prepare_targets(world, games, i)
+    first, needs = rules.pass_action(world) + 1 + world.cells.size, _prepare_targets(world, games, i)
     best, best_value = rules.wait_action(world), 0.0
     for action in range(first, first + world.units.size // 2):
         if games.mask[i, action]:
-            value = target_value(world, games, i, action, needs, policy)
+            value = _target_value(world, games, i, action, needs, policy)
             if value > best_value:
                 best, best_value = action, value
     return best
 
 
 @kernel
-def prepare_targets(world: World, games: Games, i: int) -> tuple[int, int]:
-    """Find the charges of the active unit, if it charges; return what `target_value` needs to know of objectives."""
+def _prepare_targets(world: World, games: Games, i: int) -> tuple[int, int]:
+    """Find the charges of the active unit, if it charges; return what `_target_value` needs to know of objectives."""
     if games.games[i].phase != CHARGE:
         return 0, 0
     u = games.games[i].active
     reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
-    return objective_needs(world, games, i, u)
+    return _objective_needs(world, games, i, u)
 
 
 @kernel
-def target_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
-    """Return the value of an attack by the active unit, after `prepare_targets`."""
+def _target_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
+    """Return the value of an attack by the active unit, after `_prepare_targets`."""
     game, slots = games.games[i], world.units.size // 2
     u, slot = game.active, action - (rules.pass_action(world) + 1 + world.cells.size)
     target = (1 - u // slots) * slots + slot

@@ -17,14 +17,14 @@ from ...core.play.game import Game, Trait
 from ...core.ranges import Bounds, Fraction, NonNegative, checked
 from ...core.threads import run_in_spans
 from ..splitmix import hash_word
-from . import battle, bot_policy, rules
+from . import bot_policy, rules
 from .bot_policy import LUCK, Policy
 from .bots import Bot
 from .dice import kernel
 from .game import DeploymentGame
 from .objectives import max_victory_points, take_objectives
 from .state import NOBODY, UNDECIDED, Games, GameState
-from .world import MOVE_PHASE, World
+from .world import World
 
 CANDIDATE = np.dtype(
     [
@@ -188,27 +188,13 @@ def _swap(candidates: np.ndarray, one: int, other: int) -> None:
 @kernel
 def _find_candidates(world: World, games: Games, i: int, search: Search) -> int:
     """Write the bot's choice and the legal actions with the next highest scores; return their number."""
-    game, count = games.games[i], 0
-    choice = bot_policy.choose(world, games, i, search.policy, search.luck[0])
-    if game.active == NOBODY or game.phase != MOVE_PHASE:
-        needs = (0, 0) if game.active == NOBODY else bot_policy.prepare_targets(world, games, i)
-        for action in range(rules.pass_action(world) + 1, games.mask.shape[1]):
-            if games.mask[i, action]:
-                score = np.inf if action == choice else 0.0
-                if action != choice and game.active != NOBODY and action != rules.wait_action(world):
-                    score = bot_policy.target_value(world, games, i, action, needs, search.policy)
-                count = _insert(search.candidates, count, action, score)
-        return count
-    u, first = game.active, rules.pass_action(world) + 1
-    needs, leaves = bot_policy.objective_needs(world, games, i, u), battle.beside_enemy(world, games, i, u)
-    rivals = games.rivals[i, : bot_policy.find_rivals(world, games, i, u, search.policy)]
-    for action in range(first, games.mask.shape[1]):
+    count, choice = 0, bot_policy.choose(world, games, i, search.policy, search.luck[0])
+    for action in range(rules.pass_action(world) + 1, games.mask.shape[1]):
         if games.mask[i, action]:
-            waits, cell = action == rules.wait_action(world), games.units[i, u].cell
-            if not waits:
-                cell = world.seen[u // (world.units.size // 2), action - first].turned
-            value = bot_policy.hex_value(world, u, rivals, cell, leaves and not waits, needs, search.policy)
-            count = _insert(search.candidates, count, action, np.inf if action == choice else value)
+            score = np.inf if action == choice else 0.0
+            if action != choice and games.games[i].active != NOBODY:
+                score = bot_policy.action_value(world, games, i, action, search.policy)
+            count = _insert(search.candidates, count, action, score)
     return count
 
 
@@ -299,7 +285,7 @@ def _copy(world: World, games: Games, i: int, scratch: Games) -> None:
     for u in range(world.units.size):
         scratch.units[0, u] = games.units[i, u]
     for cell in range(world.cells.size):
-        scratch.cells[0, cell].occupant = games.cells[i, cell].occupant
+        scratch.occupants[0, cell] = games.occupants[i, cell]
     for seat in range(2):
         scratch.sides[0, seat] = games.sides[i, seat]
     for objective in range(games.control.shape[1]):

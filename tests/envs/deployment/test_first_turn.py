@@ -16,7 +16,7 @@ ROLLED = full_game(deployment_type="fixed", first_turn="roll_off")
 
 def waiting(game: DeploymentGame, state: GameState) -> list[tuple[int, int, tuple[int, ...]]]:
     """Let every unit wait; return (round, player whose turn it is, victory points) of each turn and of the end."""
-    seen = []
+    seen: list[tuple[int, int, tuple[int, ...]]] = []
     state.games.control[0] = HELD
     while True:
         now = (state.round, state.current_player, tuple(state.victory_points.values()))
