@@ -16,8 +16,8 @@ GENERIC = f"{__package__}.generic"
 class PageEntry:
     """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
-    `<package>.page` has `async def build(lab, request)`. It is imported on the first visit, because importing the rules
-    of a game can be slow.
+    `<package>.page` has `async def build(lab, request)`, and may have `def prepare(lab)`, called when the server
+    starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
     """
 
     package: str
@@ -27,6 +27,7 @@ class PageEntry:
     order: int  # position in the navigation
     summary: str = ""  # on its card on the start page
     picture: str = ""  # SVG on the card; without one there is no card
+    games: bool = False  # its games have addresses of their own below its path
     routes: Callable[[Lab], None] | None = None  # registers further routes, such as images
 
 
@@ -55,6 +56,7 @@ def generic_page(env: str) -> PageEntry:
         order=50,
         summary="Play against an agent, or watch two of them.",
         picture=card_picture(_pieces()),
+        games=True,
     )
 
 

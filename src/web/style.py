@@ -11,13 +11,15 @@ CSS = """
   --orange: #E69F00; --sky: #56B4E9; --green: #009E73; --yellow: #F0E442;
   --blue: #0072B2; --vermillion: #D55E00; --purple: #CC79A7; --grey: #8A8F98;
   --first: #0072B2; --second: #D55E00;
-  --page: #f4f5f7; --card: #ffffff; --ink: #1c2430; --faint: #6a7482; --line: #d5dae1;
+  --page: #f4f5f7; --card: #ffffff; --ink: #1c2430; --faint: #59626f; --line: #d5dae1;
   --board: #e9edf2; --cell: #ffffff; --closed: #c3cddb; --closed-edge: #aab7c9;
+  --good: #00754f; --bad: #b23c00; --link: #005f96;
 }
 body.body--dark {
   --first: #56B4E9; --second: #E69F00;
   --page: #12161c; --card: #1c222b; --ink: #e8ecf2; --faint: #97a3b3; --line: #343d4a;
   --board: #232a34; --cell: #161b22; --closed: #3d4a5c; --closed-edge: #526176;
+  --good: #3fd0a4; --bad: #ff9455; --link: #7cc7f5;
 }
 body { background: var(--page); color: var(--ink); }
 .lab-header { background: var(--card) !important; color: var(--ink) !important; padding: 0 .5rem;
@@ -38,7 +40,7 @@ body { background: var(--page); color: var(--ink); }
 .panel { flex: 1 1 17rem; max-width: 26rem; min-width: min(17rem, 100%); display: flex; flex-direction: column;
   gap: .7rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: 1rem; }
 .headline { font-size: 1.25rem; font-weight: 600; line-height: 1.3; min-height: 1.6rem; }
-.headline.won { color: var(--green); } .headline.lost { color: var(--vermillion); }
+.headline.won { color: var(--good); } .headline.lost { color: var(--bad); }
 .faint { color: var(--faint); font-size: .85rem; }
 /* The primary blue is too dark for outlines and text on a dark page. Only an early layer precedes Quasar's
    !important rules. */
@@ -46,6 +48,17 @@ body { background: var(--page); color: var(--ink); }
   color: var(--sky) !important; } }
 .lab-note { position: fixed; bottom: 1rem; left: 50%; transform: translateX(-50%); z-index: 3000; padding: .6rem 1rem;
   border-radius: .7rem; background: var(--ink); color: var(--card); font-size: .9rem; max-width: 92vw; }
+.lab-say { display: flex; flex-wrap: wrap; gap: 0 .6rem; min-height: 1.5rem; line-height: 1.5rem; font-size: .95rem; }
+.lab-say.refusal { color: var(--bad); } .lab-say a, .lab-choice { color: var(--link); text-decoration: underline; }
+.lab-progress { color: var(--faint); font-size: .85rem; white-space: nowrap; }
+.lab-placeholder { display: flex; flex-direction: column; align-items: center; gap: .5rem; }
+.lab-placeholder .board { width: min(100%, 30rem); opacity: .55; }
+.lab-problem { margin: 2rem auto; } .lab-choice { padding: .6rem .4rem; }
+.shake { animation: shake .3s; transform-box: fill-box; }
+@keyframes shake { 25% { transform: translateX(-4px); } 50% { transform: translateX(4px); }
+  75% { transform: translateX(-2px); } }
+@media (prefers-reduced-motion: reduce) { *, ::before, ::after {
+  animation: none !important; transition: none !important; } }
 .lab-busy { visibility: hidden; color: var(--blue); } .lab-busy.on { visibility: visible; }
 .drawing { display: block; touch-action: manipulation; user-select: none; -webkit-user-select: none;
   -webkit-touch-callout: none; }

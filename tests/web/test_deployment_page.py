@@ -182,7 +182,7 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     assert moment(browser) == "2 / 2"
 
     browser.refresh()
-    wait_moment(browser, "0 / 0")
+    wait_moment(browser, "2 / 2")
     assert "greedy" in browser.text(part("status"))
     browser.click(part("new"))
     browser.choose('[data-field="scenario"]', "siege")

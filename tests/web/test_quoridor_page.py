@@ -129,7 +129,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     paused = len(moves(browser))
     browser.press("s")
     assert len(wait_moves(browser, paused + 1)) == paused + 1
-    assert re.search(r"first=runner&second=random$", browser.driver.current_url)
+    assert re.search(r"/quoridor/[0-9a-f]{12}$", browser.driver.current_url)
     browser.refresh()
     browser.wait_text(".qr-seat.qr-second", "Random moves")
 

@@ -23,4 +23,5 @@ PAGE = PageEntry(
     order=40,
     summary="Place your warband on the hexes, then fight for the objectives.",
     picture=card_picture(_picture()),
+    games=True,
 )

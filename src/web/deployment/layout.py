@@ -6,6 +6,7 @@ from nicegui import ui
 
 from ...envs.deployment.state import Unit
 from ..drawing import Drawing, Pick
+from ..shell import Busy, MessageLine
 from . import board
 from .match import DeploymentMatch
 from .panels import NewGame, Roster, keys_help
@@ -46,9 +47,11 @@ class Layout:
             with ui.element("div").classes("dp-left"):
                 self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
                 self.headline = ui.label().classes("dp-headline").props('data-part="headline" aria-live=polite')
+                MessageLine()
                 self._board(match, do)
             with ui.element("div").classes("dp-right"):
                 with ui.element("div").classes("dp-card flex flex-col gap-2"):
+                    self.busy = Busy()
                     self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
                     self._controls(do, new_game)
                 self.rosters = [self._roster(player, units, do) for player in (1, 2)]

@@ -14,7 +14,8 @@ from .. import shell
 from ..drawing import LEFT, Pick, numbered
 from ..game_page import GamePage
 from ..lab import Lab
-from . import board, labels
+from ..saved_games import SavedGame
+from . import PAGE, board, labels
 from .board import Marks
 from .layout import SPEEDS, Layout
 from .match import DeploymentMatch
@@ -28,8 +29,11 @@ BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per red
 
 
 class DeploymentPage(GamePage[DeploymentMatch]):
-    def __init__(self, lab: Lab, match: DeploymentMatch, new_game: NewGame) -> None:
-        super().__init__(lab)
+    path = PAGE.path
+
+    def __init__(self, lab: Lab, match: DeploymentMatch, new_game: NewGame, saved: SavedGame | None = None) -> None:
+        choices = new_game.current._asdict()
+        super().__init__(lab, defaults=choices, saved=saved)
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
@@ -45,8 +49,12 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             " ": self.step,
         }
         self.layout = Layout(match, self, new_game)
+        self.busy = self.layout.busy
         self.timer = ui.timer(self.layout.pace.value, self.tick)
         self.refresh()
+
+    def check_choice(self, name: str, value: str) -> None:
+        """Accept every value: the choices of the match were checked before it was set up."""
 
     # Display
 
@@ -77,7 +85,15 @@ class DeploymentPage(GamePage[DeploymentMatch]):
                 roster.box.close()
         self._was_deploying = deploying
         self.timer.active = self.playing and match.agent is not None
+        if is_new:
+            self.keep()
         self.draw(is_new)
+
+    async def changed(self, moved: bool = False) -> None:
+        self.refresh()
+
+    def headline(self) -> str:
+        return labels.headline(self.match, self.state, self.acting)
 
     async def show(self, moved: bool = False) -> None:
         self.draw(moved)
@@ -88,7 +104,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         marks = Marks(self.candidates, self.acting, self.cursor, last, is_new)
         page.pieces.set_content(board.pieces(state, marks))
         page.status.set_content(labels.status(match, state))
-        page.headline.set_text(labels.headline(match, state, self.acting))
+        page.headline.set_text(self.headline())
         page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
         page.last.set_content(labels.entry(now, last) if last else "")
         for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):

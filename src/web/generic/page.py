@@ -14,12 +14,13 @@ from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game, outcome_for_seat
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
-from ..game_page import GamePage
+from ..game_page import GamePage, saved_game
 from ..lab import Lab, finished_runs
-from ..match import Match, move_name, seeded_start
+from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
+from ..saved_games import SavedGame
 
-GameMatch = Match[Any, int, Mapping[str, Any]]
+GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "random"}
 WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: if only agents play, and in reply to a person
@@ -36,12 +37,13 @@ STYLE = """
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """Build the page of the environment named by the last part of the path."""
-    env = request.url.path.rpartition("/")[2]
-    with shell.show_errors():
-        game, players = await asyncio.to_thread(_prepare, lab, env)
-        page = GenericPage(lab, game, players, request.query_params)
-        ui.timer(0.05, shell.handler(page.changed), once=True)
+    """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
+    _, folder, env, *_ = request.url.path.split("/")
+    path = f"/{folder}/{env}"
+    saved = await asyncio.to_thread(saved_game, lab, path, request)
+    game, players = await asyncio.to_thread(_prepare, lab, env)
+    page = GenericPage(lab, game, players, request.query_params, path, saved)
+    ui.timer(0, shell.handler(page.open), once=True)
 
 
 def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
@@ -74,9 +76,17 @@ def _can_play(lab: Lab, name: str, game: Game) -> bool:
 
 
 class GenericPage(GamePage[GameMatch]):
-    def __init__(self, lab: Lab, game: Game, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
-        self.game, self.seats = game, SEATS[: game.players]
-        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query)
+    def __init__(
+        self,
+        lab: Lab,
+        game: Game,
+        players: Mapping[str, Player],
+        query: Mapping[str, str],
+        path: str = "",
+        saved: SavedGame | None = None,
+    ) -> None:
+        self.game, self.seats, self.path = game, SEATS[: game.players], path
+        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query, saved)
         self.agents = AgentCache(lab, game, players)
         self.match = self.new_match()
         self.shortcuts = {
@@ -89,7 +99,7 @@ class GenericPage(GamePage[GameMatch]):
 
     def new_match(self) -> GameMatch:
         self.rng = self.lab.rng()
-        return Match(self.game, seeded_start(self.game, self.rng), self.human_seats)
+        return SeededMatch(self.game, self.rng, self.human_seats)
 
     def _layout(self) -> None:
         ui.add_css(STYLE)
@@ -100,6 +110,7 @@ class GenericPage(GamePage[GameMatch]):
                 with ui.row().classes("items-center w-full no-wrap"):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
+                shell.MessageLine()
                 for number, name in enumerate(self.seats, 1):
                     self.dropdown(name, self.titles, f"Player {number}")
                 with ui.row():

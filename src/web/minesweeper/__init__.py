@@ -27,4 +27,5 @@ PAGE = PageEntry(
     order=20,
     summary="Play, see the odds of every cell, or watch a solver or a network.",
     picture=card_picture(_picture()),
+    games=True,
 )

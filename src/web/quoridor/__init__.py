@@ -23,4 +23,5 @@ PAGE = PageEntry(
     order=30,
     summary="Walls and pawns against a search from easy to hell, with its best lines.",
     picture=card_picture(_picture()),
+    games=True,
 )

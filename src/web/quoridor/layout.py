@@ -67,6 +67,7 @@ class Layout:
             self.headline = ui.label().classes("headline grow qr-headline")
             self.busy = shell.Busy()
         self.note = ui.label().classes("faint qr-note")
+        shell.MessageLine()
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self._seat(seat, name)

@@ -1,6 +1,6 @@
 """A match of Quoridor, and its players."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ...core.errors import require
@@ -41,6 +41,14 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
 
     def __init__(self, game: Quoridor, start: Position, human_seats: Collection[int] = ()) -> None:
         super().__init__(game, lambda: start, human_seats)
+
+    @property
+    def start(self) -> str:
+        return self.game.write_position(self.at(0))
+
+    def new_of(self, start: Any) -> Callable[[], Position]:
+        position = self.game.read_position(str(start))
+        return lambda: position
 
     def write(self) -> str:
         return write_game(self.game, self.at(0), self.moves)

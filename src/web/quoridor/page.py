@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
 from nicegui import ui
 from starlette.requests import Request
 
@@ -11,10 +12,11 @@ from ...core.errors import UserError, require
 from ...envs.quoridor.rules import Quoridor
 from .. import shell
 from ..drawing import RIGHT, Pick
-from ..game_page import GamePage
+from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import AgentCache, Player
-from . import panels
+from ..saved_games import SavedGame
+from . import PAGE, panels
 from .layout import Layout
 from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward
 from .picture import Marks, Mode, draw
@@ -28,8 +30,23 @@ ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowL
 
 async def build(lab: Lab, request: Request) -> None:
     ui.add_css(CSS)
+    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     game, players = await asyncio.to_thread(_prepare, lab)
-    QuoridorPage(lab, game, players, request.query_params)
+    QuoridorPage(lab, game, players, request.query_params, saved)
+
+
+def prepare(lab: Lab) -> None:
+    """Load the compiled engine."""
+    game, players = _prepare(lab)
+    load_engine(game, AgentCache(lab, game, players))
+
+
+def load_engine(game: Quoridor, agents: AgentCache) -> None:
+    """Call what the page needs; compilation on first use takes a minute."""
+    state = game.initial(np.random.default_rng(0))
+    game.play(state, game.legal_actions(state)[0])
+    game.shortest_path(state, 0)
+    agents.agent(ANALYST).analyse(game, state, 1)
 
 
 def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
@@ -39,10 +56,17 @@ def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
 
 
 class QuoridorPage(GamePage[QuoridorMatch]):
-    seats = SEATS
+    path, seats = PAGE.path, SEATS
 
-    def __init__(self, lab: Lab, game: Quoridor, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
-        super().__init__(lab, players, DEFAULTS, query)
+    def __init__(
+        self,
+        lab: Lab,
+        game: Quoridor,
+        players: Mapping[str, Player],
+        query: Mapping[str, str],
+        saved: SavedGame | None = None,
+    ) -> None:
+        super().__init__(lab, players, DEFAULTS, query, saved)
         self.game, self.rng = game, lab.rng()
         self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
         self.match = self.new_match()
@@ -64,22 +88,15 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.layout = Layout(self)
         self.busy = self.layout.busy
         self.redraw()
-        ui.timer(0, shell.handler(self.load_engine), once=True)
+        ui.timer(0, shell.handler(self.open), once=True)
 
     def new_match(self) -> QuoridorMatch:
         return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)
 
-    async def load_engine(self) -> None:
-        """Load the engine off the event loop: compilation on first use takes a minute."""
-        await self.busy.do(self._warm_up)
+    async def open(self) -> None:
+        await self.busy.do(load_engine, self.game, self.agents)
         self.ready.set()
-        await self.changed()
-
-    def _warm_up(self) -> None:
-        state = self.match.at(0)
-        self.game.play(state, self.game.legal_actions(state)[0])
-        self.game.shortest_path(state, 0)
-        self.agents.agent(ANALYST).analyse(self.game, state, 1)
+        await super().open()
 
     # Display
 

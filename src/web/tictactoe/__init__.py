@@ -22,4 +22,5 @@ PAGE = PageEntry(
     order=10,
     summary="Perfect play, a learned table, and its value of every cell.",
     picture=card_picture(_picture()),
+    games=True,
 )

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from ...envs.tictactoe.rules import STONES, TicTacToe
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
-from ..game_page import GamePage
+from ..game_page import GamePage, saved_game
 from ..lab import FinishedRun, Lab, runs_of
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
-from . import picture
+from ..saved_games import SavedGame
+from . import PAGE, picture
 from .match import Analysis, TicTacToeMatch, analyse
 from .remarks import remark_of
 
@@ -42,18 +43,21 @@ def evaluators(players: dict[str, Player]) -> dict[str, Player]:
 
 
 async def build(lab: Lab, request: Request) -> None:
+    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     players = players_of(await asyncio.to_thread(runs_of, lab.folders, "tictactoe"))
-    page = TicTacToePage(lab, players, request.query_params)
-    ui.timer(0.05, shell.handler(page.changed), once=True)
+    page = TicTacToePage(lab, players, request.query_params, saved)
+    ui.timer(0, shell.handler(page.open), once=True)
 
 
 class TicTacToePage(GamePage[TicTacToeMatch]):
-    seats = ("x", "o")
+    path, seats = PAGE.path, ("x", "o")
 
-    def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
+    def __init__(
+        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
+    ) -> None:
         self.evaluators = evaluators(players)
         usual = USUAL if USUAL in players else "minimax"
-        super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query)
+        super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query, saved)
         self.game = TicTacToe(symmetric=True)
         self.agents = AgentCache(lab, self.game, players)
         self.match = self.new_match()
@@ -73,6 +77,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                 with ui.row().classes("items-center w-full no-wrap"):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
+                shell.MessageLine()
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
                 evaluators = {key: evaluator.title for key, evaluator in self.evaluators.items()}
@@ -99,7 +104,11 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         chosen(self.evaluators if name == "values" else self.players, value)
 
     async def apply_choice(self, name: str) -> None:
-        await (self.show() if name == "values" else self.new_game())
+        if name == "values":
+            self.keep()
+            await self.show()
+        else:
+            await self.new_game()
 
     async def _picked(self, pick: Pick) -> None:
         if pick.button == LEFT:
