@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from ..core.errors import UserError
 from . import engines
+from .disconnects import DisconnectMiddleware
 from .lab import Lab
 from .origin import SameOriginMiddleware
 from .pages import PageEntry, discover
@@ -101,6 +102,7 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, comp
     for page in discover(lab.envs):
         mount(page, lab)
     add_error_pages(lab)
+    app.add_middleware(DisconnectMiddleware)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
     if host in LOOPBACK:  # against DNS rebinding

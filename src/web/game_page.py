@@ -14,6 +14,7 @@ from ..core.errors import UserError, require
 from ..core.play.agent import NOTHING
 from . import shell
 from .drawing import Pick, numbered
+from .ending import Result, result_for
 from .lab import Lab
 from .match import Match
 from .players import YOU, AgentCache, Player, chosen
@@ -147,7 +148,7 @@ class GamePage(Generic[AnyMatch]):
             return
         assert self.lab.games is not None
         setup, start, moves = dict(self.setup), self.match.start, self.match.moves_as_json()
-        result = self.headline() if self.match.is_over else ""
+        result = self.result.words if self.result else ""
         game = SavedGame(self.path, setup, start, moves, result, self.seconds, self._revision + 1)
         try:
             key = self.lab.games.save(game, self.saved_key)
@@ -201,12 +202,25 @@ class GamePage(Generic[AnyMatch]):
         """The title of the player whose turn it is."""
         return self.players[self.player_keys[self.match.seat]].title
 
-    def headline(self) -> str:
-        """Return whose turn it is, or the result."""
+    @property
+    def result(self) -> Result | None:
+        """The result of a match that is over."""
         if self.match.is_aborted:
-            return "The game was aborted: nobody wins"
-        if self.match.outcome is not None:
-            return {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[self.match.outcome]
+            return Result("Nobody wins", "even", "The game was aborted.")
+        if self.match.outcome is None:
+            return None
+        return result_for(self.match.outcome, frozenset(self.match.human_seats), self.result_detail())
+
+    def result_detail(self) -> str:
+        moves = len(self.match.moves)
+        return "after one move" if moves == 1 else f"after {moves} moves"
+
+    def headline(self) -> str:
+        """Return whose turn it is, the result, or which earlier position is shown."""
+        if self.ply is not None:
+            return f"Position after move {self.ply} of {len(self.match.moves)}"
+        if self.result is not None:
+            return self.result.words
         if not self.match.waits_for_human:
             return f"{self.mover} to move"
         return "Your move" if len(self.human_seats) == 1 else f"Player {self.match.seat + 1} to move"
@@ -222,6 +236,10 @@ class GamePage(Generic[AnyMatch]):
     def now(self) -> int:
         """The number of moves before the state shown."""
         return len(self.match.moves) if self.ply is None else self.ply
+
+    async def review(self) -> None:
+        """Show the start of the match, to step through it."""
+        await self.look_at(0)
 
     async def look_at(self, ply: int) -> None:
         last = len(self.match.moves)
@@ -275,6 +293,7 @@ class GamePage(Generic[AnyMatch]):
             self.match.play(action, note)
             self.begin_turn()
             self.keep()
+            shell.sound("move")
             turn = self.turn
             await self.show(moved=True)
 

@@ -5,11 +5,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from .lab import Lab
 
 FOLDER = Path(__file__).parent
 GENERIC = f"{__package__}.generic"
+
+
+class RulePicture(NamedTuple):
+    """A rule of a game."""
+
+    svg: str
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +35,7 @@ class PageEntry:
     order: int  # position in the navigation
     summary: str = ""  # on its card on the start page
     picture: str = ""  # SVG on the card; without one there is no card
+    rules: tuple[RulePicture, ...] = ()
     games: bool = False  # its games have addresses of their own below its path
     routes: Callable[[Lab], None] | None = None  # registers further routes, such as images
 
@@ -64,6 +73,11 @@ def _pieces() -> Iterable[str]:
     for column, x in enumerate((40, 80, 120)):
         color = ("--first", "--second")[column % 2]
         yield f'<circle cx="{x}" cy="50" r="15" fill="var({color})" stroke="var(--line)" stroke-width="2"/>'
+
+
+def rule_picture(parts: str) -> str:
+    """Return an SVG of 160 by 120 for a rule of a game."""
+    return f'<svg viewBox="0 0 160 120" width="100%" role="img" aria-hidden="true" fill="none">{parts}</svg>'
 
 
 def card_picture(parts: Iterable[str]) -> str:

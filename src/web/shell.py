@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
-from . import engines
+from . import engines, rules
 from .pages import PageEntry
 from .style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
@@ -27,13 +27,35 @@ _SCRIPT = """<script>
 addEventListener('click', e => e.detail && e.target.closest('button')?.blur());
 addEventListener('popstate', () => location.reload());
 addEventListener('pointerdown', e => { window.picked = e.target.closest?.('[data-id]')?.dataset.id; }, true);
+window.sound = kind => {
+  if (localStorage.getItem('sound') !== 'on') return;
+  const audio = window.audio ??= new AudioContext();
+  ({move: [440], won: [523, 659, 784], lost: [392, 330, 262], even: [440, 440]})[kind].forEach((pitch, index) => {
+    const tone = audio.createOscillator(), volume = audio.createGain(), at = audio.currentTime + .12 * index;
+    tone.frequency.value = pitch;
+    volume.gain.setValueAtTime(.08, at);
+    volume.gain.exponentialRampToValueAtTime(.0001, at + .15);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(at);
+    tone.stop(at + .15);
+  });
+};
 window.shakePicked = () => {
   const part = window.picked && document.querySelector(`[data-id="${CSS.escape(window.picked)}"]`);
   if (!part) return;
   part.classList.add('shake');
   setTimeout(() => part.classList.remove('shake'), 400);
 };
+window.showSound = () => {
+  const on = localStorage.getItem('sound') === 'on';
+  document.body.classList.toggle('sound-on', on);
+  document.querySelector('.lab-sound')?.setAttribute('aria-pressed', on);
+};
+addEventListener('load', () => setTimeout(showSound));
 </script>"""
+
+_TOGGLE_SOUND = """() => {
+  localStorage.setItem('sound', localStorage.getItem('sound') === 'on' ? 'off' : 'on'); showSound(); sound('move'); }"""
 
 # Keep arrow keys and space from scrolling the page, unless an element has the focus.
 _PREVENT_SCROLLING = """addEventListener('keydown', e => {
@@ -62,11 +84,19 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                     ui.label(other.title)
                 link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
         engines.show_progress()
+        dialog = rules.add_button(page) if page and page.rules else None
+        sound_switch = ui.button().props('flat round aria-label="sound" aria-pressed=false').classes("lab-sound")
+        with sound_switch:
+            ui.icon("volume_off").classes("off")
+            ui.icon("volume_up").classes("on")
+        sound_switch.on("click", js_handler=_TOGGLE_SOUND)
         ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
-            'flat round dense aria-label="dark or light"'
+            'flat round aria-label="dark or light"'
         ).classes("lab-theme")
     ui.add_body_html(_SCRIPT)
     with ui.element("main").classes("lab-main"):
+        if page and dialog:
+            rules.add_offer(page, dialog)
         yield
 
 
@@ -139,18 +169,23 @@ def notify(message: str, link: Link | None = None) -> None:
         ui.run_javascript("window.shakePicked?.()")
 
 
+def sound(kind: str) -> None:
+    """Play a sound, unless sound is off, as it is by default: move, won, lost or even."""
+    ui.run_javascript(f"window.sound?.('{kind}')")
+
+
 def sentence(message: str) -> str:
     """Return a message with a capital letter and a full stop."""
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "!", "?")) else ".")
 
 
 @contextmanager
-def show_errors() -> Iterator[None]:
-    """Show a `UserError` raised within, and suppress it."""
+def show_errors(worded: Callable[[str], str] = str) -> Iterator[None]:
+    """Show a `UserError` raised within, and suppress it; `worded` puts its message into words for a player."""
     try:
         yield
     except UserError as error:
-        notify(str(error))
+        notify(worded(str(error)))
 
 
 def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:

@@ -13,13 +13,13 @@ CSS = """
   --first: #0072B2; --second: #D55E00;
   --page: #f4f5f7; --card: #ffffff; --ink: #1c2430; --faint: #59626f; --line: #d5dae1;
   --board: #e9edf2; --cell: #ffffff; --closed: #c3cddb; --closed-edge: #aab7c9;
-  --good: #00754f; --bad: #b23c00; --link: #005f96;
+  --good: #00754f; --bad: #b23c00; --link: #005f96; --first-ink: #005f96; --second-ink: #b04a00;
 }
 body.body--dark {
   --first: #56B4E9; --second: #E69F00;
   --page: #12161c; --card: #1c222b; --ink: #e8ecf2; --faint: #97a3b3; --line: #343d4a;
   --board: #232a34; --cell: #161b22; --closed: #3d4a5c; --closed-edge: #526176;
-  --good: #3fd0a4; --bad: #ff9455; --link: #7cc7f5;
+  --good: #3fd0a4; --bad: #ff9455; --link: #7cc7f5; --first-ink: #7cc7f5; --second-ink: #f0b030;
 }
 body { background: var(--page); color: var(--ink); }
 .lab-header { background: var(--card) !important; color: var(--ink) !important; padding: 0 .5rem;
@@ -30,7 +30,6 @@ body { background: var(--page); color: var(--ink); }
 .lab-link:hover, .lab-link:focus-visible { background: var(--board); color: var(--ink) !important; }
 .lab-link.here { color: var(--ink) !important; background: var(--board); font-weight: 600; }
 .lab-link .q-icon { font-size: 1.25rem; }
-.lab-theme { color: var(--ink) !important; }
 .lab-main { width: 100%; max-width: 1240px; margin: 0 auto; }
 .nicegui-content { padding: 1rem; }
 /* The board and the panel side by side, or stacked on narrow screens. */
@@ -48,6 +47,22 @@ body { background: var(--page); color: var(--ink); }
   color: var(--sky) !important; } }
 .lab-note { position: fixed; bottom: 1rem; left: 50%; transform: translateX(-50%); z-index: 3000; padding: .6rem 1rem;
   border-radius: .7rem; background: var(--ink); color: var(--card); font-size: .9rem; max-width: 92vw; }
+.lab-sound, .lab-theme, .lab-rules { color: var(--ink) !important; min-width: 44px; min-height: 44px; }
+.lab-sound .on, .sound-on .lab-sound .off { display: none; } .sound-on .lab-sound .on { display: block; }
+.lab-ending { display: flex; flex-direction: column; gap: .35rem; padding: .8rem; border-radius: .7rem;
+  background: var(--board); border-left: 6px solid var(--tone, var(--faint)); animation: arrive .35s ease-out; }
+.lab-ending.won { --tone: var(--good); } .lab-ending.lost { --tone: var(--bad); }
+.lab-ending.first { --tone: var(--first-ink); } .lab-ending.second { --tone: var(--second-ink); }
+.lab-result { font-size: 1.6rem; font-weight: 700; line-height: 1.2; color: var(--tone, var(--ink)); }
+.lab-offer { display: none; flex-wrap: wrap; align-items: center; gap: .3rem .8rem; margin-bottom: .8rem;
+  padding: .5rem 1rem; border-radius: .9rem; background: var(--card); border: 1px solid var(--line); }
+.lab-offer.on { display: flex; }
+.lab-rules-card { width: min(56rem, 94vw); max-width: 94vw !important; background: var(--card); color: var(--ink); }
+.lab-rules-pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 1rem;
+  width: 100%; }
+.lab-rules-pictures figure { margin: 0; } .lab-rules-pictures figcaption { margin-top: .4rem; }
+.lab-where { min-width: 4.5rem; text-align: center; font-variant-numeric: tabular-nums; }
+@keyframes arrive { from { opacity: 0; transform: scale(.94); } }
 .lab-say { display: flex; flex-wrap: wrap; gap: 0 .6rem; min-height: 1.5rem; line-height: 1.5rem; font-size: .95rem; }
 .lab-say.refusal { color: var(--bad); } .lab-say a, .lab-choice { color: var(--link); text-decoration: underline; }
 .lab-progress { color: var(--faint); font-size: .85rem; white-space: nowrap; }

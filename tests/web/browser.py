@@ -91,13 +91,17 @@ class Browser:
         self.driver, self.address = driver, address
 
     def open(self, path: str) -> None:
-        """Open a page and wait until it is connected to its server."""
+        """Open a page and wait until it is connected to its server and built."""
         self.driver.get(self.address + path)
-        self.wait_connected()
+        self.wait_built()
 
     def refresh(self) -> None:
         self.driver.refresh()
+        self.wait_built()
+
+    def wait_built(self) -> None:
         self.wait_connected()
+        self.until(lambda: not self.all(".lab-placeholder"), "the page to be built")
 
     def wait_connected(self) -> None:
         self.until(lambda: self.script("return !!window.socket && window.socket.connected"), "a connection")

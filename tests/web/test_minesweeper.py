@@ -197,7 +197,10 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     browser.wait_text(".headline", "Playing")
     while "You win" not in browser.text(".headline"):
         click_safe_cell(browser)
-    assert cells(browser).count("mine") == 10, "they are shown at the end"
+    assert cells(browser).count("flag") == 10, "the mines are flagged at the end"
+    assert browser.text(".ms-left") == "0"
+    assert not browser.all(".ms .hint, .ms .proof, .odds")
+    browser.wait_text(".lab-ending.won .faint", "every safe cell is revealed, in")
     ended = cells(browser)
     browser.refresh()
     browser.wait_text(".headline", "You win")

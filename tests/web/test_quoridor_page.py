@@ -49,7 +49,7 @@ def take_hint(browser: Browser) -> None:
     played = len(moves(browser))
     browser.press("?")
     browser.click(".qr-hint")
-    browser.until(lambda: len(moves(browser)) > played + 1 or "wins" in browser.text(".qr-headline"), "a reply")
+    browser.until(lambda: len(moves(browser)) > played + 1 or "win" in browser.text(".qr-headline"), "a reply")
 
 
 def load(browser: Browser, text: str) -> None:
@@ -72,11 +72,17 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     click_wall(browser, "h3h")
     assert wait_moves(browser, 8)[6] == "h3h"
     leave_field(browser)
-    while "wins" not in browser.text(".qr-headline"):
+    while "win" not in browser.text(".qr-headline"):
         take_hint(browser)
-    assert browser.text(".qr-headline") == "Player 1 wins"
+    assert browser.text(".qr-headline") == "You win"
+    browser.wait_text(".lab-ending.won .lab-result", "You win")
     assert moves(browser)[-1][1] == "9"
     assert not browser.all(".spot"), "a finished game takes no more moves"
+    browser.click(".review")
+    browser.wait_text(".qr-headline", "Position after move 0")
+    browser.click(".rematch")
+    wait_moves(browser, 0)
+    assert not browser.find(".lab-ending").is_displayed()
 
 
 def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
@@ -84,7 +90,7 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     type_move(browser, "e5v")
     wait_moves(browser, 2)
     click_wall(browser, "e5h")
-    browser.wait_notification("e5h is not legal in e1 e8 9 10 2 e5v")
+    browser.wait_text(".lab-say.refusal", "Another wall is in the way.")
     type_move(browser, "z9")
     browser.wait_notification("z9 is not a move")
     load(browser, "e1 e1 10 10 0 -")

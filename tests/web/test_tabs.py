@@ -81,7 +81,7 @@ def test_a_page_that_takes_long_shows_its_frame_and_board_at_once(inner: Browser
         html = answer.read().decode()
     assert "Quoridor" in html, "the navigation"
     assert SLOW.picture in unescape(html).replace('\\"', '"'), "the board"
-    inner.open("/slow")
+    inner.driver.get(f"{inner.address}/slow")
     inner.wait_text(".lab-placeholder", "Slow")
     assert not inner.all(".lab-problem")
     slow_page.released.set()
@@ -140,8 +140,7 @@ def test_six_tabs_opened_at_once_all_work(inner: Browser):
     for tab in inner.driver.window_handles:
         if tab != first:
             inner.go_to(tab)
-            inner.wait_connected()
-            inner.until(lambda: not inner.all(".lab-placeholder"), "the page")
+            inner.wait_built()
             assert not inner.all(".lab-problem")
             titles.add(inner.driver.title)
     assert len(titles) == 6

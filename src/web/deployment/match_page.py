@@ -1,6 +1,7 @@
 """The page of a match."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -92,6 +93,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     async def changed(self, moved: bool = False) -> None:
         self.refresh()
 
+    def result_detail(self) -> str:
+        return labels.ending(self.match, self.match.state)
+
     def headline(self) -> str:
         return labels.headline(self.match, self.state, self.acting)
 
@@ -106,6 +110,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         page.status.set_content(labels.status(match, state))
         page.headline.set_text(self.headline())
         page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
+        page.ending.show(self.result if self.ply is None else None)
         page.last.set_content(labels.entry(now, last) if last else "")
         for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):
             roster.show(state, self.unit, self.ply is None and match.agent is None)
@@ -151,7 +156,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
-        with shell.show_errors():
+        with shell.show_errors(in_sentence):
             self._require_present()
             self.match.require_human_turn()
             self.match.play(step())
@@ -306,6 +311,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         col, row = self.cursor
         moved = (col + across, row + down)
         return moved if board.contains(moved) else (col, row)
+
+
+def in_sentence(message: str) -> str:
+    """Return a message without coordinates: the hex that is meant shakes."""
+    return re.sub(r"\b(?:on|to|at) \(\d+, \d+\)", "there", message)
 
 
 def _next(options: list[Option], current: Option | None, by: int) -> Option:

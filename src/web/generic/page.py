@@ -11,9 +11,10 @@ from starlette.requests import Request
 
 from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
-from ...core.play.game import Game, outcome_for_seat
+from ...core.play.game import Game
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
+from ..ending import Ending, HistoryBar
 from ..game_page import GamePage, saved_game
 from ..lab import Lab, finished_runs
 from ..match import SeededMatch, move_name
@@ -111,6 +112,8 @@ class GenericPage(GamePage[GameMatch]):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
                 shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
+                self.history = HistoryBar(self)
                 for number, name in enumerate(self.seats, 1):
                     self.dropdown(name, self.titles, f"Player {number}")
                 with ui.row():
@@ -129,22 +132,16 @@ class GenericPage(GamePage[GameMatch]):
         return REPLY if self.human_seats else WATCHING
 
     async def pick_move(self, pick: Pick) -> None:
-        if pick.button != LEFT:
+        if pick.button != LEFT or self.match.is_over or self.ply is not None:
             return
         action = numbered(pick.part, "move", self.game.num_actions)
         self.require_human_turn()
         await self.play(action)
 
-    def headline(self) -> str:
-        if self.ply is not None:
-            return f"Position after move {self.ply} of {len(self.match.moves)}"
-        if self.match.outcome is not None and not self.match.is_aborted and len(self.human_seats) == 1:
-            (seat,) = self.human_seats
-            return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
-        return super().headline()
-
     async def show(self, moved: bool = False) -> None:
         self.title.text = self.headline()
+        self.ending.show(self.result)
+        self.history.show(self.now, len(self.match.moves))
         self.moves.draw(move_list(self.match, self.now))
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
         self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")

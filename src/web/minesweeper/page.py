@@ -9,9 +9,10 @@ from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from ...envs.minesweeper.game import View
-from ...envs.minesweeper.variant import HIDDEN
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
 from ..drawing import LEFT, RIGHT, Drawing, Pick, numbered
+from ..ending import Ending, HistoryBar
 from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import Player, chosen
@@ -24,7 +25,6 @@ from .panel import GUESSING, Panel
 from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
-ENDINGS = {1: "You win: every safe cell is revealed.", 0: "The game was stopped.", -1: "You lose: that was a mine."}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
@@ -88,7 +88,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.title = ui.label("Reveal any cell").classes("headline")
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
                 shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
                 self.drawing = Drawing(picture.empty(rows, cols), self._picked)
+                self.history = HistoryBar(self)
                 self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
                 self.tools = Tools(self.load_position, self.leave_editor)
             self.panel = Panel(self)
@@ -161,8 +163,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.tools.edit(self.custom)
             return
         match = self._game()
-        if match.is_over or self.ply is not None:
-            return
+        if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
+            return  # harmless
         self.advice, self.queued = None, []
         await self.busy.do(match.flag if button == RIGHT else match.click, cell)
 
@@ -295,7 +297,12 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         over = self.custom is None and self.ply is None and self.match.is_over
         if over:
             self.playing, self.advice = False, None
-        self.drawing.draw(picture.board(view.visible, self._marks(odds, over)))
+        won = over and self.match.outcome == 1
+        visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
+        self.drawing.draw(picture.board(visible, self._marks(odds, over)))
+        self.ending.show(self.result if over else None)
+        self.history.set_visibility(self.custom is None)
+        self.history.show(self.now, len(self.match.moves))
         self.legend.classes(remove="on", add=None if odds is None else "on")
         self._show_title(over)
         self.panel.show(text, self.playing)
@@ -326,18 +333,21 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     def _show_title(self, over: bool) -> None:
         outcome = (self.match.outcome or 0) if over else 0
         self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
-        self.left.text = str(self.custom.mines if self.custom else self.match.mines_left)
+        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
         if self.custom is not None:
             self.title.text = "A position set up by hand"
-        elif self.ply is not None:
-            self.title.text = f"After move {self.ply} of {len(self.match.moves)}"
-        elif over:
-            self.title.text = ENDINGS[outcome]
         else:
-            self.title.text = "Playing" if self.match.started else "Reveal any cell"
+            self.title.text = self.headline()
 
     def headline(self) -> str:
-        return ENDINGS[self.match.outcome or 0]
+        if self.ply is not None or self.match.is_over:
+            return super().headline()
+        return "Playing" if self.match.started else "Reveal any cell"
+
+    def result_detail(self) -> str:
+        left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)
+        score = "every safe cell is revealed" if self.match.outcome == 1 else f"{left} safe cells were left"
+        return f"{score}, in {self.seconds:.0f} seconds"
 
     def _tick(self) -> None:
         self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"

@@ -8,6 +8,7 @@ from nicegui import events, ui
 
 from .. import shell
 from ..drawing import Drawing, Pick
+from ..ending import Ending
 from .match import SEATS
 from .picture import Mode
 
@@ -32,6 +33,7 @@ class Handlers(Protocol):
     async def pick_ply(self, pick: Pick) -> None: ...
     async def choose(self, name: str, value: object) -> None: ...
     async def new_game(self) -> None: ...
+    async def review(self) -> None: ...
     async def take_back(self) -> None: ...
     async def hint(self) -> None: ...
     async def pause(self) -> None: ...
@@ -68,6 +70,7 @@ class Layout:
             self.busy = shell.Busy()
         self.note = ui.label().classes("faint qr-note")
         shell.MessageLine()
+        self.ending = Ending(self.do.new_game, self.do.review)
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self._seat(seat, name)

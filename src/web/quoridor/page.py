@@ -18,7 +18,7 @@ from ..players import AgentCache, Player
 from ..saved_games import SavedGame
 from . import PAGE, panels
 from .layout import Layout
-from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward
+from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward, why_not
 from .picture import Marks, Mode, draw
 from .style import CSS
 
@@ -135,6 +135,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def _show_panels(self) -> None:
         layout, match = self.layout, self.match
         layout.headline.text, layout.note.text = self.headline(), self._note()
+        layout.ending.show(self.result)
         layout.evaluation.text = self.evaluation.text or "…"
         layout.bar.content = panels.share_bar(self.evaluation.share, self.turned)
         layout.factors.content = panels.factor_bars(self.evaluation.parts)
@@ -186,6 +187,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def read_move(self, name: str) -> int:
         """Parse a move of a person; raise `UserError` if it is illegal or not their turn."""
         self.require_human_turn()
+        reason = why_not(self.game, self.match.state, name)
+        if reason is not None:
+            raise UserError(reason)
         return self.game.parse_move(self.match.state, name)
 
     async def play_named(self, name: str) -> None:
@@ -287,9 +291,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def _walk(self, right: int, up: int) -> None:
         await self.ready.wait()
-        require(self.human_to_move, "it is not your turn")
+        if not self.human_to_move:
+            return
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)
         if action is None:
-            raise UserError("no pawn move in this direction, or more than one: click the cell")
+            raise UserError("your pawn cannot go there, or in more than one way: click the cell")
         await self.play(action)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..pages import PageEntry, card_picture
+from .how_to_play import RULES
 
 
 def _picture() -> Iterable[str]:
@@ -23,4 +24,5 @@ PAGE = PageEntry(
     summary="Perfect play, a learned table, and its value of every cell.",
     picture=card_picture(_picture()),
     games=True,
+    rules=RULES,
 )

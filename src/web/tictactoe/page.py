@@ -10,6 +10,7 @@ from starlette.requests import Request
 from ...envs.tictactoe.rules import STONES, TicTacToe
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
+from ..ending import Ending, HistoryBar, Result
 from ..game_page import GamePage, saved_game
 from ..lab import FinishedRun, Lab, runs_of
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
@@ -19,6 +20,7 @@ from .match import Analysis, TicTacToeMatch, analyse
 from .remarks import remark_of
 
 WATCHING = 0.7  # seconds between moves if only agents play
+KEYS = "Keys: 0 to 8 play a cell, U takes back, N starts a new game, [ and ] look back and forward."
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
 
@@ -61,7 +63,12 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.game = TicTacToe(symmetric=True)
         self.agents = AgentCache(lab, self.game, players)
         self.match = self.new_match()
-        self.shortcuts = {"u": self.take_back, "n": self.new_game}
+        self.shortcuts = {
+            "u": self.take_back,
+            "n": self.new_game,
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
         self._layout()
 
     def new_match(self) -> TicTacToeMatch:
@@ -78,6 +85,8 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
                 shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
+                self.bar = HistoryBar(self)
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
                 evaluators = {key: evaluator.title for key, evaluator in self.evaluators.items()}
@@ -87,7 +96,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                     undo = ui.button("Undo", icon="undo", on_click=shell.handler(self.take_back))
                     undo.props("outline").classes("undo")
                 self.history = ui.html(sanitize=False).classes("history w-full")
-                ui.label("Keys: 0 to 8 play a cell, U takes back, N starts a new game.").classes("faint")
+                ui.label(KEYS).classes("faint")
         ui.keyboard(self.key)
 
     @property
@@ -95,10 +104,16 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         return 0 if self.human_seats else WATCHING
 
     def headline(self) -> str:
-        outcome, stone = self.match.outcome, STONES[self.match.seat]
-        if outcome is None:
-            return f"Your turn: {stone}" if self.match.waits_for_human else f"{stone} to move"
-        return "A draw" if outcome == 0 else f"{STONES[0] if outcome == 1 else STONES[1]} wins"
+        if self.ply is not None or self.match.is_over:
+            return super().headline()
+        stone = STONES[self.match.seat]
+        return f"Your turn: {stone}" if self.match.waits_for_human else f"{stone} to move"
+
+    @property
+    def result(self) -> Result | None:
+        found = super().result
+        named = {"first": f"{STONES[0]} wins", "second": f"{STONES[1]} wins"}
+        return found and found._replace(words=named.get(found.tone, found.words))
 
     def check_choice(self, name: str, value: str) -> None:
         chosen(self.evaluators if name == "values" else self.players, value)
@@ -122,19 +137,23 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                 await self._play_human(event.key.number)
 
     async def _play_human(self, cell: int) -> None:
+        if not self.human_to_move:
+            return  # harmless: the agent is thinking, the game is over, or an earlier position is shown
         self.match.play_human(cell)
         await self.changed(moved=True)
 
     async def show(self, moved: bool = False) -> None:
-        match, state, key = self.match, self.match.state, self.setup["values"]
+        match, state, key = self.match, self.state, self.setup["values"]
         analysis = None
         with shell.show_errors():
-            if key != NONE and not match.is_over:
+            if key != NONE and self.game.outcome(state) is None:
                 evaluator = await self.busy.do(self.agents.agent, key)
                 analysis = await self.busy.do(analyse, self.game, evaluator, state)
-        if (match, state, key) == (self.match, self.match.state, self.setup["values"]):
+        if (match, state, key) == (self.match, self.state, self.setup["values"]):
             self.title.text = self.headline()
-            last = match.moves[-1] if match.moves else None
+            self.ending.show(self.result)
+            self.bar.show(self.now, len(match.moves))
+            last = match.moves[self.now - 1] if self.now else None
             self.drawing.draw(picture.board(state, last, analysis.values if analysis else None))
             self.history.set_content(history(match, analysis))
 
