@@ -94,7 +94,9 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
             'flat round aria-label="dark or light"'
         ).classes("lab-theme")
     ui.add_body_html(_SCRIPT)
-    with ui.element("main").classes("lab-main"):
+    with ui.element("div").classes("lab-main"):
+        if page and page.path != "/":  # the start page has a heading of its own
+            ui.label(title).classes("sr-only").props("role=heading aria-level=1")
         if page and dialog:
             rules.add_offer(page, dialog)
         yield

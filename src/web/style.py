@@ -50,7 +50,7 @@ body { background: var(--page); color: var(--ink); }
 .lab-sound, .lab-theme, .lab-rules { color: var(--ink) !important; min-width: 44px; min-height: 44px; }
 .lab-sound .on, .sound-on .lab-sound .off { display: none; } .sound-on .lab-sound .on { display: block; }
 .lab-ending { display: flex; flex-direction: column; gap: .35rem; padding: .8rem; border-radius: .7rem;
-  background: var(--board); border-left: 6px solid var(--tone, var(--faint)); animation: arrive .35s ease-out; }
+  border: 1px solid var(--line); border-left: 6px solid var(--tone, var(--faint)); animation: arrive .35s ease-out; }
 .lab-ending.won { --tone: var(--good); } .lab-ending.lost { --tone: var(--bad); }
 .lab-ending.first { --tone: var(--first-ink); } .lab-ending.second { --tone: var(--second-ink); }
 .lab-result { font-size: 1.6rem; font-weight: 700; line-height: 1.2; color: var(--tone, var(--ink)); }
@@ -62,7 +62,11 @@ body { background: var(--page); color: var(--ink); }
   width: 100%; }
 .lab-rules-pictures figure { margin: 0; } .lab-rules-pictures figcaption { margin-top: .4rem; }
 .lab-where { min-width: 4.5rem; text-align: center; font-variant-numeric: tabular-nums; }
-@keyframes arrive { from { opacity: 0; transform: scale(.94); } }
+@keyframes arrive { from { transform: scale(.92); } }
+.sr-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.drawing [data-id]:focus { outline: none; }
+.drawing [data-id]:focus-visible > :first-child { stroke: var(--ink); stroke-width: 3; }
+.q-btn.bg-primary .q-focus-helper::after { opacity: 0 !important; } /* a pointer darkens it: white text stays legible */
 .lab-say { display: flex; flex-wrap: wrap; gap: 0 .6rem; min-height: 1.5rem; line-height: 1.5rem; font-size: .95rem; }
 .lab-say.refusal { color: var(--bad); } .lab-say a, .lab-choice { color: var(--link); text-decoration: underline; }
 .lab-progress { color: var(--faint); font-size: .85rem; white-space: nowrap; }
@@ -85,6 +89,12 @@ body { background: var(--page); color: var(--ink); }
   background: var(--card); border: 1px solid var(--line); color: var(--ink) !important;
   text-decoration: none !important; transition: transform .12s, border-color .12s; }
 .game-card:hover, .game-card:focus-visible { transform: translateY(-3px); border-color: var(--blue); }
+@media (pointer: coarse), (max-width: 900px) {
+  .q-btn, .lab-link, .qr-move, .qr-hint, .gp-legal button, .gp-moves button, .lab-choice, .dp-row button {
+    min-height: 44px !important; min-width: 44px !important; }
+  .q-field--dense .q-field__control, .q-toggle, .q-slider, .q-item { min-height: 44px !important; }
+  .q-field--dense .q-field__marginal { height: 44px !important; }
+}
 @media (max-width: 760px) {
   .nicegui-content { padding: .5rem; }
   .lab-link .nicegui-label, .lab-link > div { display: none; }

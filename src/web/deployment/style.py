@@ -83,7 +83,7 @@ body.body--dark {
 .dp .chip.on { color: var(--card); background: var(--ink); border-color: var(--ink); font-weight: 700; }
 .dp-headline { font-size: 1.05rem; font-weight: 600; text-align: center; line-height: 1.35; min-height: 1.85rem;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.dp-over-now { font-size: 1.35rem; color: var(--green); }
+.dp-over-now { font-size: 1.35rem; }
 .dp-last { min-height: 3.6rem; font-size: .85rem; }
 .dp-last .dp-entry { border-bottom: 0; }
 
@@ -100,7 +100,6 @@ body.body--dark {
   overflow: hidden; }
 .dp .q-expansion-item .q-item { min-height: 2.3rem; padding: .2rem .8rem; font-weight: 600; }
 .dp .nicegui-expansion-content, .dp .q-expansion-item__content > * { gap: .3rem; padding: .2rem .6rem .6rem; }
-body.body--dark .dp, body.body--dark .q-dialog { --q-primary: var(--sky); }
 .dp .q-btn { min-height: 2rem; }
 .dp-roster { display: grid; grid-template-columns: 1fr 1fr; gap: .3rem; }
 .dp-row { display: flex; border-radius: .5rem; border: 1px solid var(--line); overflow: hidden; }

@@ -19,7 +19,7 @@ body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --
 .ms-bar .headline { font-size: 1.05rem; text-align: center; }
 .ms-count { display: flex; align-items: center; justify-content: space-between; gap: .3rem; min-width: 4.2rem;
   font-variant-numeric: tabular-nums; font-size: 1.2rem; font-weight: 700; padding: .1rem .5rem; border-radius: .5rem;
-  background: var(--board); } .ms-count .q-icon { color: var(--vermillion); }
+  background: var(--board); } .ms-count .q-icon { color: var(--bad); }
 .ms-legend { display: flex; align-items: center; gap: .5rem; margin-top: .5rem; visibility: hidden; }
 .ms-legend.on { visibility: visible; } .ms-legend div { flex: 1; height: .5rem; border-radius: .25rem;
   background: linear-gradient(90deg, var(--odds-low), var(--odds-high)); }
@@ -58,8 +58,8 @@ class Marks:
 def board(visible: np.ndarray, marks: Marks | None = None) -> str:
     marks = marks or Marks()
     rows, cols = visible.shape
-    cells = "".join(_cell(visible, cell, marks) for cell in range(visible.size))
-    rings = "".join(_rings(cols, marks))
+    cells = "".join(_row(visible, row, marks) for row in range(rows))
+    rings = f'<g data-part="rings">{"".join(_rings(cols, marks))}</g>'
     width, height = cols * SIZE + 2, rows * SIZE + 2
     return (
         f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * scale(rows, cols):.0f}" '
@@ -90,6 +90,11 @@ def percent(chance: float) -> str:
 # Absolute coordinates: a transform per cell is many times slower to lay out.
 
 
+def _row(visible: np.ndarray, row: int, marks: Marks) -> str:
+    cells = range(row * visible.shape[1], (row + 1) * visible.shape[1])
+    return f'<g role="row">{"".join(_cell(visible, cell, marks) for cell in cells)}</g>'
+
+
 def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
     row, col = divmod(cell, visible.shape[1])
     value, x, y = int(visible[row, col]), col * SIZE, row * SIZE
@@ -99,7 +104,10 @@ def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
         odds = None if marks.odds is None or value == FLAGGED else float(marks.odds[row, col])
         name = _name(value, None if marks.mines is None else bool(marks.mines[row, col]))
         inside = _shut(name, odds, cell == marks.exploded, x, y)
-    return f'<g data-id="cell-{cell}" aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+    return (
+        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" '
+        f'aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+    )
 
 
 def _name(value: int, mined: bool | None) -> str:

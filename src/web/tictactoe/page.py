@@ -160,15 +160,15 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
 
 def history(match: TicTacToeMatch, analysis: Analysis | None) -> str:
     """Return the moves with their remarks, and the analysis of the position, as HTML."""
-    parts = []
+    position, rows = "", []
     if analysis is not None and analysis.move is not None:
         words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.remark)}</div>'
         if analysis.canonical is not None:
             words += '<div class="faint">Left: the position in the table.</div>'
-            parts.append(picture.small(analysis.canonical.key))
-        parts = [f'<div class="analysis">{"".join(parts)}<div>{words}</div></div>']
+            position = picture.small(analysis.canonical.key)
+        position = f'<div class="analysis">{position}<div>{words}</div></div>'
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
         remark = remark_of(note or {})
         shown = f' <span class="faint">{escape(remark)}</span>' if remark else ""
-        parts.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
-    return f'<ol class="moves">{"".join(parts)}</ol>'
+        rows.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
+    return f'{position}<ol class="moves">{"".join(rows)}</ol>'
