@@ -66,7 +66,9 @@ body { background: var(--page); color: var(--ink); }
 .sr-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .drawing [data-id]:focus { outline: none; }
 .drawing [data-id]:focus-visible > :first-child { stroke: var(--ink); stroke-width: 3; }
-.q-btn.bg-primary .q-focus-helper::after { opacity: 0 !important; } /* a pointer darkens it: white text stays legible */
+/* A pointer darkens a filled button, so that its white text stays legible. */
+.q-btn.bg-primary > .q-focus-helper { background: #000; }
+.q-btn.bg-primary > .q-focus-helper::before, .q-btn.bg-primary > .q-focus-helper::after { opacity: 0; }
 .lab-say { display: flex; flex-wrap: wrap; gap: 0 .6rem; min-height: 1.5rem; line-height: 1.5rem; font-size: .95rem; }
 .lab-say.refusal { color: var(--bad); } .lab-say a, .lab-choice { color: var(--link); text-decoration: underline; }
 .lab-progress { color: var(--faint); font-size: .85rem; white-space: nowrap; }
