@@ -28,7 +28,7 @@ def add_button(page: PageEntry) -> ui.dialog:
                     with ui.element("figcaption"):
                         ui.label(rule.text)
     dialog.props(f'aria-label="rules of {page.title}"')
-    button = ui.button("Rules", icon="help_outline", on_click=dialog.open).props("flat no-caps")
+    button = ui.button("Rules", icon="help_outline", on_click=dialog.open).props('flat no-caps aria-label="Rules"')
     button.classes("lab-rules")
     return dialog
 

@@ -97,7 +97,13 @@ body { background: var(--page); color: var(--ink); }
   .q-field--dense .q-field__control, .q-toggle, .q-slider, .q-item { min-height: 44px !important; }
   .q-field--dense .q-field__marginal { height: 44px !important; }
 }
+@media (max-height: 500px) {  /* a phone on its side: the board fits, and the panel stands beside it */
+  .nicegui-content { padding: .4rem; } .bench { flex-wrap: nowrap; } .board { padding: .4rem; }
+  .ttt, .ms { width: auto; max-width: 100%; max-height: calc(100vh - 4.5rem); }
+  .ms { max-height: calc(100vh - 9rem); } .panel { min-width: 16rem; }
+}
 @media (max-width: 760px) {
+  .lab-rules .block { font-size: 0; } .lab-rules .q-icon { margin: 0; } .lab-nav { scrollbar-width: none; }
   .nicegui-content { padding: .5rem; }
   .lab-link .nicegui-label, .lab-link > div { display: none; }
   .panel { max-width: 100%; }

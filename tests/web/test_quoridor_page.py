@@ -80,9 +80,25 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     assert not browser.all(".spot"), "a finished game takes no more moves"
     browser.click(".review")
     browser.wait_text(".qr-headline", "Position after move 0")
+    browser.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    browser.wait_text(".qr-headline", "Position after move 1 ")
+    browser.press(Keys.END)
+    browser.wait_text(".qr-headline", "You win")
+    browser.press(Keys.HOME)
+    browser.wait_text(".qr-headline", "Position after move 0")
     browser.click(".rematch")
     wait_moves(browser, 0)
     assert not browser.find(".lab-ending").is_displayed()
+
+
+def test_the_moves_are_seen_beside_the_board(browser: Browser):
+    browser.resize(1400, 900)
+    begin(browser, "you", "you")
+    browser.click("[data-id='e2'] .hit")
+    wait_moves(browser, 1)
+    box = browser.script("scrollTo(0, 0); return document.querySelector('.qr-move').getBoundingClientRect().toJSON()")
+    assert box["bottom"] <= 900
+    assert box["left"] > browser.script("return document.querySelector('.quoridor').getBoundingClientRect().right")
 
 
 def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):

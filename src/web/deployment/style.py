@@ -129,11 +129,12 @@ body.body--dark {
 .dp-entry ul { margin: 0; padding: 0; list-style: none; display: inline; }
 .dp-entry li { display: inline; color: var(--faint); }
 .dp-entry li + li::before { content: " · "; }
+@media (max-width: 1150px) { .dp-right { max-width: 100%; } }
 @media (min-width: 1100px) and (min-height: 700px) { .dp-left { position: sticky; top: 3.6rem; } }
-@media (max-width: 760px) {
+@media (max-width: 760px), (max-height: 500px) {
   .dp-status { grid-template-columns: 1fr 1fr; } .dp-status .middle { grid-row: 2; grid-column: 1 / 3; }
   .dp-status .score { padding: .2rem .4rem; }
-  .dp-right { max-width: 100%; }
+  .dp-status .chips { flex-wrap: nowrap; }
   .dp-headline { min-height: 3rem; font-size: 1.05rem; white-space: normal; } .dp-status-room { height: 6.9rem; }
 }
 """

@@ -25,6 +25,7 @@ from .style import CSS
 ANALYST = "hell"  # the agent that evaluates positions and gives hints
 HINTS = 5
 REPLY = 0.35  # seconds before an agent replies to a person
+BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
 
 
@@ -84,6 +85,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             "s": self.step,
             "[": lambda: self.look_by(-1),
             "]": lambda: self.look_by(1),
+            "Home": lambda: self.look_at(0),
+            "End": lambda: self.look_at(len(self.match.moves)),
         }
         self.layout = Layout(self)
         self.busy = self.layout.busy
@@ -279,7 +282,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         return self.match.write()
 
     async def press(self, name: str, repeated: bool = False) -> None:
-        if name in ARROWS:
+        if name in BROWSING and self.ply is not None:
+            await self.look_by(BROWSING[name])
+        elif name in ARROWS:
             await self._walk(*ARROWS[name])
         elif name in (Mode.HORIZONTAL, Mode.VERTICAL):
             self.switch_to(Mode.BOTH if self.mode == name else Mode(name))

@@ -50,6 +50,11 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .qr-board .drawing { flex: 1 1 auto; min-width: 0; }
 .qr-side { flex: 1 1 20rem; max-width: 30rem; min-width: min(20rem, 100%); display: flex; flex-direction: column;
   gap: 1rem; }
+@media (max-width: 1000px) { .qr-side { max-width: 40rem; } }
+@media (max-height: 500px) {
+  .quoridor { width: calc((100vh - 5rem) * .885); } .qr-board .drawing { flex: 0 0 auto; }
+  .qr-side { min-width: 18rem; }
+}
 .qr-side .panel { flex: none; max-width: 100%; padding: .8rem 1rem; }
 .qr-bar-box { flex: 0 0 .8rem; display: flex; }
 .qr-bar { position: relative; width: 100%; border-radius: .4rem; overflow: hidden; background: var(--second); }
