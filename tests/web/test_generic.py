@@ -158,6 +158,7 @@ def test_a_game_is_resumed_where_it_was_left(lab: TestLab, addresses: list[str])
     async def resume(page: GenericPage) -> None:
         assert page.match.state == left[0].match.state
         assert page.match.moves == left[0].match.moves
+        assert page.match.start == left[0].match.start, "it is kept with the same seed again"
         assert (page.player_keys, page.headline()) == ([YOU, YOU], "Player 1 to move")
         assert page.address == addresses[-1]
 

@@ -14,6 +14,10 @@ from src.web import saved_games
 from src.web.saved_games import MAX_AGE, MAX_BYTES, GameStore, SavedGame
 from tests.web.browser import Browser, serving
 
+LONG = (
+    '{"path": "/quoridor", "setup": {}, "start": "", "moves": [], "result": "", "seconds": 0, "revision": 1}'
+    + " " * MAX_BYTES
+)
 GAME = SavedGame("/quoridor", {"first": "you"}, "e1 e9 10 10 0 -", [13, 4], seconds=2.5, revision=1)
 
 
@@ -61,7 +65,7 @@ def test_a_game_of_another_page_and_a_link_are_not_read(store: GameStore, tmp_pa
         store.load("/quoridor", key)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"path": "/quoridor"}', "\0", " " * (MAX_BYTES + 1)])
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"path": "/quoridor"}', "\0", LONG])
 def test_a_damaged_file_is_reported_and_left_out(store: GameStore, tmp_path: Path, text: str):
     key, other = store.save(GAME), store.save(GAME)
     (tmp_path / "games" / f"{key}.json").write_text(text)

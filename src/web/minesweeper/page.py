@@ -18,7 +18,7 @@ from ..lab import Lab, runs_of
 from ..players import Player, chosen
 from ..saved_games import SavedGame
 from . import PAGE, picture
-from .advice import EXACT, NONE, Advice, Advisor, odds_sources, players_of
+from .advice import EXACT, NONE, Advice, Advisor, describe_loss, odds_sources, players_of
 from .custom_position import CustomPosition, describe_consistency
 from .match import Clock, MinesweeperMatch, read_size
 from .panel import GUESSING, Panel
@@ -90,7 +90,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                 shell.MessageLine()
                 self.ending = Ending(self.new_game, self.review)
                 self.drawing = Drawing(picture.empty(rows, cols), self._picked)
-                self.history = HistoryBar(self)
+                with ui.row().classes("w-full items-center justify-between"):
+                    self.history = HistoryBar(self)
+                    self.flagging = ui.switch("Flag mode").classes("flag-mode")
+                    self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
                 self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
                 self.tools = Tools(self.load_position, self.leave_editor)
             self.panel = Panel(self)
@@ -166,6 +169,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
             return  # harmless
         self.advice, self.queued = None, []
+        if self.flagging.value and match.value(cell) < 0:
+            button = LEFT if button == RIGHT else RIGHT
         await self.busy.do(match.flag if button == RIGHT else match.click, cell)
 
     def _game(self) -> MinesweeperMatch:
@@ -310,6 +315,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
         """Return the odds if they are shown, and a text: whether a custom position is consistent."""
         source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
+        if self.custom is None and self.ply is None and self.match.outcome == -1:
+            return None, await self.busy.do(describe_loss, self.match)
         text = "" if self.custom is None else await self.busy.do(describe_consistency, view)
         if source == NONE or view.over:
             return None, text
