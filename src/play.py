@@ -23,13 +23,14 @@ from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
 from .core.seeding import generator
 from .paths import CONF
+from .web.saved_games import GameStore
 
 
 class ConfigLab:
     """The `Lab` of the pages, which composes games and agents from the config groups on request."""
 
-    def __init__(self, folders: Sequence[Path], seed: int | None) -> None:
-        self.folders = folders
+    def __init__(self, folders: Sequence[Path], seed: int | None, games: GameStore | None = None) -> None:
+        self.folders, self.games = folders, games
         self.envs: Sequence[str] = _options("env")
         self.agents: Sequence[str] = _options("agent")
         self._seed = seed
@@ -118,8 +119,15 @@ def main(cfg: DictConfig) -> None:
         raise UserError(f"the web page needs a package ({error}): {install_command('web')}") from error
     # Missing kernels are compiled meanwhile, so that few games wait for them. A session of its own keeps Ctrl-C from
     # reaching that process; it stops when this one ends.
-    subprocess.Popen([sys.executable, "-m", f"{ROOT}.warm", "--background"], start_new_session=True)
-    app.serve(ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed), cfg.host, listener, cfg.open_browser)
+    compiler = subprocess.Popen(
+        [sys.executable, "-m", f"{ROOT}.warm", "--background"],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    games = None if cfg.games is None else GameStore(Path(cfg.games))
+    lab = ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed, games)
+    app.serve(lab, cfg.host, listener, cfg.open_browser, compiler.stdout)
 
 
 def run() -> None:

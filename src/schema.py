@@ -103,3 +103,4 @@ class Play:
     open_browser: bool
     seed: Seed | None
     runs: list[str]
+    games: str | None

@@ -3,42 +3,106 @@
 import asyncio
 import logging
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from typing import IO
 
-from nicegui import app, ui
+from fastapi.exception_handlers import http_exception_handler
+from nicegui import Client, app, ui
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
+from starlette.responses import Response
 
+from ..core.errors import UserError
+from . import engines
+from .disconnects import DisconnectMiddleware
 from .lab import Lab
 from .origin import SameOriginMiddleware
 from .pages import PageEntry, discover
-from .shell import frame
+from .shell import Link, frame, problem
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-RECONNECT_TIMEOUT = 120.0  # seconds before the game of a disconnected browser is deleted
-RESPONSE_TIMEOUT = 60.0  # seconds for a first visit, which imports rules and reads all runs
+RECONNECT_TIMEOUT = 120.0  # seconds before the page of a disconnected browser is deleted; its game is on disk
+CONNECT_TIMEOUT = 60.0  # seconds for a browser to connect after it got the page
+RESPONSE_TIMEOUT = 60.0  # seconds for the frame of a page on a busy machine
+WORKERS = 32  # threads, so that a page does not wait until the searches of others are done
 
 
 def mount(page: PageEntry, lab: Lab) -> None:
-    """Register a page at its path."""
+    """Register a page at its path, and its games below it."""
 
-    @ui.page(page.path, response_timeout=RESPONSE_TIMEOUT)
     async def visit(request: Request) -> None:
-        module = await asyncio.to_thread(import_module, f"{page.package}.page")
-        with frame(page, discover(lab.envs)):
-            await module.build(lab, request)
+        with frame(page.title, discover(lab.envs), page):
+            placeholder = _placeholder(page)
+            await ui.context.client.connected(CONNECT_TIMEOUT)  # sends what was built so far
+            await _build(page, lab, request)
+            placeholder.delete()
 
+    for path in (page.path, f"{page.path}/{{key}}") if page.games else (page.path,):
+        ui.page(path, response_timeout=RESPONSE_TIMEOUT)(visit)
     if page.routes is not None:
         page.routes(lab)
 
 
-def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool) -> None:
-    """Serve until interrupted. The socket already listens, so the printed address works at once."""
+def _placeholder(page: PageEntry) -> ui.element:
+    """Show a board at once, while the page is built."""
+    with ui.element("div").classes("lab-placeholder").props("aria-busy=true") as box:
+        if page.picture:
+            ui.html(page.picture, sanitize=False).classes("board")
+        ui.label(f"{page.title} …").classes("faint").props("role=status")
+    return box
+
+
+async def _build(page: PageEntry, lab: Lab, request: Request) -> None:
+    """Build the content of a page, and show it once it is complete, or why it cannot be shown."""
+    elsewhere = [Link("Start a new game", page.path)] if page.games else []
+    with ui.element("div").classes("w-full") as content:
+        content.set_visibility(False)
+        try:
+            module = await asyncio.to_thread(import_module, f"{page.package}.page")
+            await module.build(lab, request)
+        except UserError as error:
+            content.clear()
+            problem("This page cannot be shown", str(error), *elsewhere)
+        except Exception:
+            log.exception("%s cannot be built", request.url.path)
+            content.clear()
+            problem("Something went wrong", "The page could not be built; the log of the server says why.", *elsewhere)
+        content.set_visibility(True)
+
+
+def add_error_pages(lab: Lab) -> None:
+    """Replace the error pages of the framework by ones with the navigation."""
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        endpoint = request.scope.get("endpoint")
+        if endpoint is not None and endpoint is not app and isinstance(error, HTTPException):  # an image, not a page
+            return await http_exception_handler(request, error)
+        with Client(ui.page(""), request=request) as client, frame("Not found", discover(lab.envs)):
+            problem("There is no such page", f"{request.url.path[:80]} does not exist. Choose one above.")
+        return client.build_response(request, 404)
+
+    def broken() -> None:
+        with frame("Error", discover(lab.envs)):
+            problem("Something went wrong", "The page could not be built; the log of the server says why.")
+
+    app.add_exception_handler(404, not_found)
+    app.on_page_exception(broken)
+
+
+def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, compiler: IO[str] | None = None) -> None:
+    """Serve until interrupted. The socket already listens, so the printed address works at once.
+
+    `compiler` is the output of a process that compiles kernels.
+    """
     port = listener.getsockname()[1]
     for page in discover(lab.envs):
         mount(page, lab)
+    add_error_pages(lab)
+    app.add_middleware(DisconnectMiddleware)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
     if host in LOOPBACK:  # against DNS rebinding
@@ -49,7 +113,13 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool) -> N
             "There is no password. Use host=127.0.0.1 to allow this machine only.",
             host,
         )
-    app.on_startup(lambda: print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True))
+
+    def started() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
+        print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True)
+        engines.start(lab, discover(lab.envs), compiler)
+
+    app.on_startup(started)
     ui.run(
         host=host,
         port=port,
@@ -59,6 +129,7 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool) -> N
         favicon="♟️",
         reload=False,
         dark=None,
+        language="en-US",
         reconnect_timeout=RECONNECT_TIMEOUT,
         show_welcome_message=False,
     )

@@ -1,26 +1,48 @@
-"""The base class of game pages: choices in the URL, seats, agent moves, history, keys."""
+"""The base class of game pages: choices and address, seats, agent moves, history, keys."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
 
 import numpy as np
 from nicegui import events, ui
+from starlette.requests import Request
 
 from ..core.errors import UserError, require
 from ..core.play.agent import NOTHING
 from . import shell
 from .drawing import Pick, numbered
+from .ending import Result, result_for
 from .lab import Lab
 from .match import Match
 from .players import YOU, AgentCache, Player, chosen
+from .saved_games import SavedGame
 
+log = logging.getLogger(__name__)
+
+FORKED = "This game was continued in another tab, so what you play here has an address of its own now."
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
-class GamePage(Generic[AnyMatch]):
-    """One browser tab with one match. Subclasses set the attributes below and implement `show`."""
+def saved_game(lab: Lab, path: str, request: Request) -> SavedGame | None:
+    """Return the game that the URL names, or None if it names none; reads a file, so call it off the event loop."""
+    key = request.path_params.get("key")
+    if key is None:
+        return None
+    require(lab.games is not None, "Games are not kept on this server.")
+    assert lab.games is not None
+    return lab.games.load(path, key)
 
+
+class GamePage(Generic[AnyMatch]):
+    """One browser tab with one match. Subclasses set the attributes below and implement `show`.
+
+    A match with moves is kept on disk, and its address is in the browser.
+    """
+
+    path = ""  # of the page
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
     match: AnyMatch
     agents: AgentCache
@@ -33,14 +55,21 @@ class GamePage(Generic[AnyMatch]):
         players: Mapping[str, Player] = NOTHING,
         defaults: Mapping[str, str] = NOTHING,
         query: Mapping[str, str] = NOTHING,
+        saved: SavedGame | None = None,
     ) -> None:
-        """`defaults` are the choices of the page by name; `query` overrides them from the URL."""
+        """`defaults` are the choices of the page by name; `query` overrides them from the URL, or a saved game."""
         self.lab, self.players, self.setup = lab, players, dict(defaults)
+        self.saved = saved  # the game to open first
+        self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
+        self._revision = saved.revision if saved else 0
+        self._kept: object = None  # what was saved last
+        self._can_keep = lab.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
         self.turn = object()  # replaced when the match changes, to drop decisions in progress
         self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
-        self._read_address(query)
-        ui.context.client.on_delete(self.drop_decisions)
+        self._read_address(saved.setup if saved else query)
+        self.client = ui.context.client
+        self.client.on_delete(self.drop_decisions)
 
     async def show(self, moved: bool = False) -> None:
         """Show the match; `moved`: animate the latest move."""
@@ -56,7 +85,7 @@ class GamePage(Generic[AnyMatch]):
         chosen(self.players, value)
 
     async def apply_choice(self, name: str) -> None:
-        """Apply a changed choice; by default it is a player, and the match continues."""
+        """Apply a changed choice; by default it is a player, and the match continues. Keep the match unless it ends."""
         self.match.human_seats = self.human_seats
         await self.changed()
 
@@ -69,11 +98,12 @@ class GamePage(Generic[AnyMatch]):
                     self.setup[name] = value
 
     async def choose(self, name: str, value: object) -> None:
-        """Apply a choice and save it in the URL."""
+        """Apply a choice and save it, in the URL or with the match."""
         with shell.show_errors():
             self.check_choice(name, str(value))
             self.setup[name] = str(value)
-            shell.set_address(self.setup)
+            if self.saved_key is None:
+                shell.set_address(self.address)
             await self.apply_choice(name)
 
     def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select:
@@ -84,6 +114,63 @@ class GamePage(Generic[AnyMatch]):
     def titles(self) -> dict[str, str]:
         """The titles of the players by key."""
         return {key: player.title for key, player in self.players.items()}
+
+    # Address
+
+    @property
+    def address(self) -> str:
+        """The address of a kept match, or of a new one with these choices."""
+        return f"{self.path}?{urlencode(self.setup)}" if self.saved_key is None else f"{self.path}/{self.saved_key}"
+
+    @property
+    def seconds(self) -> float:
+        """The clock of the match."""
+        return 0.0
+
+    def begin_saved(self, saved: SavedGame) -> None:
+        """Play the moves of a saved game, which can be slow; raise `UserError` if they cannot be played."""
+        try:
+            self.match.restore(saved.start, saved.moves)
+        except UserError:
+            raise
+        except Exception as error:
+            log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
+            raise UserError("The file of this game is damaged, so it cannot be opened.") from error
+        self._kept = self._content()
+
+    def _content(self) -> tuple[object, ...]:
+        return dict(self.setup), self.match.start, self.match.moves_as_json()
+
+    def keep(self) -> None:
+        """Save the match after a change, and show its address."""
+        content = self._content()
+        if not self._can_keep or content == self._kept or not (self.match.moves or self.saved_key):
+            return
+        assert self.lab.games is not None
+        setup, start, moves = dict(self.setup), self.match.start, self.match.moves_as_json()
+        result = self.result.words if self.result else ""
+        game = SavedGame(self.path, setup, start, moves, result, self.seconds, self._revision + 1)
+        try:
+            key = self.lab.games.save(game, self.saved_key)
+        except (OSError, UserError) as error:
+            self._can_keep = False
+            shell.notify(f"This game is not kept from now on: {error}")
+            return
+        self._kept, self._revision = content, game.revision
+        if key != self.saved_key:
+            if self.saved_key is not None:
+                shell.notify(FORKED)
+            self.saved_key = key
+            shell.set_address(self.address)
+
+    def leave(self) -> None:
+        """Leave the match for a new one: the browser goes back to its address, if it has one."""
+        self._can_keep = self.lab.games is not None
+        if self.saved_key is not None:
+            old, self.saved_key, self._revision = self.address, None, 0
+            shell.set_address(self.address, push=True)
+            if not self.match.is_over:
+                shell.notify("A new game.", shell.Link("Return to the other one", old))
 
     # Seats
 
@@ -115,12 +202,25 @@ class GamePage(Generic[AnyMatch]):
         """The title of the player whose turn it is."""
         return self.players[self.player_keys[self.match.seat]].title
 
-    def headline(self) -> str:
-        """Return whose turn it is, or the result."""
+    @property
+    def result(self) -> Result | None:
+        """The result of a match that is over."""
         if self.match.is_aborted:
-            return "The game was aborted: nobody wins"
-        if self.match.outcome is not None:
-            return {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[self.match.outcome]
+            return Result("Nobody wins", "even", "The game was aborted.")
+        if self.match.outcome is None:
+            return None
+        return result_for(self.match.outcome, frozenset(self.match.human_seats), self.result_detail())
+
+    def result_detail(self) -> str:
+        moves = len(self.match.moves)
+        return "after one move" if moves == 1 else f"after {moves} moves"
+
+    def headline(self) -> str:
+        """Return whose turn it is, the result, or which earlier position is shown."""
+        if self.ply is not None:
+            return f"Position after move {self.ply} of {len(self.match.moves)}"
+        if self.result is not None:
+            return self.result.words
         if not self.match.waits_for_human:
             return f"{self.mover} to move"
         return "Your move" if len(self.human_seats) == 1 else f"Player {self.match.seat + 1} to move"
@@ -136,6 +236,10 @@ class GamePage(Generic[AnyMatch]):
     def now(self) -> int:
         """The number of moves before the state shown."""
         return len(self.match.moves) if self.ply is None else self.ply
+
+    async def review(self) -> None:
+        """Show the start of the match, to step through it."""
+        await self.look_at(0)
 
     async def look_at(self, ply: int) -> None:
         last = len(self.match.moves)
@@ -165,10 +269,14 @@ class GamePage(Generic[AnyMatch]):
         """Reset what belongs to the previous position."""
         self.drop_decisions()
         self.ply = None
+        line = shell.message_line(self.client)
+        if line is not None:
+            line.clear_refusal()
 
     async def changed(self, moved: bool = False) -> None:
         """Show the match after a change, then let agents move."""
         self.begin_turn()
+        self.keep()
         turn = self.turn
         await self.show(moved)
         if turn is self.turn:
@@ -184,6 +292,8 @@ class GamePage(Generic[AnyMatch]):
                 return
             self.match.play(action, note)
             self.begin_turn()
+            self.keep()
+            shell.sound("move")
             turn = self.turn
             await self.show(moved=True)
 
@@ -199,7 +309,15 @@ class GamePage(Generic[AnyMatch]):
         self.match.play(action)
         await self.changed(moved=True)
 
+    async def open(self) -> None:
+        """Show the saved game, or a new one, and let agents move."""
+        saved, self.saved = self.saved, None
+        if saved is not None:
+            await self.busy.do(self.begin_saved, saved)
+        await self.changed()
+
     async def new_game(self) -> None:
+        self.leave()
         self.match = self.new_match()
         await self.changed()
 

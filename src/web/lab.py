@@ -12,6 +12,7 @@ from ..core.play.agent import NOTHING, Agent
 from ..core.play.game import Game
 from . import files
 from .files import RunPath, Stamp
+from .saved_games import GameStore
 
 BEST = "checkpoints/best.safetensors"
 
@@ -26,6 +27,7 @@ class Lab(Protocol):
     folders: Sequence[Path]  # searched for runs
     envs: Sequence[str]  # options of the group env
     agents: Sequence[str]
+    games: GameStore | None  # where games are kept; None: nowhere
 
     def __hash__(self) -> int: ...  # used as a cache key
 

@@ -1,11 +1,11 @@
 """A game in progress: its start and its moves."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from ..core.errors import UserError
+from ..core.errors import UserError, require
 from ..core.play.game import Game, NamesMoves
 
 State = TypeVar("State")
@@ -44,6 +44,29 @@ class Match(Generic[State, Move, Note]):
         self.state = self.apply(self.state, move)
         self.moves.append(move)
         self.notes.append(note)
+
+    # What is kept on disk
+
+    @property
+    def start(self) -> Any:
+        """JSON from which the same match begins again: a seed, a position; None if all matches begin the same way."""
+        return None
+
+    def moves_as_json(self) -> list[Any]:
+        return [int(cast(int, move)) for move in self.moves]  # agents may return numbers of NumPy
+
+    def new_of(self, start: Any) -> Callable[[], State]:
+        """Return the function that begins a match from what was kept; raise `UserError` if it is invalid."""
+        return self._new
+
+    def read_move(self, value: Any) -> Move:
+        """Parse a move that was kept; raise `UserError` if it is not an action of the game."""
+        require(type(value) is int and 0 <= value < self.game.num_actions, f"{str(value)[:40]!r} is not a move")
+        return cast(Move, value)
+
+    def restore(self, start: Any, moves: Sequence[Any]) -> None:
+        """Become the match that was kept."""
+        self.begin(self.new_of(start), [self.read_move(value) for value in moves])
 
     @property
     def seat(self) -> int:
@@ -97,10 +120,24 @@ class Match(Generic[State, Move, Note]):
         return [move_name(self.game, self.at(ply), move) for ply, move in enumerate(self.moves)]
 
 
-def seeded_start(game: Game[State], rng: np.random.Generator) -> Callable[[], State]:
-    """Return a function that starts the same seeded game on every call."""
-    seed = int(rng.integers(2**32))
-    return lambda: game.initial(np.random.default_rng(seed))
+class SeededMatch(Match[State, Move, Note]):
+    """A match whose start depends on chance."""
+
+    SEEDS = 2**32
+
+    def __init__(self, game: Game[State], rng: np.random.Generator, human_seats: Collection[int] = ()) -> None:
+        seed = int(rng.integers(self.SEEDS))
+        self.seed = seed
+        super().__init__(game, lambda: game.initial(np.random.default_rng(seed)), human_seats)
+
+    @property
+    def start(self) -> Any:
+        return self.seed
+
+    def new_of(self, start: Any) -> Callable[[], State]:
+        require(type(start) is int and 0 <= start < self.SEEDS, f"{str(start)[:40]!r} is not the seed of a game")
+        self.seed = start
+        return lambda: self.game.initial(np.random.default_rng(start))
 
 
 def move_name(game: Game[State], state: State, move: object) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from .lab import Lab
 
@@ -12,12 +13,19 @@ FOLDER = Path(__file__).parent
 GENERIC = f"{__package__}.generic"
 
 
+class RulePicture(NamedTuple):
+    """A rule of a game."""
+
+    svg: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class PageEntry:
     """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
-    `<package>.page` has `async def build(lab, request)`. It is imported on the first visit, because importing the rules
-    of a game can be slow.
+    `<package>.page` has `async def build(lab, request)`, and may have `def prepare(lab)`, called when the server
+    starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
     """
 
     package: str
@@ -27,6 +35,8 @@ class PageEntry:
     order: int  # position in the navigation
     summary: str = ""  # on its card on the start page
     picture: str = ""  # SVG on the card; without one there is no card
+    rules: tuple[RulePicture, ...] = ()
+    games: bool = False  # its games have addresses of their own below its path
     routes: Callable[[Lab], None] | None = None  # registers further routes, such as images
 
 
@@ -55,6 +65,7 @@ def generic_page(env: str) -> PageEntry:
         order=50,
         summary="Play against an agent, or watch two of them.",
         picture=card_picture(_pieces()),
+        games=True,
     )
 
 
@@ -62,6 +73,11 @@ def _pieces() -> Iterable[str]:
     for column, x in enumerate((40, 80, 120)):
         color = ("--first", "--second")[column % 2]
         yield f'<circle cx="{x}" cy="50" r="15" fill="var({color})" stroke="var(--line)" stroke-width="2"/>'
+
+
+def rule_picture(parts: str) -> str:
+    """Return an SVG of 160 by 120 for a rule of a game."""
+    return f'<svg viewBox="0 0 160 120" width="100%" role="img" aria-hidden="true" fill="none">{parts}</svg>'
 
 
 def card_picture(parts: Iterable[str]) -> str:

@@ -38,10 +38,10 @@ Found = TypeVar("Found")
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serving(folder: Path, port: int = 0) -> Iterator[str]:
     """Yield the address of a new server with `folder` as its working directory."""
     runs = f"runs=[outputs,{ROOT / 'experiments'}]"
-    process = Lab(folder).start("play", "port=0", "open_browser=false", "seed=0", runs)
+    process = Lab(folder).start("play", f"port={port}", "open_browser=false", "seed=0", runs)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -91,13 +91,17 @@ class Browser:
         self.driver, self.address = driver, address
 
     def open(self, path: str) -> None:
-        """Open a page and wait until it is connected to its server."""
+        """Open a page and wait until it is connected to its server and built."""
         self.driver.get(self.address + path)
-        self.wait_connected()
+        self.wait_built()
 
     def refresh(self) -> None:
         self.driver.refresh()
+        self.wait_built()
+
+    def wait_built(self) -> None:
         self.wait_connected()
+        self.until(lambda: not self.all(".lab-placeholder"), "the page to be built")
 
     def wait_connected(self) -> None:
         self.until(lambda: self.script("return !!window.socket && window.socket.connected"), "a connection")
@@ -185,13 +189,14 @@ class Browser:
     def wait_text(self, css: str, words: str) -> None:
         """Wait until an element contains the text."""
         try:
-            self.until(lambda: any(words in element.text for element in self.all(css)), f"{words!r} in {css}")
+            found = lambda: any(words.lower() in element.text.lower() for element in self.all(css))  # noqa: E731
+            self.until(found, f"{words!r} in {css}")
         except Exception as error:
             raise AssertionError(f"{css} never said {words!r}, but {[e.text for e in self.all(css)]}") from error
 
     def wait_notification(self, words: str) -> None:
-        """Wait until a notification contains the text."""
-        self.wait_text(".q-notification", words)
+        """Wait until a message contains the text, in the line of the page or floating."""
+        self.wait_text(".q-notification, .lab-say", words)
 
     def choose(self, css: str, option: str) -> None:
         """Pick an option of a dropdown; click again if a moving dialog swallowed the click."""

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
+from src.web import shell
 from tests.web import browser as parts
 
 
@@ -11,6 +12,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "driver" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+@pytest.fixture(autouse=True)
+def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play no sounds where there is no browser to play them."""
+    if "driver" not in request.fixturenames:
+        monkeypatch.setattr(shell, "sound", lambda kind: None)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """A server in the test process, whose state tests can inspect, with small games added."""
 
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,19 @@ from nicegui import ui
 
 from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.play.game import Game
+from src.envs.minesweeper.game import Minesweeper
 from src.play import ConfigLab
-from src.web.app import mount
-from src.web.pages import discover, generic_page
+from src.web.app import add_error_pages, mount
+from src.web.pages import PageEntry, discover, generic_page
+from src.web.saved_games import GameStore
 from tests.lab import ROOT
 from tests.web.browser import PATIENCE
 from tests.web.small_games import SMALL_GAMES
+
+SLOW = PageEntry(
+    package="tests.web.slow_page", title="Slow", path="/slow", icon="home", order=90, picture='<svg class="quick"/>'
+)
+BROKEN = PageEntry(package="tests.web.broken_page", title="Broken", path="/broken", icon="home", order=91)
 
 
 class Thinker(Agent):
@@ -34,13 +43,13 @@ class Thinker(Agent):
 
 
 class TestLab(ConfigLab):
-    """The real lab with small games added, and a `Thinker` in place of minimax."""
+    """The real lab with small games added, and a `Thinker` in place of minimax and the rules of Minesweeper."""
 
     __test__ = False  # it is not a collection of tests
     thinker = Thinker()
 
     def __init__(self) -> None:
-        super().__init__([ROOT / "experiments"], seed=0)
+        super().__init__([ROOT / "experiments"], 0, GameStore(Path(tempfile.mkdtemp())))
         self.envs = [*self.envs, *SMALL_GAMES]
 
     def game(self, env: str, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING) -> Game:
@@ -49,7 +58,8 @@ class TestLab(ConfigLab):
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
     ) -> Agent:
-        return self.thinker if name == "minimax" else super().agent(name, game, changes, choices)
+        is_replaced = name == "minimax" or (name == "rules" and isinstance(game, Minesweeper))
+        return self.thinker if is_replaced else super().agent(name, game, changes, choices)
 
 
 @contextmanager
@@ -57,10 +67,11 @@ def serving_inside() -> Iterator[str]:
     """Yield the address of a server that does not wait for browsers whose connection is lost."""
     with initialize_config_module("conf", version_base="1.3"):
         lab = TestLab()
-        for page in (*discover(lab.envs), generic_page("tictactoe")):
+        for page in (*discover(lab.envs), generic_page("tictactoe"), SLOW, BROKEN):
             mount(page, lab)
+        add_error_pages(lab)
         app = FastAPI()
-        ui.run_with(app, reconnect_timeout=0.1)
+        ui.run_with(app, reconnect_timeout=0.1, language="en-US")
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
         thread = threading.Thread(target=server.run)
         thread.start()

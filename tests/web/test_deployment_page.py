@@ -65,7 +65,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     _see_the_order_of_the_lists(browser)
 
     pick(browser, 2, 13)
-    browser.wait_notification("unit R1 cannot be deployed on (2, 13): it is a wall")
+    browser.wait_notification("Unit R1 cannot be deployed there: it is a wall.")
     pick(browser, 3, 3)
     browser.wait_notification("it is outside the zone of player 1")
     browser.click(part("confirm"))
@@ -128,7 +128,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     browser.click(part("confirm"))
     browser.wait_text(part("headline"), "choose a hex to move to")
     pick(browser, 12, 0)
-    browser.wait_notification("cannot go to (12, 0): no path that short")
+    browser.wait_notification("cannot go there: no path that short")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
     browser.wait_text(part("log"), "A1 goes to")
     while not is_over(browser):
@@ -138,6 +138,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
         browser.until(partial(stepped_on, browser, before), "a step")
     assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     ended = browser.text(part("headline"))
+    browser.until(lambda: browser.text(".lab-result") in ("You win", "You lose", "A draw"), "the result")
     assert top(browser) == at_first
     browser.script("document.querySelector('.dp-headline').textContent = 'a long name '.repeat(20)")
     assert top(browser) == at_first
@@ -182,7 +183,7 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     assert moment(browser) == "2 / 2"
 
     browser.refresh()
-    wait_moment(browser, "0 / 0")
+    wait_moment(browser, "2 / 2")
     assert "greedy" in browser.text(part("status"))
     browser.click(part("new"))
     browser.choose('[data-field="scenario"]', "siege")

@@ -17,6 +17,7 @@ from src.web.generic.page import GenericPage, fitting_players
 from src.web.match import Match
 from src.web.pages import discover
 from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players
+from src.web.saved_games import SavedGame
 from tests.web.browser import PATIENCE
 from tests.web.inner import TestLab, Thinker
 from tests.web.small_games import ConnectFour, Nim
@@ -33,20 +34,33 @@ def lab() -> Iterator[TestLab]:
 @pytest.fixture
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     notifications: list[str] = []
-    monkeypatch.setattr(shell, "notify", notifications.append)
-    monkeypatch.setattr(shell, "set_address", lambda setup: None)  # there is no browser that has an address
+    monkeypatch.setattr(shell, "notify", lambda message, link=None: notifications.append(message))
     return notifications
 
 
-def visit(lab: TestLab, env: str, seats: tuple[str, str], do: Callable[[GenericPage], Awaitable[None]]) -> None:
+@pytest.fixture(autouse=True)
+def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that the browser would show."""
+    addresses: list[str] = []
+    monkeypatch.setattr(shell, "set_address", lambda address, push=False: addresses.append(address))
+    return addresses
+
+
+def visit(
+    lab: TestLab,
+    env: str,
+    seats: tuple[str, str],
+    do: Callable[[GenericPage], Awaitable[None]],
+    saved: SavedGame | None = None,
+) -> None:
     """Call a function on the page of a game."""
 
     async def inside() -> None:
         client = Client(ui.page("/generic"), request=None)
         with client:
             query = dict(zip(("first", "second"), seats, strict=True))
-            page = GenericPage(lab, lab.game(env), PLAYERS, query)
-            await page.changed()
+            page = GenericPage(lab, lab.game(env), PLAYERS, query, f"/play/{env}", saved)
+            await page.open()
             await do(page)
         client.delete()
 
@@ -94,8 +108,10 @@ def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notification
             await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         assert page.headline() in ("You win", "You lose", "A draw")
         assert page.legal.content == "", "a finished game takes no more moves"
-        with pytest.raises(UserError, match="the game is over"):
-            await page.pick_move(Pick("move-0", LEFT))
+        played = list(page.match.moves)
+        await page.pick_move(Pick("move-0", LEFT))
+        assert page.match.moves == played
+        assert page.ending.visible
         assert page.moves.content.count("<button") == len(page.match.moves)
         assert not notifications
 
@@ -109,8 +125,8 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, notifications: li
             await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
         await page.pick_ply(Pick("ply-1", LEFT))
         assert page.headline() == "Position after move 1 of 4"
-        with pytest.raises(UserError, match="earlier position"):
-            await page.pick_move(Pick("move-0", LEFT))
+        await page.pick_move(Pick("move-0", LEFT))
+        assert len(page.match.moves) == 4, "an earlier position takes no moves"
         await page.look_at(99)
         assert page.ply is None
         await page.take_back()
@@ -126,8 +142,31 @@ def test_looking_back_taking_back_and_a_new_game(lab: TestLab, notifications: li
         assert notifications == ["player 'nobody' is unknown: choose one of you, random, slow"]
         await page.new_game()
         assert page.match.moves == []
+        assert notifications[1:] == ["A new game."]
 
     visit(lab, "nim", (YOU, "random"), play)
+
+
+def test_a_game_is_resumed_where_it_was_left(lab: TestLab, addresses: list[str]):
+    left: list[GenericPage] = []
+
+    async def play(page: GenericPage) -> None:
+        await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+        await page.choose("second", YOU)
+        left.append(page)
+
+    async def resume(page: GenericPage) -> None:
+        assert page.match.state == left[0].match.state
+        assert page.match.moves == left[0].match.moves
+        assert page.match.start == left[0].match.start, "it is kept with the same seed again"
+        assert (page.player_keys, page.headline()) == ([YOU, YOU], "Player 1 to move")
+        assert page.address == addresses[-1]
+
+    visit(lab, "nim", (YOU, "random"), play)
+    path, _, key = addresses[-1].rpartition("/")
+    assert lab.games is not None
+    visit(lab, "nim", (YOU, "random"), resume, lab.games.load(path, key))
+    assert lab.games.load(path, key).revision == 3, "a visit changes nothing: two moves and a choice were saved"
 
 
 def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):

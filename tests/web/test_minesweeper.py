@@ -11,7 +11,7 @@ from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import picture
-from src.web.minesweeper.advice import proof_text
+from src.web.minesweeper.advice import describe_loss, proof_text
 from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
 from src.web.minesweeper.match import MinesweeperMatch, read_size
 from src.web.minesweeper.tools import whole
@@ -152,6 +152,44 @@ def test_too_many_tries_are_reported_and_no_mines_are_laid():
     assert (match.started, (match.view.visible == -1).all()) == (False, True)
 
 
+def test_the_best_guess_is_marked_and_one_number_is_not_repeated():
+    visible = read_board("1...\n....\n....")
+    odds = np.full(visible.shape, 0.2)
+    odds[0, 1] = odds[1, 0] = odds[1, 1] = 1 / 3
+    drawn = classes(picture.board(visible, picture.Marks(odds=odds)))
+    assert drawn.count("best") == 1
+    assert drawn.count("odds") == 4, "three cells at the number, and one for all others"
+    assert picture.best_guess(visible, odds) == 2
+    odds[2, 3] = 0.0
+    assert picture.best_guess(visible, odds) is None, "no guess is needed"
+
+
+@pytest.mark.parametrize(
+    ("mines", "moves", "words"),
+    [
+        ([1, 5], [0, 1], "At move 2, row 1, column 3 was safe."),
+        ([1, 11], [0, 1], "The last reveal was a guess: a mine with 33%, while row 1, column 3 had 12%."),
+        ([1, 11], [0, 11], "The last reveal was a guess: a mine with 12%, and no cell was safer. Bad luck."),
+    ],
+)
+def test_a_loss_is_explained(mines: list[int], moves: list[int], words: str):
+    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match.restore({"seed": 0, "mines": mines}, moves)
+    assert match.outcome == -1
+    assert describe_loss(match) == words
+
+
+def test_in_flag_mode_a_click_plants_a_flag(browser: Browser):
+    browser.open("/minesweeper")
+    browser.wait_text(".ms-left", "10")
+    browser.click(".flag-mode")
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".ms-left", "9")
+    assert cells(browser)[0] == "flag"
+    browser.right_click("[data-id=cell-40]")
+    browser.wait_text(".headline", "Playing")
+
+
 def test_the_consistency_of_a_custom_position_is_described():
     assert "one placement" in describe_consistency(CustomPosition.read("1.", 1).view)
     assert "10^" in describe_consistency(CustomPosition(np.full((16, 16), -1, np.int8), 40).view)
@@ -197,11 +235,14 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     browser.wait_text(".headline", "Playing")
     while "You win" not in browser.text(".headline"):
         click_safe_cell(browser)
-    assert cells(browser).count("mine") == 10, "they are shown at the end"
+    assert cells(browser).count("flag") == 10, "the mines are flagged at the end"
+    assert browser.text(".ms-left") == "0"
+    assert not browser.all(".ms .hint, .ms .proof, .odds")
+    browser.wait_text(".lab-ending.won .faint", "every safe cell is revealed, in")
+    ended = cells(browser)
     browser.refresh()
-    browser.wait_text(".headline", "Reveal any cell")
-    assert set(cells(browser)) == {"hidden"}
-    assert len(cells(browser)) == 64, "a refresh shows the same board"
+    browser.wait_text(".headline", "You win")
+    assert cells(browser) == ended, "a refresh shows the same game"
 
 
 def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):

@@ -178,10 +178,10 @@ def test_the_list_of_moves_begins_with_whoever_moved_first():
     assert [(part.tag, part.text, part.get("data-id")) for part in listed] == [
         ("i", "1", None),
         ("span", None, None),
-        ("span", "e8", "ply-1"),
+        ("button", "e8", "ply-1"),
         ("i", "2", None),
-        ("span", "e3", "ply-2"),
-        ("span", "e7", "ply-3"),
+        ("button", "e3", "ply-2"),
+        ("button", "e7", "ply-3"),
     ]
     assert "here" in listed[4].get("class", "")
 

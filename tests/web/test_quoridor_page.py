@@ -49,7 +49,7 @@ def take_hint(browser: Browser) -> None:
     played = len(moves(browser))
     browser.press("?")
     browser.click(".qr-hint")
-    browser.until(lambda: len(moves(browser)) > played + 1 or "wins" in browser.text(".qr-headline"), "a reply")
+    browser.until(lambda: len(moves(browser)) > played + 1 or "win" in browser.text(".qr-headline"), "a reply")
 
 
 def load(browser: Browser, text: str) -> None:
@@ -72,11 +72,33 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     click_wall(browser, "h3h")
     assert wait_moves(browser, 8)[6] == "h3h"
     leave_field(browser)
-    while "wins" not in browser.text(".qr-headline"):
+    while "win" not in browser.text(".qr-headline"):
         take_hint(browser)
-    assert browser.text(".qr-headline") == "Player 1 wins"
+    assert browser.text(".qr-headline") == "You win"
+    browser.wait_text(".lab-ending.won .lab-result", "You win")
     assert moves(browser)[-1][1] == "9"
     assert not browser.all(".spot"), "a finished game takes no more moves"
+    browser.click(".review")
+    browser.wait_text(".qr-headline", "Position after move 0")
+    browser.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    browser.wait_text(".qr-headline", "Position after move 1 ")
+    browser.press(Keys.END)
+    browser.wait_text(".qr-headline", "You win")
+    browser.press(Keys.HOME)
+    browser.wait_text(".qr-headline", "Position after move 0")
+    browser.click(".rematch")
+    wait_moves(browser, 0)
+    assert not browser.find(".lab-ending").is_displayed()
+
+
+def test_the_moves_are_seen_beside_the_board(browser: Browser):
+    browser.resize(1400, 900)
+    begin(browser, "you", "you")
+    browser.click("[data-id='e2'] .hit")
+    wait_moves(browser, 1)
+    box = browser.script("scrollTo(0, 0); return document.querySelector('.qr-move').getBoundingClientRect().toJSON()")
+    assert box["bottom"] <= 900
+    assert box["left"] > browser.script("return document.querySelector('.quoridor').getBoundingClientRect().right")
 
 
 def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
@@ -84,7 +106,7 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     type_move(browser, "e5v")
     wait_moves(browser, 2)
     click_wall(browser, "e5h")
-    browser.wait_notification("e5h is not legal in e1 e8 9 10 2 e5v")
+    browser.wait_text(".lab-say.refusal", "Another wall is in the way.")
     type_move(browser, "z9")
     browser.wait_notification("z9 is not a move")
     load(browser, "e1 e1 10 10 0 -")
@@ -129,7 +151,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     paused = len(moves(browser))
     browser.press("s")
     assert len(wait_moves(browser, paused + 1)) == paused + 1
-    assert re.search(r"first=runner&second=random$", browser.driver.current_url)
+    assert re.search(r"/quoridor/[0-9a-f]{12}$", browser.driver.current_url)
     browser.refresh()
     browser.wait_text(".qr-seat.qr-second", "Random moves")
 

@@ -16,7 +16,7 @@ from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import UserError
 from src.play import ConfigLab, listening_socket
-from src.web.drawing import Pick, numbered, read_pick
+from src.web.drawing import Pick, numbered, read_pick, split
 from src.web.lab import finished_runs
 from src.web.players import chosen
 from src.web.shell import between, checked, pressed
@@ -33,6 +33,16 @@ def test_a_message_of_another_form_is_no_pick(message: object):
 def test_a_pick_is_read():
     assert read_pick(["cell-1", "right"]) == Pick("cell-1", "right")
     assert numbered("cell-1", "cell", 9) == 1
+
+
+def test_only_the_parts_that_differ_are_drawn_again():
+    drawing = '<svg><g role="row"><g data-id="a">{}</g><g data-id="b">2</g></g><g data-part="rings">{}</g>{}</svg>'
+    before = split(drawing.format(1, "", ""))
+    assert split(drawing.format(1, "", "")).changes(before) == []
+    assert split(drawing.format(3, "", "")).changes(before) == [("a", '<g data-id="a">3</g>')]
+    assert split(drawing.format(1, "o", "")).changes(before) == [("rings", '<g data-part="rings">o</g>')]
+    assert split(drawing.format(1, "", "<path/>")).changes(before) is None, "the rest differs"
+    assert split("<svg/>").changes(split("<svg/>")) is None, "there are no parts"
 
 
 @pytest.mark.parametrize("part", ["cell-9", "cell--1", "cell-", "wall-1", "cell-1e0", "cell-²", "9", ""])

@@ -7,13 +7,17 @@ import gc
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from selenium import webdriver
 
 from tests.web.browser import PATIENCE, Browser
-from tests.web.inner import TestLab, serving_inside
+from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
+from tests.web.slow_page import page as slow_page
 
 GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
@@ -70,6 +74,76 @@ def test_a_long_search_freezes_no_other_page(inner: Browser):
     finally:
         thinker.released.set()
     inner.wait_text(".headline", "Your turn: X")
+
+
+def test_a_page_that_takes_long_shows_its_frame_and_board_at_once(inner: Browser):
+    with urlopen(f"{inner.address}/slow") as answer:
+        html = answer.read().decode()
+    assert "Quoridor" in html, "the navigation"
+    assert SLOW.picture in unescape(html).replace('\\"', '"'), "the board"
+    inner.driver.get(f"{inner.address}/slow")
+    inner.wait_text(".lab-placeholder", "Slow")
+    assert not inner.all(".lab-problem")
+    slow_page.released.set()
+    inner.wait_text("main", "built at last")
+    inner.until(lambda: not inner.all(".lab-placeholder"), "the placeholder to go")
+
+
+def test_a_page_that_breaks_can_be_tried_again(inner: Browser):
+    inner.open("/broken")
+    inner.wait_text(".lab-problem", "Something went wrong")
+    assert "secret" not in inner.text("body")
+    assert len(inner.all("nav a")) > 5
+    opened = inner.script("return performance.timeOrigin")
+    inner.click(".try-again")
+    inner.until(lambda: inner.script("return performance.timeOrigin") != opened, "another attempt")
+    inner.wait_text(".lab-problem", "Something went wrong")
+
+
+def test_an_unknown_address_has_the_navigation(inner: Browser):
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(f"{inner.address}/nothing/here")
+    inner.open("/nothing/<b>here")
+    inner.wait_text(".lab-problem", "There is no such page")
+    inner.click("nav a[href='/tictactoe']")
+    inner.wait_text(".headline", "Your turn: X")
+
+
+def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(inner: Browser):
+    thinker = TestLab.thinker = Thinker()
+    inner.open("/minesweeper?board=9x9x10&agent=rules")
+    inner.wait_text(".ms-left", "10")
+    inner.click("[data-id=cell-40]")
+    inner.wait_text(".headline", "Playing")
+    (page,) = living("src.web.minesweeper.page.MinesweeperPage")
+    inner.until(lambda: page.timekeeper.running, "the clock")
+    inner.click(".ask")
+    assert thinker.asked.wait(PATIENCE)
+    assert not page.timekeeper.running, "it stands while the page is waiting"
+    hidden = next(cell for cell in range(81) if page.match.value(cell) < 0)
+    inner.right_click(f"[data-id=cell-{hidden}]")
+    inner.wait_text(".ms-left", "9")
+    inner.wait_text(".ask", "Cancel")
+    inner.click(".ask")
+    inner.wait_text(".ask", "Hint")
+    thinker.released.set()
+    inner.until(lambda: not page.busy.working and page.timekeeper.running, "the agent to end")
+    assert page.advice is None
+
+
+def test_six_tabs_opened_at_once_all_work(inner: Browser):
+    paths = ["/tictactoe?x=you&o=you", "/minesweeper", "/quoridor", "/deployment", "/runs", "/play/nim"]
+    first = inner.tab
+    inner.script("for (const path of arguments[0]) open(path, '_blank')", [inner.address + path for path in paths])
+    inner.until(lambda: len(inner.driver.window_handles) == 7, "the tabs")
+    titles = set()
+    for tab in inner.driver.window_handles:
+        if tab != first:
+            inner.go_to(tab)
+            inner.wait_built()
+            assert not inner.all(".lab-problem")
+            titles.add(inner.driver.title)
+    assert len(titles) == 6
 
 
 def legal(browser: Browser) -> list[str]:

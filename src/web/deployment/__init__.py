@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from math import cos, pi, sin
 
 from ..pages import PageEntry, card_picture
+from .how_to_play import RULES
 
 
 def _picture() -> Iterable[str]:
@@ -23,4 +24,6 @@ PAGE = PageEntry(
     order=40,
     summary="Place your warband on the hexes, then fight for the objectives.",
     picture=card_picture(_picture()),
+    games=True,
+    rules=RULES,
 )

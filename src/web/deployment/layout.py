@@ -6,6 +6,8 @@ from nicegui import ui
 
 from ...envs.deployment.state import Unit
 from ..drawing import Drawing, Pick
+from ..ending import Ending
+from ..shell import Busy, MessageLine
 from . import board
 from .match import DeploymentMatch
 from .panels import NewGame, Roster, keys_help
@@ -35,6 +37,7 @@ class Handlers(Protocol):
     def toggle(self) -> None: ...
     async def step(self) -> None: ...
     def show_moment(self, moment: object) -> None: ...
+    async def review(self) -> None: ...
     async def look_by(self, plies: int) -> None: ...
     def set_pace(self, seconds: object) -> None: ...
 
@@ -46,9 +49,12 @@ class Layout:
             with ui.element("div").classes("dp-left"):
                 self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
                 self.headline = ui.label().classes("dp-headline").props('data-part="headline" aria-live=polite')
+                MessageLine()
                 self._board(match, do)
             with ui.element("div").classes("dp-right"):
                 with ui.element("div").classes("dp-card flex flex-col gap-2"):
+                    self.ending = Ending(new_game.again, do.review)
+                    self.busy = Busy()
                     self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
                     self._controls(do, new_game)
                 self.rosters = [self._roster(player, units, do) for player in (1, 2)]

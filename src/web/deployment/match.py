@@ -1,6 +1,7 @@
 """A match of the wargame, with a description of every step."""
 
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from ...envs.deployment.scenario import Hex
 from ...envs.deployment.state import GameState
 from ...envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
 from ..match import Match
+
+METHODS = ("play", "deploy_unit", "undeploy_unit", "confirm_deployment", "pass_deployment")  # of steps
 
 
 class Seat(NamedTuple):
@@ -42,6 +45,28 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         report = apply_and_describe(self.game, self.state, move)
         self.moves.append(move)
         self.notes.append(report)
+
+    @property
+    def start(self) -> int:
+        return self.seed
+
+    def moves_as_json(self) -> list[Any]:
+        return [
+            [move.method, [one if isinstance(one, str) else int(one) for one in move.arguments]] for move in self.moves
+        ]
+
+    def read_move(self, value: Any) -> Command:
+        match value:
+            case [str(method), list(arguments)] if method in METHODS and all(
+                type(one) in (int, str) for one in arguments
+            ):
+                return Command(method, tuple(arguments))
+        raise UserError(f"{str(value)[:40]!r} is not a step")
+
+    def restore(self, start: Any, moves: Sequence[Any]) -> None:
+        """Play the steps again, to describe them."""
+        for value in moves:
+            self.play(self.read_move(value))
 
     @property
     def reports(self) -> list[StepReport]:

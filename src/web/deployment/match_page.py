@@ -1,6 +1,7 @@
 """The page of a match."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,7 +15,8 @@ from .. import shell
 from ..drawing import LEFT, Pick, numbered
 from ..game_page import GamePage
 from ..lab import Lab
-from . import board, labels
+from ..saved_games import SavedGame
+from . import PAGE, board, labels
 from .board import Marks
 from .layout import SPEEDS, Layout
 from .match import DeploymentMatch
@@ -28,8 +30,11 @@ BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per red
 
 
 class DeploymentPage(GamePage[DeploymentMatch]):
-    def __init__(self, lab: Lab, match: DeploymentMatch, new_game: NewGame) -> None:
-        super().__init__(lab)
+    path = PAGE.path
+
+    def __init__(self, lab: Lab, match: DeploymentMatch, new_game: NewGame, saved: SavedGame | None = None) -> None:
+        choices = new_game.current._asdict()
+        super().__init__(lab, defaults=choices, saved=saved)
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
@@ -45,8 +50,12 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             " ": self.step,
         }
         self.layout = Layout(match, self, new_game)
+        self.busy = self.layout.busy
         self.timer = ui.timer(self.layout.pace.value, self.tick)
         self.refresh()
+
+    def check_choice(self, name: str, value: str) -> None:
+        """Accept every value: the choices of the match were checked before it was set up."""
 
     # Display
 
@@ -77,7 +86,18 @@ class DeploymentPage(GamePage[DeploymentMatch]):
                 roster.box.close()
         self._was_deploying = deploying
         self.timer.active = self.playing and match.agent is not None
+        if is_new:
+            self.keep()
         self.draw(is_new)
+
+    async def changed(self, moved: bool = False) -> None:
+        self.refresh()
+
+    def result_detail(self) -> str:
+        return labels.ending(self.match, self.match.state)
+
+    def headline(self) -> str:
+        return labels.headline(self.match, self.state, self.acting)
 
     async def show(self, moved: bool = False) -> None:
         self.draw(moved)
@@ -88,8 +108,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         marks = Marks(self.candidates, self.acting, self.cursor, last, is_new)
         page.pieces.set_content(board.pieces(state, marks))
         page.status.set_content(labels.status(match, state))
-        page.headline.set_text(labels.headline(match, state, self.acting))
+        page.headline.set_text(self.headline())
         page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
+        page.ending.show(self.result if self.ply is None else None)
         page.last.set_content(labels.entry(now, last) if last else "")
         for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):
             roster.show(state, self.unit, self.ply is None and match.agent is None)
@@ -135,7 +156,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
-        with shell.show_errors():
+        with shell.show_errors(in_sentence):
             self._require_present()
             self.match.require_human_turn()
             self.match.play(step())
@@ -290,6 +311,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         col, row = self.cursor
         moved = (col + across, row + down)
         return moved if board.contains(moved) else (col, row)
+
+
+def in_sentence(message: str) -> str:
+    """Return a message without coordinates: the hex that is meant shakes."""
+    return re.sub(r"\b(?:on|to|at) \(\d+, \d+\)", "there", message)
 
 
 def _next(options: list[Option], current: Option | None, by: int) -> Option:

@@ -10,7 +10,7 @@ from ..lab import Lab
 from .style import CSS
 
 # Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
-KEYS = """<script>
+KEYS = """
 document.addEventListener('keydown', (e) => {
   const at = e.target instanceof Element ? e.target : document.body;
   if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
@@ -21,13 +21,17 @@ document.addEventListener('keydown', (e) => {
 });
 document.addEventListener('click', (e) => {
   if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
-});
-</script>"""
+});"""
+
+
+def prepare(lab: Lab) -> None:
+    """Load the compiled rules of the usual game."""
+    import_module(f"{__package__}.loading").prepare(lab)
 
 
 async def build(lab: Lab, request: Request) -> None:
     ui.add_css(CSS)
-    ui.add_body_html(KEYS)
+    ui.run_javascript(KEYS)
     box = ui.element("div").classes("w-full")
     with box:
         busy = _placeholder()
@@ -35,7 +39,7 @@ async def build(lab: Lab, request: Request) -> None:
     async def load() -> None:
         """Import the rules in a thread: they import the slow Numba."""
         loading = await busy.do(import_module, f"{__package__}.loading")
-        await loading.show_match(lab, box, busy, dict(request.query_params))
+        await loading.show_match(lab, box, busy, request)
 
     ui.timer(0, load, once=True)
 

@@ -81,7 +81,7 @@ class NewGame:
     """A dialog that opens the URL of another game."""
 
     def __init__(self, lab: Lab, current: Setup) -> None:
-        self._lab, self._current = lab, current
+        self._lab, self.current = lab, current
         with ui.dialog() as self._dialog, ui.card().classes("w-96"):
             ui.label("New game").classes("headline")
             self._fields: dict[str, Any] = {
@@ -110,7 +110,7 @@ class NewGame:
 
     def again(self) -> None:
         """Restart with the same choices."""
-        ui.navigate.to(self._current.address)
+        ui.navigate.to(self.current.address)
 
     def _start(self) -> None:
         ui.navigate.to(Setup(**{key: field.value or "" for key, field in self._fields.items()}).address)

@@ -83,7 +83,7 @@ body.body--dark {
 .dp .chip.on { color: var(--card); background: var(--ink); border-color: var(--ink); font-weight: 700; }
 .dp-headline { font-size: 1.05rem; font-weight: 600; text-align: center; line-height: 1.35; min-height: 1.85rem;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.dp-over-now { font-size: 1.35rem; color: var(--green); }
+.dp-over-now { font-size: 1.35rem; }
 .dp-last { min-height: 3.6rem; font-size: .85rem; }
 .dp-last .dp-entry { border-bottom: 0; }
 
@@ -100,7 +100,6 @@ body.body--dark {
   overflow: hidden; }
 .dp .q-expansion-item .q-item { min-height: 2.3rem; padding: .2rem .8rem; font-weight: 600; }
 .dp .nicegui-expansion-content, .dp .q-expansion-item__content > * { gap: .3rem; padding: .2rem .6rem .6rem; }
-body.body--dark .dp, body.body--dark .q-dialog { --q-primary: var(--sky); }
 .dp .q-btn { min-height: 2rem; }
 .dp-roster { display: grid; grid-template-columns: 1fr 1fr; gap: .3rem; }
 .dp-row { display: flex; border-radius: .5rem; border: 1px solid var(--line); overflow: hidden; }
@@ -130,11 +129,12 @@ body.body--dark .dp, body.body--dark .q-dialog { --q-primary: var(--sky); }
 .dp-entry ul { margin: 0; padding: 0; list-style: none; display: inline; }
 .dp-entry li { display: inline; color: var(--faint); }
 .dp-entry li + li::before { content: " · "; }
+@media (max-width: 1150px) { .dp-right { max-width: 100%; } }
 @media (min-width: 1100px) and (min-height: 700px) { .dp-left { position: sticky; top: 3.6rem; } }
-@media (max-width: 760px) {
+@media (max-width: 760px), (max-height: 500px) {
   .dp-status { grid-template-columns: 1fr 1fr; } .dp-status .middle { grid-row: 2; grid-column: 1 / 3; }
   .dp-status .score { padding: .2rem .4rem; }
-  .dp-right { max-width: 100%; }
+  .dp-status .chips { flex-wrap: nowrap; }
   .dp-headline { min-height: 3rem; font-size: 1.05rem; white-space: normal; } .dp-status-room { height: 6.9rem; }
 }
 """

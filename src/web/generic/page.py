@@ -11,15 +11,17 @@ from starlette.requests import Request
 
 from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
-from ...core.play.game import Game, outcome_for_seat
+from ...core.play.game import Game
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
-from ..game_page import GamePage
+from ..ending import Ending, HistoryBar
+from ..game_page import GamePage, saved_game
 from ..lab import Lab, finished_runs
-from ..match import Match, move_name, seeded_start
+from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
+from ..saved_games import SavedGame
 
-GameMatch = Match[Any, int, Mapping[str, Any]]
+GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "random"}
 WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: if only agents play, and in reply to a person
@@ -36,12 +38,13 @@ STYLE = """
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """Build the page of the environment named by the last part of the path."""
-    env = request.url.path.rpartition("/")[2]
-    with shell.show_errors():
-        game, players = await asyncio.to_thread(_prepare, lab, env)
-        page = GenericPage(lab, game, players, request.query_params)
-        ui.timer(0.05, shell.handler(page.changed), once=True)
+    """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
+    _, folder, env, *_ = request.url.path.split("/")
+    path = f"/{folder}/{env}"
+    saved = await asyncio.to_thread(saved_game, lab, path, request)
+    game, players = await asyncio.to_thread(_prepare, lab, env)
+    page = GenericPage(lab, game, players, request.query_params, path, saved)
+    ui.timer(0, shell.handler(page.open), once=True)
 
 
 def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
@@ -74,9 +77,17 @@ def _can_play(lab: Lab, name: str, game: Game) -> bool:
 
 
 class GenericPage(GamePage[GameMatch]):
-    def __init__(self, lab: Lab, game: Game, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
-        self.game, self.seats = game, SEATS[: game.players]
-        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query)
+    def __init__(
+        self,
+        lab: Lab,
+        game: Game,
+        players: Mapping[str, Player],
+        query: Mapping[str, str],
+        path: str = "",
+        saved: SavedGame | None = None,
+    ) -> None:
+        self.game, self.seats, self.path = game, SEATS[: game.players], path
+        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query, saved)
         self.agents = AgentCache(lab, game, players)
         self.match = self.new_match()
         self.shortcuts = {
@@ -89,7 +100,7 @@ class GenericPage(GamePage[GameMatch]):
 
     def new_match(self) -> GameMatch:
         self.rng = self.lab.rng()
-        return Match(self.game, seeded_start(self.game, self.rng), self.human_seats)
+        return SeededMatch(self.game, self.rng, self.human_seats)
 
     def _layout(self) -> None:
         ui.add_css(STYLE)
@@ -100,6 +111,9 @@ class GenericPage(GamePage[GameMatch]):
                 with ui.row().classes("items-center w-full no-wrap"):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
+                shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
+                self.history = HistoryBar(self)
                 for number, name in enumerate(self.seats, 1):
                     self.dropdown(name, self.titles, f"Player {number}")
                 with ui.row():
@@ -118,22 +132,16 @@ class GenericPage(GamePage[GameMatch]):
         return REPLY if self.human_seats else WATCHING
 
     async def pick_move(self, pick: Pick) -> None:
-        if pick.button != LEFT:
+        if pick.button != LEFT or self.match.is_over or self.ply is not None:
             return
         action = numbered(pick.part, "move", self.game.num_actions)
         self.require_human_turn()
         await self.play(action)
 
-    def headline(self) -> str:
-        if self.ply is not None:
-            return f"Position after move {self.ply} of {len(self.match.moves)}"
-        if self.match.outcome is not None and not self.match.is_aborted and len(self.human_seats) == 1:
-            (seat,) = self.human_seats
-            return {1: "You win", 0: "A draw", -1: "You lose"}[outcome_for_seat(seat, self.match.outcome)]
-        return super().headline()
-
     async def show(self, moved: bool = False) -> None:
         self.title.text = self.headline()
+        self.ending.show(self.result)
+        self.history.show(self.now, len(self.match.moves))
         self.moves.draw(move_list(self.match, self.now))
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
         self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..pages import PageEntry, card_picture
+from .how_to_play import RULES
 
 
 def _picture() -> Iterable[str]:
@@ -27,4 +28,6 @@ PAGE = PageEntry(
     order=20,
     summary="Play, see the odds of every cell, or watch a solver or a network.",
     picture=card_picture(_picture()),
+    games=True,
+    rules=RULES,
 )

@@ -11,6 +11,7 @@ from ...envs.minesweeper.game import Minesweeper, View
 from ...envs.minesweeper.solver import Proof, analyse, find_proof
 from ..lab import FinishedRun, Lab
 from ..players import AgentCache, Player, trained_players
+from .match import MinesweeperMatch
 from .picture import percent
 
 NONE, EXACT = "none", "exact"
@@ -104,6 +105,24 @@ def proof_text(proof: Proof | None) -> str:
     if proof is None:
         return "this is certain, but the proof is too long to show"
     return "it follows from the number of mines left" if proof.counted else "it follows from the ringed numbers"
+
+
+def describe_loss(match: MinesweeperMatch) -> str:
+    """Return whether the reveal that lost a match was a mistake."""
+    number = len(match.moves)
+    view, cell = match.game.view(match.at(number - 1)), match.moves[-1]
+    if (view.visible < 0).all():
+        return ""
+    chances = analyse(view.visible, view.mines).mine_probability.ravel()
+    hidden = np.flatnonzero(view.visible.ravel() < 0)
+    safest = int(hidden[chances[hidden].argmin()])
+    place = f"row {safest // view.visible.shape[1] + 1}, column {safest % view.visible.shape[1] + 1}"
+    if chances[safest] == 0:
+        return f"At move {number}, {place} was safe."
+    risk = f"The last reveal was a guess: a mine with {percent(float(chances[cell]))}%"
+    if chances[cell] <= chances[safest] + 1e-9:
+        return f"{risk}, and no cell was safer. Bad luck."
+    return f"{risk}, while {place} had {percent(float(chances[safest]))}%."
 
 
 def _risk(chances: np.ndarray, view: View, cell: int) -> str:

@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from ...envs.minesweeper.chord import require_flaggable, reveals
 from ...envs.minesweeper.game import Minesweeper, Position, View
 from ...envs.minesweeper.solver import no_guess_board
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
-from ..match import Match, seeded_start
+from ..match import SeededMatch
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
 MAX_ROWS, MAX_COLS = 40, 60
@@ -37,18 +39,54 @@ def read_size(text: str) -> tuple[int, int, int]:
     return rows, cols, mines
 
 
-class MinesweeperMatch(Match[Position, int, None]):
+class Clock:
+    """Counts seconds between `run` and `stop`."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._before = seconds
+        self._since: float | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._since is not None
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (0.0 if self._since is None else time.monotonic() - self._since)
+
+    def run(self) -> None:
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def stop(self) -> None:
+        self._before, self._since = self.seconds, None
+
+
+class MinesweeperMatch(SeededMatch[Position, int, None]):
     """Methods can be slow (compilation, board generation), so pages call them off the event loop."""
 
     game: Minesweeper
 
     def __init__(self, rows: int, cols: int, mines: int, rng: np.random.Generator, no_guess: bool) -> None:
         game = Minesweeper(rows, cols, mines)
-        super().__init__(game, seeded_start(game, rng), human_seats={0})
         self.no_guess, self._rng = no_guess, rng
-        self.exploded: int | None = None
-        self._began: float | None = None  # when the first cell was revealed
-        self._ended: float | None = None
+        self._mines: list[int] | None = None  # of a board without a guess, once its first cell is revealed
+        super().__init__(game, rng, human_seats={0})
+
+    @property
+    def start(self) -> Any:
+        return {"seed": self.seed, "mines": self._mines}
+
+    def new_of(self, start: Any) -> Callable[[], Position]:
+        match start:
+            case {"seed": seed, "mines": None}:
+                return super().new_of(seed)
+            case {"seed": seed, "mines": list(mines)}:
+                fits = all(type(mine) is int and 0 <= mine < self.game.cells for mine in mines)
+                require(fits and len(set(mines)) == self.game.mines, "the mines of this game do not fit its board")
+                self._mines = mines
+                return super().new_of(seed)
+        raise UserError("the start of this game is damaged")
 
     @property
     def view(self) -> View:
@@ -56,12 +94,12 @@ class MinesweeperMatch(Match[Position, int, None]):
 
     @property
     def started(self) -> bool:
-        return self._began is not None
+        """Whether a cell was revealed."""
+        return any(move < self.game.cells for move in self.moves)
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the first reveal; stops at the end of the game."""
-        return 0.0 if self._began is None else (self._ended or time.monotonic()) - self._began
+    def exploded(self) -> int | None:
+        return self.moves[-1] if self.outcome == -1 else None
 
     @property
     def mines_left(self) -> int:
@@ -89,24 +127,18 @@ class MinesweeperMatch(Match[Position, int, None]):
         require_flaggable(self.view.visible, cell)
         self.play(self.game.cells + cell)
 
-    def play(self, move: int, note: None = None) -> None:
-        super().play(move, note)
-        if move < self.game.cells:
-            self._began = self._began or time.monotonic()
-            self.exploded = move if self.outcome == -1 else None
-        if self.is_over:
-            self._ended = time.monotonic()
-
     def apply(self, state: Position, move: int) -> Position:
-        if self.no_guess and not self.started and move < self.game.cells and self.game.outcome(state) is None:
-            return self._generate_without_guess(move)
+        visible = self.game.view(state).visible
+        if self.no_guess and move < self.game.cells and (visible < 0).all() and visible.ravel()[move] == HIDDEN:
+            return self._start_without_guess(move, np.flatnonzero(visible == FLAGGED).tolist())
         return super().apply(state, move)
 
-    def _generate_without_guess(self, first: int) -> Position:
-        """Generate a board that can be won without a guess, and keep the flags."""
-        game, flags = self.game, np.flatnonzero(self.view.visible == FLAGGED).tolist()
-        mines = no_guess_board(game.rows, game.cols, game.mines, first, self._rng, MAX_TRIES)
-        state = game.start(first, mines.tolist())
+    def _start_without_guess(self, first: int, flags: list[int]) -> Position:
+        """Return the start of a game that can be won without a guess; its mines are generated at the first reveal."""
+        game = self.game
+        if self._mines is None:
+            self._mines = no_guess_board(game.rows, game.cols, game.mines, first, self._rng, MAX_TRIES).tolist()
+        state = game.start(first, self._mines)
         for cell in flags:
             if state.boards.visible[0, cell] == HIDDEN and game.outcome(state) is None:
                 state = game.play(state, game.cells + cell)

@@ -9,35 +9,50 @@ from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from ...envs.minesweeper.game import View
-from ...envs.minesweeper.variant import HIDDEN
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
 from ..drawing import LEFT, RIGHT, Drawing, Pick, numbered
-from ..game_page import GamePage
+from ..ending import Ending, HistoryBar
+from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import Player, chosen
-from . import picture
-from .advice import EXACT, NONE, Advice, Advisor, odds_sources, players_of
+from ..saved_games import SavedGame
+from . import PAGE, picture
+from .advice import EXACT, NONE, Advice, Advisor, describe_loss, odds_sources, players_of
 from .custom_position import CustomPosition, describe_consistency
-from .match import MinesweeperMatch, read_size
+from .match import Clock, MinesweeperMatch, read_size
 from .panel import GUESSING, Panel
 from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
-ENDINGS = {1: "You win: every safe cell is revealed.", 0: "The game was stopped.", -1: "You lose: that was a mine."}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
 async def build(lab: Lab, request: Request) -> None:
+    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     players = players_of(await asyncio.to_thread(runs_of, lab.folders, "minesweeper"))
-    page = MinesweeperPage(lab, players, request.query_params)
-    ui.timer(0.05, lambda: page.do(_nothing), once=True)
+    page = MinesweeperPage(lab, players, request.query_params, saved)
+    ui.timer(0, shell.handler(page.open), once=True)
+
+
+def prepare(lab: Lab) -> None:
+    """Load the compiled solver."""
+    match = MinesweeperMatch(9, 9, 10, np.random.default_rng(0), no_guess=True)
+    match.click(40)
+    Advisor(lab, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
 
 
 class MinesweeperPage(GamePage[MinesweeperMatch]):
-    """Requests are handled one after the other, so that none applies to an earlier game."""
+    """Requests are handled one after the other, so that none applies to an earlier game. Only a hint waits for no
+    other and stops none: it is dropped when the position changes.
+    """
 
-    def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
-        super().__init__(lab, players, DEFAULTS, query)
+    path = PAGE.path
+
+    def __init__(
+        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
+    ) -> None:
+        super().__init__(lab, players, DEFAULTS, query, saved)
         self.rng = lab.rng()
         self.has_match = False  # the match exists
         self.custom: CustomPosition | None = None
@@ -45,11 +60,23 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
+        self.thinking = False  # about a hint
+        self.timekeeper = Clock(saved.seconds if saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
-        self.shortcuts = {"n": self.new_game, "h": self.hint, "s": self.step, "p": self.play_on}
+        self.shortcuts = {
+            "n": self.new_game,
+            "h": self.hint,
+            "s": self.step,
+            "p": self.play_on,
+            "Escape": self.cancel_hint,
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
         self._layout()
+        ui.context.client.on_disconnect(lambda: self.timekeeper.stop())
+        ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
         ui.add_css(picture.STYLE)
@@ -60,38 +87,57 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.left = _count("flag", "mines minus flags").classes("ms-left")
                     self.title = ui.label("Reveal any cell").classes("headline")
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
+                shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
                 self.drawing = Drawing(picture.empty(rows, cols), self._picked)
+                with ui.row().classes("w-full items-center justify-between"):
+                    self.history = HistoryBar(self)
+                    self.flagging = ui.switch("Flag mode").classes("flag-mode")
+                    self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
                 self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
                 self.tools = Tools(self.load_position, self.leave_editor)
             self.panel = Panel(self)
         self.busy = self.panel.busy
+        self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
         ui.timer(0.5, self._tick)
         ui.keyboard(self.key)
 
     async def do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Handle one request after the previous ones, and show its result or error."""
-        with shell.show_errors():
-            async with self._lock:
-                if not self.has_match:
-                    await self._begin()
-                try:
-                    await work()
-                except Exception:  # CancelledError passes: the tab is closed
-                    self.playing = False
-                    await self.show()
-                    raise
+        """Handle one request after the previous ones, and show its result; raise its error."""
+        async with self._lock:
+            if not self.has_match:
+                await self._begin()
+            self.drop_decisions()
+            try:
+                await work()
+            except Exception:  # CancelledError passes: the tab is closed
+                self.playing = False
                 await self.show()
+                raise
+            self.keep()
+            await self.show()
 
     # Games
 
+    async def open(self) -> None:
+        await self.do(_nothing)
+
     async def new_game(self) -> None:
-        await self.do(self._begin)
+        async def begin() -> None:
+            self.leave()
+            self.timekeeper = Clock()
+            await self._begin()
+
+        await self.do(begin)
 
     async def _begin(self) -> None:
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
-        self.has_match = True
+        self.ply, self.has_match = None, True
+        saved, self.saved = self.saved, None
+        if saved is not None:
+            await self.busy.do(self.begin_saved, saved)
         self.custom, self.advice, self.queued = None, None, []
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
@@ -120,7 +166,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.tools.edit(self.custom)
             return
         match = self._game()
+        if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
+            return  # harmless
         self.advice, self.queued = None, []
+        if self.flagging.value and match.value(cell) < 0:
+            button = LEFT if button == RIGHT else RIGHT
         await self.busy.do(match.flag if button == RIGHT else match.click, cell)
 
     def _game(self) -> MinesweeperMatch:
@@ -128,12 +178,49 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return self.match
 
     def _view(self) -> View:
-        return self.match.view if self.custom is None else self.custom.view
+        return self.match.game.view(self.state) if self.custom is None else self.custom.view
+
+    @property
+    def seconds(self) -> float:
+        return self.timekeeper.seconds
+
+    def _keep_time(self, working: bool) -> None:
+        """Count the seconds of a game while the page waits for the player, not while the player waits for it."""
+        if working or not self.has_match or not self.match.started or self.match.is_over:
+            self.timekeeper.stop()
+        else:
+            self.timekeeper.run()
 
     # Agents
 
     async def hint(self) -> None:
-        await self.do(self._ask)
+        """Ask the agent without stopping the player; a second request cancels the first."""
+        if self.thinking or not self.has_match:
+            self.cancel_hint()
+            return
+        view, turn = self._view(), self.turn
+        require(not view.over, "the game is over")
+        self.thinking = True
+        self.panel.show_thinking(True)
+        try:
+            advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
+        finally:
+            self.thinking = False
+            self.panel.show_thinking(False)
+        if turn is self.turn:
+            self.advice, self.queued = advice, list(advice.also)
+            await self.show()
+
+    def cancel_hint(self) -> None:
+        """Drop the hint that is being thought of."""
+        if self.thinking:
+            self.drop_decisions()
+            self.panel.show_thinking(False)
+
+    async def look_at(self, ply: int) -> None:
+        if self.custom is None and self.has_match:
+            self.advice, self.queued, self.playing = None, [], False
+            await super().look_at(ply)
 
     async def _ask(self) -> None:
         view = self._view()
@@ -146,6 +233,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def _step(self) -> None:
         match = self._game()
+        require(self.ply is None, "this is an earlier position: return to the latest one to move")
         ready = self.advice is not None and self.advice.action is not None and self._is_open(self.advice.action)
         self.queued = [cell for cell in self.queued if self._is_open(cell)]
         if not ready and self.queued and self.advice is not None:
@@ -166,7 +254,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self._play_loops += 1
         this = self._play_loops
         await self.do(_nothing)
-        while self.playing and this == self._play_loops:
+        while self.playing and this == self._play_loops and not self.match.is_over:
             await self.step()
             await asyncio.sleep(1 / self.panel.speed)
 
@@ -211,10 +299,15 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         with shell.show_errors():
             odds, note = await self._evaluate(view)
             text = text or note
-        over = self.custom is None and self.match.is_over
+        over = self.custom is None and self.ply is None and self.match.is_over
         if over:
-            self.playing = False
-        self.drawing.draw(picture.board(view.visible, self._marks(odds, over)))
+            self.playing, self.advice = False, None
+        won = over and self.match.outcome == 1
+        visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
+        self.drawing.draw(picture.board(visible, self._marks(odds, over)))
+        self.ending.show(self.result if over else None)
+        self.history.set_visibility(self.custom is None)
+        self.history.show(self.now, len(self.match.moves))
         self.legend.classes(remove="on", add=None if odds is None else "on")
         self._show_title(over)
         self.panel.show(text, self.playing)
@@ -222,6 +315,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
         """Return the odds if they are shown, and a text: whether a custom position is consistent."""
         source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
+        if self.custom is None and self.ply is None and self.match.outcome == -1:
+            return None, await self.busy.do(describe_loss, self.match)
         text = "" if self.custom is None else await self.busy.do(describe_consistency, view)
         if source == NONE or view.over:
             return None, text
@@ -245,17 +340,24 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     def _show_title(self, over: bool) -> None:
         outcome = (self.match.outcome or 0) if over else 0
         self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
-        self.left.text = str(self.custom.mines if self.custom else self.match.mines_left)
+        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
         if self.custom is not None:
             self.title.text = "A position set up by hand"
-        elif over:
-            self.title.text = ENDINGS[outcome]
         else:
-            self.title.text = "Playing" if self.match.started else "Reveal any cell"
+            self.title.text = self.headline()
+
+    def headline(self) -> str:
+        if self.ply is not None or self.match.is_over:
+            return super().headline()
+        return "Playing" if self.match.started else "Reveal any cell"
+
+    def result_detail(self) -> str:
+        left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)
+        score = "every safe cell is revealed" if self.match.outcome == 1 else f"{left} safe cells were left"
+        return f"{score}, in {self.seconds:.0f} seconds"
 
     def _tick(self) -> None:
-        seconds = self.match.seconds if self.has_match else 0.0
-        self.clock.text = f"{seconds:.0f}" if self.custom is None else "-"
+        self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in ARROWS:

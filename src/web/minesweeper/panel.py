@@ -44,9 +44,8 @@ class Panel:
             with ui.row().classes("items-start no-wrap w-full"):
                 self.advice = ui.label().classes("advice grow")
                 self.busy = shell.Busy()
-            ui.button("Set up a position", icon="edit", on_click=self.do.edit_position).props("flat dense").classes(
-                "set-up"
-            )
+            set_up = ui.button("Set up a position", icon="edit", on_click=shell.handler(self.do.edit_position))
+            set_up.props("flat dense").classes("set-up")
             ui.label(KEYS).classes("faint")
 
     def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
@@ -57,19 +56,25 @@ class Panel:
         self.advice.text = text
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
+    def show_thinking(self, thinking: bool) -> None:
+        self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
+
     def _boards(self) -> None:
         self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)
         self._board.classes("choose-board")
         self.do.dropdown("guess", GUESSING, "Mines are placed")
-        ui.button("New game", icon="replay", on_click=self.do.new_game).classes("new-game w-full")
+        ui.button("New game", icon="replay", on_click=shell.handler(self.do.new_game)).classes("new-game w-full")
 
     def _agents(self) -> None:
         self.do.dropdown("odds", odds_sources(self.do.players), "Odds of a mine")
         self.do.dropdown("agent", self.do.titles, "Agent")
         with ui.row().classes("w-full gap-2 no-wrap"):
-            ui.button("Hint", icon="lightbulb", on_click=self.do.hint).props("outline").classes("ask grow")
-            ui.button("Step", icon="skip_next", on_click=self.do.step).props("outline").classes("step grow")
-            self._play = ui.button("Play on", icon="play_arrow", on_click=self.do.play_on).classes("play grow")
+            self._hint = ui.button("Hint", icon="lightbulb", on_click=shell.handler(self.do.hint))
+            self._hint.props("outline").classes("ask grow")
+            step = ui.button("Step", icon="skip_next", on_click=shell.handler(self.do.step))
+            step.props("outline").classes("step grow")
+            self._play = ui.button("Play on", icon="play_arrow", on_click=shell.handler(self.do.play_on))
+            self._play.classes("play grow")
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label("Speed").classes("faint")
             slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)

@@ -1,7 +1,7 @@
 """A Minesweeper board as SVG text."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -19,7 +19,7 @@ body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --
 .ms-bar .headline { font-size: 1.05rem; text-align: center; }
 .ms-count { display: flex; align-items: center; justify-content: space-between; gap: .3rem; min-width: 4.2rem;
   font-variant-numeric: tabular-nums; font-size: 1.2rem; font-weight: 700; padding: .1rem .5rem; border-radius: .5rem;
-  background: var(--board); } .ms-count .q-icon { color: var(--vermillion); }
+  background: var(--board); } .ms-count .q-icon { color: var(--bad); }
 .ms-legend { display: flex; align-items: center; gap: .5rem; margin-top: .5rem; visibility: hidden; }
 .ms-legend.on { visibility: visible; } .ms-legend div { flex: 1; height: .5rem; border-radius: .25rem;
   background: linear-gradient(90deg, var(--odds-low), var(--odds-high)); }
@@ -35,6 +35,8 @@ body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --
 .ms .bang { fill: var(--vermillion); } .ms .certain { stroke-width: 2; }
 .ms .hint { fill: none; stroke: var(--green); stroke-width: 3.5; } .ms .risky { stroke: var(--orange); }
 .ms .proof { fill: none; stroke: var(--purple); stroke-width: 2.6; } .ms .also { fill: var(--green); }
+.ms .best { fill: none; stroke: var(--ink); stroke-width: 2.6; stroke-dasharray: 2 3; }
+.ms [data-id]:active .shut { filter: brightness(.88); }
 .ms .cursor { fill: none; stroke: var(--ink); stroke-width: 2.4; stroke-dasharray: 5 3; }
 """ + "".join(
     f".ms .n{number} {{ fill: var(--n{number}); }} " for number in range(1, 9)
@@ -53,13 +55,37 @@ class Marks:
     cursor: int | None = None
     mines: np.ndarray | None = None  # (rows, cols) bool, once the game is over
     exploded: int | None = None
+    quiet: np.ndarray | None = None  # (rows, cols) bool, cells whose odds are shown by their color alone
+    best: int | None = None  # the cell to guess
+
+
+def best_guess(visible: np.ndarray, odds: np.ndarray) -> int | None:
+    """Return the hidden cell that is least likely a mine, or None if a cell is safe."""
+    chances = np.where(visible == HIDDEN, odds, 2.0).ravel()
+    cell = int(chances.argmin())
+    return cell if 0.0 < chances[cell] < 1.0 else None
+
+
+def repeated(visible: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """Return (rows, cols) bool: hidden cells away from all numbers that repeat the odds of an earlier such cell."""
+    rows, cols = visible.shape
+    known = np.pad(visible >= 0, 1)
+    near = np.any([known[r : r + rows, c : c + cols] for r in range(3) for c in range(3)], axis=0)
+    quiet, seen = np.zeros_like(near), set()
+    for cell in np.flatnonzero((visible == HIDDEN) & ~near):
+        shown = percent(float(odds.flat[cell]))
+        quiet.flat[cell] = shown in seen
+        seen.add(shown)
+    return quiet
 
 
 def board(visible: np.ndarray, marks: Marks | None = None) -> str:
     marks = marks or Marks()
+    if marks.odds is not None:
+        marks = replace(marks, quiet=repeated(visible, marks.odds), best=best_guess(visible, marks.odds))
     rows, cols = visible.shape
-    cells = "".join(_cell(visible, cell, marks) for cell in range(visible.size))
-    rings = "".join(_rings(cols, marks))
+    cells = "".join(_row(visible, row, marks) for row in range(rows))
+    rings = f'<g data-part="rings">{"".join(_rings(cols, marks))}</g>'
     width, height = cols * SIZE + 2, rows * SIZE + 2
     return (
         f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * scale(rows, cols):.0f}" '
@@ -72,7 +98,7 @@ def empty(rows: int, cols: int) -> str:
     return board(np.full((rows, cols), HIDDEN, np.int8))
 
 
-LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%</span>'
+LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%, dotted: the best guess</span>'
 
 
 def scale(rows: int, cols: int) -> float:
@@ -90,6 +116,11 @@ def percent(chance: float) -> str:
 # Absolute coordinates: a transform per cell is many times slower to lay out.
 
 
+def _row(visible: np.ndarray, row: int, marks: Marks) -> str:
+    cells = range(row * visible.shape[1], (row + 1) * visible.shape[1])
+    return f'<g role="row">{"".join(_cell(visible, cell, marks) for cell in cells)}</g>'
+
+
 def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
     row, col = divmod(cell, visible.shape[1])
     value, x, y = int(visible[row, col]), col * SIZE, row * SIZE
@@ -98,8 +129,12 @@ def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
     else:
         odds = None if marks.odds is None or value == FLAGGED else float(marks.odds[row, col])
         name = _name(value, None if marks.mines is None else bool(marks.mines[row, col]))
-        inside = _shut(name, odds, cell == marks.exploded, x, y)
-    return f'<g data-id="cell-{cell}" aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+        quiet = marks.quiet is not None and bool(marks.quiet[row, col])
+        inside = _shut(name, odds, cell == marks.exploded, quiet, x, y)
+    return (
+        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" '
+        f'aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+    )
 
 
 def _name(value: int, mined: bool | None) -> str:
@@ -114,11 +149,12 @@ def _open(value: int, x: int, y: int) -> str:
     return f'<rect class="open" x="{x}" y="{y}" width="{SIZE}" height="{SIZE}"/>{number}'
 
 
-def _shut(name: str, odds: float | None, exploded: bool, x: int, y: int) -> str:
+def _shut(name: str, odds: float | None, exploded: bool, quiet: bool, x: int, y: int) -> str:
     tint = "" if odds is None else f' style="fill: {_tint(odds)}"'
     kind = "bang" if exploded else "shut"
     body = f'<rect class="{kind}" x="{x + 1}" y="{y + 1}" width="28" height="28" rx="4"{tint}/>'
-    text = "" if odds is None else f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{escape(percent(odds))}</text>'
+    shown = "" if odds is None or quiet else escape(percent(odds))
+    text = f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{shown}</text>' if shown else ""
     return body + {"hidden": text, "mine": _mine(x, y), "flag": _flag(x, y), "wrong flag": _wrong(x, y)}[name]
 
 
@@ -144,6 +180,8 @@ def _rings(cols: int, marks: Marks) -> Iterator[str]:
     rings = [(cell, "proof") for cell in marks.proof]
     if marks.hint is not None:
         rings.append((marks.hint, "hint risky" if marks.risky else "hint"))
+    if marks.best is not None and marks.hint is None:
+        rings.append((marks.best, "best"))
     if marks.cursor is not None:
         rings.append((marks.cursor, "cursor"))
     for cell, kind in rings:

@@ -29,7 +29,7 @@ class Tools:
                 )
                 self._mines.classes("grow custom-mines")
                 ui.button("Analyse", icon="functions", on_click=self._submit).classes("analyse")
-                ui.button("Back to the game", on_click=back).props("outline").classes("back")
+                ui.button("Back to the game", on_click=shell.handler(back)).props("outline").classes("back")
         self.edit(None)
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..pages import PageEntry, card_picture
+from .how_to_play import RULES
 
 
 def _picture() -> Iterable[str]:
@@ -23,4 +24,6 @@ PAGE = PageEntry(
     order=30,
     summary="Walls and pawns against a search from easy to hell, with its best lines.",
     picture=card_picture(_picture()),
+    games=True,
+    rules=RULES,
 )

@@ -8,12 +8,14 @@ from nicegui import events, ui
 
 from .. import shell
 from ..drawing import Drawing, Pick
+from ..ending import Ending
 from .match import SEATS
 from .picture import Mode
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
-    "[ and ] step through the game, F turns the board, N starts a new game; with two agents P pauses, S makes one move"
+    "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
+    "N starts a new game; with two agents P pauses, S makes one move"
 )
 DELAYS = 0, 2
 MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
@@ -32,6 +34,7 @@ class Handlers(Protocol):
     async def pick_ply(self, pick: Pick) -> None: ...
     async def choose(self, name: str, value: object) -> None: ...
     async def new_game(self) -> None: ...
+    async def review(self) -> None: ...
     async def take_back(self) -> None: ...
     async def hint(self) -> None: ...
     async def pause(self) -> None: ...
@@ -58,7 +61,7 @@ class Layout:
                 self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
                 self.board = Drawing("", do.pick)
             with ui.element("div").classes("qr-side"):
-                for build in (self._play_panel, self._evaluation_panel, self._moves_panel):
+                for build in (self._play_panel, self._moves_panel, self._evaluation_panel):
                     with ui.element("div").classes("panel"):
                         build()
 
@@ -67,6 +70,8 @@ class Layout:
             self.headline = ui.label().classes("headline grow qr-headline")
             self.busy = shell.Busy()
         self.note = ui.label().classes("faint qr-note")
+        shell.MessageLine()
+        self.ending = Ending(self.do.new_game, self.do.review)
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self._seat(seat, name)
@@ -112,6 +117,7 @@ class Layout:
             self.with_paths = ui.switch("paths", value=True, on_change=lambda: self.do.redraw())
         self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
         self.hints = Drawing("", self.do.pick_hint).classes("w-full qr-hints")
+        ui.label(KEYS).classes("faint")
 
     def _moves_panel(self) -> None:
         with ui.row(wrap=False).classes("items-center gap-1 w-full"):
@@ -129,7 +135,6 @@ class Layout:
                 self.button("load", "upload", lambda: self.do.load(str(self.text.value or "")))
                 self.button("copy position", "content_copy", lambda: self._copy(self.do.position_text()))
                 self.button("copy game", "save", lambda: self._copy(self.do.game_text()))
-        ui.label(KEYS).classes("faint")
 
     def button(self, title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
         button = ui.button(title, icon=icon, on_click=shell.handler(work))

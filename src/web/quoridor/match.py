@@ -1,12 +1,13 @@
 """A match of Quoridor, and its players."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ...core.errors import require
 from ...core.play.game import Game
 from ...core.play.record import read_game, write_game
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.moves import free_walls
+from ...envs.quoridor.notation import Position, parse_move
 from ...envs.quoridor.rules import Quoridor
 from ..lab import FinishedRun, Lab
 from ..match import Match
@@ -42,6 +43,14 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
     def __init__(self, game: Quoridor, start: Position, human_seats: Collection[int] = ()) -> None:
         super().__init__(game, lambda: start, human_seats)
 
+    @property
+    def start(self) -> str:
+        return self.game.write_position(self.at(0))
+
+    def new_of(self, start: Any) -> Callable[[], Position]:
+        position = self.game.read_position(str(start))
+        return lambda: position
+
     def write(self) -> str:
         return write_game(self.game, self.at(0), self.moves)
 
@@ -54,6 +63,20 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         else:
             start, moves = self.game.read_position(" ".join(rest) if head == "position" else text), []
         self.begin(lambda: start, moves)
+
+
+def why_not(game: Quoridor, state: Position, name: str) -> str | None:
+    """Return why a player cannot make a move, or None if it is legal; raise `UserError` if it is not a move."""
+    move = parse_move(game.size, name)
+    if any(game.turned(state, action) == move for action in game.legal_actions(state)):
+        return None
+    if move < game.cells:
+        return "your pawn cannot go there in one move"
+    if state.left[game.to_move(state)] == 0:
+        return "you have no walls left"
+    kind, spot = divmod(move - game.cells, game.blocks)
+    free = int(free_walls(game.board_of(state))[kind]) >> spot & 1
+    return "that wall would block the last path" if free else "another wall is in the way"
 
 
 def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
 from nicegui import ui
 from starlette.requests import Request
 
@@ -11,25 +12,42 @@ from ...core.errors import UserError, require
 from ...envs.quoridor.rules import Quoridor
 from .. import shell
 from ..drawing import RIGHT, Pick
-from ..game_page import GamePage
+from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import AgentCache, Player
-from . import panels
+from ..saved_games import SavedGame
+from . import PAGE, panels
 from .layout import Layout
-from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward
+from .match import DEFAULTS, SEATS, QuoridorMatch, players_of, run_game, toward, why_not
 from .picture import Marks, Mode, draw
 from .style import CSS
 
 ANALYST = "hell"  # the agent that evaluates positions and gives hints
 HINTS = 5
 REPLY = 0.35  # seconds before an agent replies to a person
+BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
 
 
 async def build(lab: Lab, request: Request) -> None:
     ui.add_css(CSS)
+    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     game, players = await asyncio.to_thread(_prepare, lab)
-    QuoridorPage(lab, game, players, request.query_params)
+    QuoridorPage(lab, game, players, request.query_params, saved)
+
+
+def prepare(lab: Lab) -> None:
+    """Load the compiled engine."""
+    game, players = _prepare(lab)
+    load_engine(game, AgentCache(lab, game, players))
+
+
+def load_engine(game: Quoridor, agents: AgentCache) -> None:
+    """Call what the page needs; compilation on first use takes a minute."""
+    state = game.initial(np.random.default_rng(0))
+    game.play(state, game.legal_actions(state)[0])
+    game.shortest_path(state, 0)
+    agents.agent(ANALYST).analyse(game, state, 1)
 
 
 def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
@@ -39,10 +57,17 @@ def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
 
 
 class QuoridorPage(GamePage[QuoridorMatch]):
-    seats = SEATS
+    path, seats = PAGE.path, SEATS
 
-    def __init__(self, lab: Lab, game: Quoridor, players: Mapping[str, Player], query: Mapping[str, str]) -> None:
-        super().__init__(lab, players, DEFAULTS, query)
+    def __init__(
+        self,
+        lab: Lab,
+        game: Quoridor,
+        players: Mapping[str, Player],
+        query: Mapping[str, str],
+        saved: SavedGame | None = None,
+    ) -> None:
+        super().__init__(lab, players, DEFAULTS, query, saved)
         self.game, self.rng = game, lab.rng()
         self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
         self.match = self.new_match()
@@ -60,26 +85,21 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             "s": self.step,
             "[": lambda: self.look_by(-1),
             "]": lambda: self.look_by(1),
+            "Home": lambda: self.look_at(0),
+            "End": lambda: self.look_at(len(self.match.moves)),
         }
         self.layout = Layout(self)
         self.busy = self.layout.busy
         self.redraw()
-        ui.timer(0, shell.handler(self.load_engine), once=True)
+        ui.timer(0, shell.handler(self.open), once=True)
 
     def new_match(self) -> QuoridorMatch:
         return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)
 
-    async def load_engine(self) -> None:
-        """Load the engine off the event loop: compilation on first use takes a minute."""
-        await self.busy.do(self._warm_up)
+    async def open(self) -> None:
+        await self.busy.do(load_engine, self.game, self.agents)
         self.ready.set()
-        await self.changed()
-
-    def _warm_up(self) -> None:
-        state = self.match.at(0)
-        self.game.play(state, self.game.legal_actions(state)[0])
-        self.game.shortest_path(state, 0)
-        self.agents.agent(ANALYST).analyse(self.game, state, 1)
+        await super().open()
 
     # Display
 
@@ -118,6 +138,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def _show_panels(self) -> None:
         layout, match = self.layout, self.match
         layout.headline.text, layout.note.text = self.headline(), self._note()
+        layout.ending.show(self.result)
         layout.evaluation.text = self.evaluation.text or "…"
         layout.bar.content = panels.share_bar(self.evaluation.share, self.turned)
         layout.factors.content = panels.factor_bars(self.evaluation.parts)
@@ -169,6 +190,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def read_move(self, name: str) -> int:
         """Parse a move of a person; raise `UserError` if it is illegal or not their turn."""
         self.require_human_turn()
+        reason = why_not(self.game, self.match.state, name)
+        if reason is not None:
+            raise UserError(reason)
         return self.game.parse_move(self.match.state, name)
 
     async def play_named(self, name: str) -> None:
@@ -258,7 +282,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         return self.match.write()
 
     async def press(self, name: str, repeated: bool = False) -> None:
-        if name in ARROWS:
+        if name in BROWSING and self.ply is not None:
+            await self.look_by(BROWSING[name])
+        elif name in ARROWS:
             await self._walk(*ARROWS[name])
         elif name in (Mode.HORIZONTAL, Mode.VERTICAL):
             self.switch_to(Mode.BOTH if self.mode == name else Mode(name))
@@ -270,9 +296,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def _walk(self, right: int, up: int) -> None:
         await self.ready.wait()
-        require(self.human_to_move, "it is not your turn")
+        if not self.human_to_move:
+            return
         side = -1 if self.turned else 1
         action = toward(self.game, self.match.state, side * right, side * up)
         if action is None:
-            raise UserError("no pawn move in this direction, or more than one: click the cell")
+            raise UserError("your pawn cannot go there, or in more than one way: click the cell")
         await self.play(action)

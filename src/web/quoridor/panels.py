@@ -93,7 +93,7 @@ def move_list(names: Sequence[str], first_ply: int, shown: int) -> str:
     for number, name in enumerate(names, start=1):
         here = " here" if number == shown else ""
         seat = ("qr-first", "qr-second")[(first_ply + number - 1) % 2]
-        cells.append(f'<span class="qr-move {seat}{here}" data-id="ply-{number}">{escape(name)}</span>')
+        cells.append(f'<button class="qr-move {seat}{here}" data-id="ply-{number}">{escape(name)}</button>')
     rounds = [
         f"<i>{first_ply // 2 + number + 1}</i>{''.join(cells[2 * number : 2 * number + 2])}"
         + "<span></span>" * (2 * number + 2 > len(cells))

@@ -48,7 +48,7 @@ def draw(size: int, position: Position, marks: Marks) -> str:
     mover, width, height = PLAYERS[position.ply % 2], f"{geometry.width:g}", f"{geometry.height:g}"
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'class="quoridor {mover}-moves{" open" if marks.open else ""} mode-{marks.mode}" role="img" '
+        f'class="quoridor {mover}-moves{" open" if marks.open else ""} mode-{marks.mode}" role="group" '
         f'aria-label="the board">{"".join(parts)}</svg>'
     )
 
@@ -160,8 +160,15 @@ def _cell_spot(geometry: BoardGeometry, cell: int, marks: Marks) -> str:
     legal = name in marks.legal
     ghost = f'<circle cx="{x:g}" cy="{y:g}" r="9" class="dot"/><circle cx="{x:g}" cy="{y:g}" r="18" class="ghost"/>'
     return (
-        f'<g class="spot{" legal" if legal else ""}" data-id="{name}">{_rect(box, "hit")}{ghost if legal else ""}</g>'
+        f'<g class="spot{" legal" if legal else ""}" {_named(name, f"cell {name}", legal, name == "a1")}>'
+        f"{_rect(box, 'hit')}{ghost if legal else ''}</g>"
     )
+
+
+def _named(name: str, label: str, legal: bool, first: bool) -> str:
+    """Return the attributes of a part that can be clicked, or pressed by keys; `first`: the tab key stops there."""
+    off = "" if legal else ' aria-disabled="true"'
+    return f'data-id="{name}" tabindex="{0 if first else -1}" role="button" aria-label="{label}"{off}'
 
 
 def _wall_spot(geometry: BoardGeometry, move: int, marks: Marks) -> str:
@@ -172,4 +179,7 @@ def _wall_spot(geometry: BoardGeometry, move: int, marks: Marks) -> str:
         hit = f'<polygon points="{outline}" class="hit"/>'
     else:
         hit = _rect(geometry.area(move), "hit")
-    return f'<g class="{kind}" data-id="{name}">{hit}{_rect(geometry.wall(move), "ghost", 3.5)}</g>'
+    way = "horizontal" if name.endswith("h") else "vertical"
+    first = marks.mode != Mode.BOTH and name.startswith("a1")
+    named = _named(name, f"{way} wall at {name[:-1]}", name in marks.legal, first)
+    return f'<g class="{kind}" {named}>{hit}{_rect(geometry.wall(move), "ghost", 3.5)}</g>'

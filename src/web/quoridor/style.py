@@ -2,9 +2,9 @@
 
 CSS = """
 :root { --wood: #a8713f; --wood-2: #8a5830; --groove: #c39a68; --field: #f0dcb8; --field-edge: #d9bd8e;
-  --plank: #3a2313; --plank-edge: #6a4526; --wood-ink: #fbeed6; --good: #009E73; }
+  --plank: #3a2313; --plank-edge: #6a4526; --wood-ink: #fbeed6; }
 body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field: #6d4c33; --field-edge: #5a3d28;
-  --plank: #f4e3c1; --plank-edge: #c9a876; --wood-ink: #d9bf98; --good: #2fd0a3; }
+  --plank: #f4e3c1; --plank-edge: #c9a876; --wood-ink: #d9bf98; }
 .quoridor { width: min(100%, 40rem, calc((100vh - 7rem) * .885)); }
 .quoridor .first, .qr-first { --own: var(--first); } .quoridor .second, .qr-second { --own: var(--second); }
 .quoridor.first-moves { --mover: var(--first); } .quoridor.second-moves { --mover: var(--second); }
@@ -30,7 +30,7 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .quoridor .pawn.moved { animation: qr-slide .25s ease-out; }
 .quoridor .hint { pointer-events: none; }
 .quoridor .hint-mark { fill: color-mix(in srgb, var(--good) 35%, transparent); stroke: var(--good); stroke-width: 2.5; }
-.quoridor .hint-tag { fill: var(--good); } .quoridor .hint-rank { fill: #fff; font-size: 13px; }
+.quoridor .hint-tag { fill: var(--good); } .quoridor .hint-rank { fill: var(--card); font-size: 13px; }
 .quoridor .hit { fill: transparent; }
 .quoridor .spot { cursor: not-allowed; } .quoridor .spot.legal { cursor: pointer; }
 .quoridor .ghost { opacity: 0; pointer-events: none; fill: var(--mover); }
@@ -38,6 +38,7 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .quoridor .wall-spot .ghost { fill: none; stroke: #c1121f; stroke-width: 2.5; stroke-dasharray: 5 4; }
 .quoridor .wall-spot.legal .ghost { fill: var(--mover); stroke: #fff; stroke-width: 1.5; stroke-dasharray: none; }
 .quoridor .spot.armed .ghost { opacity: .95; }
+.quoridor .spot:focus-visible .ghost { opacity: .85; } .quoridor .cell-spot:focus-visible .hit { fill: var(--yellow); }
 @media not all and (pointer: coarse) { .quoridor .spot:hover .ghost { opacity: .75; } }
 /* Grooves are too narrow for touch: walls are placed in their own mode. */
 @media (pointer: coarse) { .quoridor.mode-both .wall-spot { pointer-events: none; } }
@@ -49,6 +50,11 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .qr-board .drawing { flex: 1 1 auto; min-width: 0; }
 .qr-side { flex: 1 1 20rem; max-width: 30rem; min-width: min(20rem, 100%); display: flex; flex-direction: column;
   gap: 1rem; }
+@media (max-width: 1000px) { .qr-side { max-width: 40rem; } }
+@media (max-height: 500px) {
+  .quoridor { width: calc((100vh - 5rem) * .885); } .qr-board .drawing { flex: 0 0 auto; }
+  .qr-side { min-width: 18rem; }
+}
 .qr-side .panel { flex: none; max-width: 100%; padding: .8rem 1rem; }
 .qr-bar-box { flex: 0 0 .8rem; display: flex; }
 .qr-bar { position: relative; width: 100%; border-radius: .4rem; overflow: hidden; background: var(--second); }
@@ -64,14 +70,15 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .qr-hint { display: grid; grid-template-columns: 1.6rem 3rem 5.5rem 1fr; gap: .4rem; align-items: center;
   height: 1.8rem; padding: 0 .3rem; border-radius: .4rem; width: 100%; text-align: left; cursor: pointer; }
 .qr-hint:hover, .qr-hint:focus-visible { background: var(--board); }
-.qr-hint i { background: var(--good); color: #fff; border-radius: 1rem; text-align: center; font-style: normal;
+.qr-hint i { background: var(--good); color: var(--card); border-radius: 1rem; text-align: center; font-style: normal;
   font-weight: 600; font-size: .8rem; }
 .qr-hint small { color: var(--faint); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .qr-movebox.drawing { height: 11rem; overflow-y: auto; display: flex; flex-direction: column-reverse; }
 .qr-moves { display: grid; grid-template-columns: 2.2rem 1fr 1fr; gap: .1rem .4rem; align-items: center;
   margin-bottom: auto; font-variant-numeric: tabular-nums; }
 .qr-moves i { color: var(--faint); font-style: normal; text-align: right; }
-.qr-move { padding: .1rem .5rem; border-radius: .35rem; border-left: 3px solid var(--own); }
+.qr-move { text-align: left; color: var(--ink); padding: .1rem .5rem; border-radius: .35rem;
+  border-left: 3px solid var(--own); }
 .qr-move:hover { background: var(--board); } .qr-move.here { background: var(--board); font-weight: 700; }
 .qr-delay { width: 6rem; } .qr-note { min-height: 1.3rem; }
 .qr-modes { width: 100%; } .qr-modes > .q-btn { flex: 1; text-transform: none; }

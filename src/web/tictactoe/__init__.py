@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..pages import PageEntry, card_picture
+from .how_to_play import RULES
 
 
 def _picture() -> Iterable[str]:
@@ -22,4 +23,6 @@ PAGE = PageEntry(
     order=10,
     summary="Perfect play, a learned table, and its value of every cell.",
     picture=card_picture(_picture()),
+    games=True,
+    rules=RULES,
 )

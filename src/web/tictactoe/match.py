@@ -9,7 +9,7 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.agent import Agent
 from ...core.play.game import Canonical
-from ...envs.tictactoe.rules import STONES, TicTacToe
+from ...envs.tictactoe.rules import EMPTY, STONES, TicTacToe
 from ..match import Match
 from .picture import CellValue
 from .remarks import remark_of
@@ -24,6 +24,7 @@ class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
     def play_human(self, move: int) -> None:
         """Play the move of a person; raise `UserError` if it is an agent's turn."""
         require(self.is_over or self.waits_for_human, f"it is {STONES[self.seat]}'s turn, which an agent plays")
+        require(self.is_over or self.state[move] == EMPTY, "that cell is taken")
         self.play(move)
 
 

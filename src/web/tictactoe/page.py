@@ -10,14 +10,17 @@ from starlette.requests import Request
 from ...envs.tictactoe.rules import STONES, TicTacToe
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
-from ..game_page import GamePage
+from ..ending import Ending, HistoryBar, Result
+from ..game_page import GamePage, saved_game
 from ..lab import FinishedRun, Lab, runs_of
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
-from . import picture
+from ..saved_games import SavedGame
+from . import PAGE, picture
 from .match import Analysis, TicTacToeMatch, analyse
 from .remarks import remark_of
 
 WATCHING = 0.7  # seconds between moves if only agents play
+KEYS = "Keys: 0 to 8 play a cell, U takes back, N starts a new game, [ and ] look back and forward."
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
 
@@ -42,22 +45,30 @@ def evaluators(players: dict[str, Player]) -> dict[str, Player]:
 
 
 async def build(lab: Lab, request: Request) -> None:
+    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     players = players_of(await asyncio.to_thread(runs_of, lab.folders, "tictactoe"))
-    page = TicTacToePage(lab, players, request.query_params)
-    ui.timer(0.05, shell.handler(page.changed), once=True)
+    page = TicTacToePage(lab, players, request.query_params, saved)
+    ui.timer(0, shell.handler(page.open), once=True)
 
 
 class TicTacToePage(GamePage[TicTacToeMatch]):
-    seats = ("x", "o")
+    path, seats = PAGE.path, ("x", "o")
 
-    def __init__(self, lab: Lab, players: dict[str, Player], query: Mapping[str, str]) -> None:
+    def __init__(
+        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
+    ) -> None:
         self.evaluators = evaluators(players)
         usual = USUAL if USUAL in players else "minimax"
-        super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query)
+        super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query, saved)
         self.game = TicTacToe(symmetric=True)
         self.agents = AgentCache(lab, self.game, players)
         self.match = self.new_match()
-        self.shortcuts = {"u": self.take_back, "n": self.new_game}
+        self.shortcuts = {
+            "u": self.take_back,
+            "n": self.new_game,
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
         self._layout()
 
     def new_match(self) -> TicTacToeMatch:
@@ -73,6 +84,9 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                 with ui.row().classes("items-center w-full no-wrap"):
                     self.title = ui.label().classes("headline grow")
                     self.busy = shell.Busy()
+                shell.MessageLine()
+                self.ending = Ending(self.new_game, self.review)
+                self.bar = HistoryBar(self)
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
                 evaluators = {key: evaluator.title for key, evaluator in self.evaluators.items()}
@@ -82,7 +96,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                     undo = ui.button("Undo", icon="undo", on_click=shell.handler(self.take_back))
                     undo.props("outline").classes("undo")
                 self.history = ui.html(sanitize=False).classes("history w-full")
-                ui.label("Keys: 0 to 8 play a cell, U takes back, N starts a new game.").classes("faint")
+                ui.label(KEYS).classes("faint")
         ui.keyboard(self.key)
 
     @property
@@ -90,16 +104,26 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         return 0 if self.human_seats else WATCHING
 
     def headline(self) -> str:
-        outcome, stone = self.match.outcome, STONES[self.match.seat]
-        if outcome is None:
-            return f"Your turn: {stone}" if self.match.waits_for_human else f"{stone} to move"
-        return "A draw" if outcome == 0 else f"{STONES[0] if outcome == 1 else STONES[1]} wins"
+        if self.ply is not None or self.match.is_over:
+            return super().headline()
+        stone = STONES[self.match.seat]
+        return f"Your turn: {stone}" if self.match.waits_for_human else f"{stone} to move"
+
+    @property
+    def result(self) -> Result | None:
+        found = super().result
+        named = {"first": f"{STONES[0]} wins", "second": f"{STONES[1]} wins"}
+        return found and found._replace(words=named.get(found.tone, found.words))
 
     def check_choice(self, name: str, value: str) -> None:
         chosen(self.evaluators if name == "values" else self.players, value)
 
     async def apply_choice(self, name: str) -> None:
-        await (self.show() if name == "values" else self.new_game())
+        if name == "values":
+            self.keep()
+            await self.show()
+        else:
+            await self.new_game()
 
     async def _picked(self, pick: Pick) -> None:
         if pick.button == LEFT:
@@ -113,34 +137,38 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
                 await self._play_human(event.key.number)
 
     async def _play_human(self, cell: int) -> None:
+        if not self.human_to_move:
+            return  # harmless: the agent is thinking, the game is over, or an earlier position is shown
         self.match.play_human(cell)
         await self.changed(moved=True)
 
     async def show(self, moved: bool = False) -> None:
-        match, state, key = self.match, self.match.state, self.setup["values"]
+        match, state, key = self.match, self.state, self.setup["values"]
         analysis = None
         with shell.show_errors():
-            if key != NONE and not match.is_over:
+            if key != NONE and self.game.outcome(state) is None:
                 evaluator = await self.busy.do(self.agents.agent, key)
                 analysis = await self.busy.do(analyse, self.game, evaluator, state)
-        if (match, state, key) == (self.match, self.match.state, self.setup["values"]):
+        if (match, state, key) == (self.match, self.state, self.setup["values"]):
             self.title.text = self.headline()
-            last = match.moves[-1] if match.moves else None
+            self.ending.show(self.result)
+            self.bar.show(self.now, len(match.moves))
+            last = match.moves[self.now - 1] if self.now else None
             self.drawing.draw(picture.board(state, last, analysis.values if analysis else None))
             self.history.set_content(history(match, analysis))
 
 
 def history(match: TicTacToeMatch, analysis: Analysis | None) -> str:
     """Return the moves with their remarks, and the analysis of the position, as HTML."""
-    parts = []
+    position, rows = "", []
     if analysis is not None and analysis.move is not None:
         words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.remark)}</div>'
         if analysis.canonical is not None:
             words += '<div class="faint">Left: the position in the table.</div>'
-            parts.append(picture.small(analysis.canonical.key))
-        parts = [f'<div class="analysis">{"".join(parts)}<div>{words}</div></div>']
+            position = picture.small(analysis.canonical.key)
+        position = f'<div class="analysis">{position}<div>{words}</div></div>'
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
         remark = remark_of(note or {})
         shown = f' <span class="faint">{escape(remark)}</span>' if remark else ""
-        parts.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
-    return f'<ol class="moves">{"".join(parts)}</ol>'
+        rows.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
+    return f'{position}<ol class="moves">{"".join(rows)}</ol>'

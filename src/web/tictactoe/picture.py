@@ -15,7 +15,7 @@ STYLE = """
 .ttt .grid { stroke: var(--closed-edge); stroke-width: 5; stroke-linecap: round; }
 .ttt .last { fill: var(--board); } .ttt .row { stroke: var(--green); stroke-width: 7; stroke-linecap: round; }
 .ttt .key { fill: var(--faint); font-size: 13px; } .ttt .value { font-weight: 600; }
-.ttt .good { fill: var(--green); } .ttt .even { fill: var(--faint); } .ttt .bad { fill: var(--vermillion); }
+.ttt .good { fill: var(--good); } .ttt .even { fill: var(--faint); } .ttt .bad { fill: var(--bad); }
 .ttt .best { fill: none; stroke: var(--green); stroke-width: 3; stroke-dasharray: 7 5; }
 .analysis { display: flex; gap: .8rem; align-items: center; margin-bottom: .6rem; }
 .moves { margin: 0; padding: 0; list-style: none; min-height: 14rem; } .moves li { padding: .15rem 0; }
@@ -39,7 +39,8 @@ class CellValue(NamedTuple):
 
 def board(state: str, last: int | None = None, values: Mapping[int, CellValue] | None = None) -> str:
     """Draw the position with the latest move highlighted and the values of free cells."""
-    parts = [_cell(state, cell, cell == last, (values or {}).get(cell)) for cell in range(9)]
+    cells = [_cell(state, cell, cell == last, (values or {}).get(cell)) for cell in range(9)]
+    parts = [f'<g role="row">{"".join(cells[row : row + 3])}</g>' for row in (0, 3, 6)]
     for at in (SIZE, 2 * SIZE):
         parts.append(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>')
     parts.extend(_rows(state))
@@ -65,7 +66,10 @@ def _cell(state: str, cell: int, last: bool, value: CellValue | None) -> str:
     field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
     inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, value)
     label = {"X": "X", "O": "O"}.get(state[cell], "free")
-    return f'<g data-id="cell-{cell}" role="gridcell" aria-label="cell {cell}, {label}">{field}{inside}</g>'
+    return (
+        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" aria-label="cell {cell}, {label}">'
+        f"{field}{inside}</g>"
+    )
 
 
 def _stone(stone: str, x: int, y: int) -> str:

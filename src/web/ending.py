@@ -1,0 +1,84 @@
+"""The result of a match, with a rematch and a review, and the buttons to step through its moves."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
+
+from nicegui import ui
+
+from ..core.play.game import outcome_for_seat
+from . import shell
+
+Work = Callable[[], Awaitable[None] | None]
+
+
+class Result(NamedTuple):
+    words: str
+    tone: str  # CSS class: won, lost, even, or the color of the winner: first, second
+    detail: str  # score, time or number of moves
+
+
+def result_for(outcome: int, human_seats: frozenset[int], detail: str) -> Result:
+    """Return the result for the only person who plays, or for those who watch."""
+    if outcome == 0:
+        return Result("A draw", "even", detail)
+    if len(human_seats) == 1:
+        (seat,) = human_seats
+        won = outcome_for_seat(seat, outcome) == 1
+        return Result("You win", "won", detail) if won else Result("You lose", "lost", detail)
+    return Result("Player 1 wins", "first", detail) if outcome == 1 else Result("Player 2 wins", "second", detail)
+
+
+class Ending(ui.element):
+    """Hidden until the match is over."""
+
+    def __init__(self, rematch: Work, review: Work) -> None:
+        super().__init__("section")
+        self.classes("lab-ending").props('aria-label="the result"')
+        with self:
+            self._words = ui.label().classes("lab-result").props("role=status")
+            self._detail = ui.label().classes("faint")
+            with ui.row().classes("gap-2"):
+                again = ui.button("Rematch", icon="replay", on_click=shell.handler(rematch))
+                again.props("unelevated no-caps").classes("rematch")
+                back = ui.button("Review", icon="history", on_click=shell.handler(review))
+                back.props("outline no-caps").classes("review")
+        self._playing = False  # a match that goes on was shown
+        self.set_visibility(False)
+
+    def show(self, result: Result | None) -> None:
+        self.set_visibility(result is not None)
+        if result is None:
+            self._playing = True
+            return
+        self._words.text, self._detail.text = result.words, result.detail
+        self.classes(remove="won lost even first second", add=result.tone)
+        if self._playing:  # not when a finished game is opened
+            self._playing = False
+            shell.sound(result.tone if result.tone in ("won", "lost") else "even")
+
+
+class Browsable(Protocol):
+    async def look_at(self, ply: int) -> None: ...
+    async def look_by(self, plies: int) -> None: ...
+
+
+class HistoryBar(ui.row):
+    """Buttons to step through the moves of a match, and the number of the one shown."""
+
+    def __init__(self, page: Browsable) -> None:
+        super().__init__(wrap=False)
+        self.classes("lab-history items-center gap-1").props('role=group aria-label="moves of the game"')
+        with self:
+            self._button("first_page", "to the start", lambda: page.look_at(0))
+            self._button("chevron_left", "a move back", lambda: page.look_by(-1))
+            self._where = ui.label().classes("lab-where")
+            self._button("chevron_right", "a move forward", lambda: page.look_by(1))
+            self._button("last_page", "to the latest move", lambda: page.look_at(1 << 30))
+
+    @staticmethod
+    def _button(icon: str, name: str, work: Work) -> None:
+        button = ui.button(icon=icon, on_click=shell.handler(work)).props(f'flat round aria-label="{name}"')
+        button.classes(f"look-{icon.replace('_', '-')}")
+
+    def show(self, now: int, last: int) -> None:
+        self._where.text = f"{now} / {last}"

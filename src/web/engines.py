@@ -1,0 +1,73 @@
+"""Prepare the engines when the server starts, so that few visitors wait for them, and show how far that is.
+
+Another process compiles the kernels that are missing in the cache. Then this one imports the pages and loads what they
+need, page by page.
+"""
+
+import logging
+import re
+import threading
+from collections.abc import Iterable
+from importlib import import_module
+from typing import IO
+
+from nicegui import ui
+
+from .lab import Lab
+from .pages import PageEntry
+
+log = logging.getLogger(__name__)
+
+_COMPILED = re.compile(r"compiled kernels: .*, (\d+) of (\d+),")
+POLL = 1.0  # seconds between updates of the progress on the pages
+
+
+class Progress:
+    """What is done of the preparation; shared by all pages."""
+
+    def __init__(self) -> None:
+        self.text = ""  # empty: nothing is being prepared
+
+    def prepare(self, lab: Lab, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
+        """Follow the lines of the compiling process, then prepare each page."""
+        self.text = "Preparing engines"
+        try:
+            for line in compiler or ():
+                print(line, end="", flush=True)
+                if found := _COMPILED.match(line):
+                    self.text = f"Compiling engines: {found[1]} of {found[2]}"
+            for page in pages:
+                self.text = f"Loading engines: {page.title}"
+                self._prepare_page(page, lab)
+        finally:
+            self.text = ""
+
+    @staticmethod
+    def _prepare_page(page: PageEntry, lab: Lab) -> None:
+        try:
+            module = import_module(f"{page.package}.page")
+            if hasattr(module, "prepare"):
+                module.prepare(lab)
+        except Exception:  # its visitors get the message
+            log.warning("the page %s cannot be prepared", page.path, exc_info=True)
+
+
+PROGRESS = Progress()
+
+
+def start(lab: Lab, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
+    threading.Thread(target=PROGRESS.prepare, args=(lab, pages, compiler), daemon=True).start()
+
+
+def show_progress() -> None:
+    """Show the progress until everything is prepared."""
+    if not PROGRESS.text:
+        return
+    label = ui.label(PROGRESS.text).classes("lab-progress").props("role=status")
+
+    def update() -> None:
+        label.text = PROGRESS.text
+        if not PROGRESS.text:
+            timer.deactivate()
+
+    timer = ui.timer(POLL, update)

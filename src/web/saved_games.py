@@ -1,0 +1,130 @@
+"""Games kept on disk, so that a game has an address that survives a refresh and a restart of the server."""
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..core.errors import UserError, require
+
+MAX_BYTES = 1 << 18  # of a game
+MAX_GAMES = 500
+MAX_AGE = 30 * 86_400.0  # seconds since the last move
+KEY = re.compile(r"[0-9a-f]{12}")
+GONE = "This game is not kept here any more: games are kept for 30 days after their last move."
+
+
+class SavedGame(NamedTuple):
+    """What a match is replayed from. Everything but `key` and `updated` is in the file, which is named by the key."""
+
+    path: str  # of its page, such as /quoridor
+    setup: Mapping[str, str]  # the choices of the page
+    start: Any  # what the match began from, as JSON: a seed, a position
+    moves: Sequence[Any]  # as JSON
+    result: str = ""  # empty until the game is over
+    seconds: float = 0.0  # on its clock
+    revision: int = 0  # number of the saves
+    key: str = ""
+    updated: float = 0.0  # seconds since the epoch
+
+    @property
+    def address(self) -> str:
+        return f"{self.path}/{self.key}"
+
+
+class GameStore:
+    """Files of limited size, number and age in one folder. Keys are untrusted: only those of its own form are read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, path: str, key: str) -> SavedGame:
+        """Return the game of a page; raise `UserError` if there is none."""
+        game = self._read(self._file(key))
+        require(game.path == path, GONE)
+        return game
+
+    def save(self, game: SavedGame, key: str | None = None) -> str:
+        """Write a game and return its key: a new one for a new game, or if its file was changed by somebody else."""
+        if key is None:
+            self._prune()
+        elif self._revision(key) not in (None, game.revision - 1):
+            key = None
+        key = key or secrets.token_hex(6)
+        content = game._asdict()
+        del content["key"], content["updated"]
+        text = json.dumps(content)
+        require(len(text) <= MAX_BYTES, "this game has become too long to be kept: it is lost when the page is closed")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        partial = self._folder / f"{key}.partial"
+        partial.write_text(text)  # not synced to the disk: it outlives the server, and no move waits for the disk
+        partial.replace(self._file(key))
+        return key
+
+    def latest(self, count: int) -> list[SavedGame]:
+        """Return the readable games that were played last."""
+        found: list[SavedGame] = []
+        for file in self._newest_first():
+            if len(found) == count:
+                break
+            with suppress(UserError):
+                found.append(self._read(file))
+        return found
+
+    def _file(self, key: str) -> Path:
+        require(KEY.fullmatch(key) is not None, GONE)
+        return self._folder / f"{key}.json"
+
+    def _read(self, file: Path) -> SavedGame:
+        try:
+            require(file.is_file() and not file.is_symlink(), GONE)
+            status = file.stat()
+            require(status.st_mtime > time.time() - MAX_AGE, GONE)
+            require(status.st_size <= MAX_BYTES, "The file of this game is too large.")
+            return _parse(json.loads(file.read_text()), file.stem, status.st_mtime)
+        except (OSError, ValueError, RecursionError) as error:
+            raise UserError(f"The file of this game is damaged, so it cannot be opened: {str(error)[:200]}") from error
+
+    def _revision(self, key: str) -> int | None:
+        try:
+            return self._read(self._file(key)).revision
+        except UserError:
+            return None
+
+    def _newest_first(self) -> list[Path]:
+        """Return the files of games, those that disappear meanwhile left out."""
+        return [file for _, file in sorted(self._stamped(), reverse=True)]
+
+    def _stamped(self) -> Iterator[tuple[float, Path]]:
+        for file in self._folder.glob("*.json"):
+            with suppress(OSError):
+                if KEY.fullmatch(file.stem):
+                    yield file.stat().st_mtime, file
+
+    def _prune(self) -> None:
+        """Delete what is too old or too much, to make room for one game."""
+        newest_first = sorted(self._stamped(), reverse=True)
+        oldest = time.time() - MAX_AGE
+        for number, (modified, file) in enumerate(newest_first, 1):
+            if number >= MAX_GAMES or modified < oldest:
+                with suppress(OSError):
+                    file.unlink()
+
+
+def _parse(content: object, key: str, updated: float) -> SavedGame:
+    match content:
+        case {
+            "path": str(path),
+            "setup": dict(setup),
+            "start": start,
+            "moves": list(moves),
+            "result": str(result),
+            "seconds": int() | float() as seconds,
+            "revision": int(revision),
+        } if all(isinstance(value, str) for value in setup.values()):
+            return SavedGame(path, setup, start, moves, result, float(seconds), revision, key, updated)
+    raise UserError("The file of this game is damaged, so it cannot be opened.")

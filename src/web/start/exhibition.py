@@ -1,0 +1,60 @@
+"""A board that plays itself."""
+
+import asyncio
+
+import numpy as np
+from nicegui import ui
+
+from ...core.play.agent import Agent
+from ...envs.quoridor.rules import Quoridor
+from ..lab import Lab
+from ..quoridor import picture
+from ..quoridor.match import QuoridorMatch
+
+PAUSE = 4  # moves that a finished game stays
+AGENTS = ("runner", "random")
+
+
+class Exhibition:
+    """Two quick agents that play Quoridor again and again."""
+
+    def __init__(self, lab: Lab, board: ui.html) -> None:
+        self._lab, self._board, self._rng = lab, board, lab.rng()
+        self._match: QuoridorMatch | None = None  # set up by the first move, which can be slow
+        self._agents: list[Agent] = []
+        self._paused = 0
+
+    async def move(self) -> None:
+        """Play a move, or begin again some moves after the end."""
+        match = self._match
+        if match is None:
+            self._match = await asyncio.to_thread(self._set_up)
+        elif not match.is_over:
+            await asyncio.to_thread(self._play, match)
+        elif self._paused < PAUSE:
+            self._paused += 1
+            return
+        else:
+            match.begin(lambda: match.game.initial(np.random.default_rng(0)), ())
+            self._paused = 0
+        self._draw()
+
+    def _set_up(self) -> QuoridorMatch:
+        game = self._lab.game("quoridor")
+        assert isinstance(game, Quoridor)
+        self._agents = [self._lab.agent(name, game) for name in AGENTS]
+        return QuoridorMatch(game, game.initial(self._rng))
+
+    def _play(self, match: QuoridorMatch) -> None:
+        action = self._agents[match.seat].decide(match.game, match.game.view(match.state), self._rng).action
+        assert action is not None
+        match.play(action)
+
+    def _draw(self) -> None:
+        match = self._match
+        assert match is not None
+        last = match.names()[-1] if match.moves else None
+        before = match.at(len(match.moves) - 1) if match.moves else None
+        origin = before.pawns[match.game.to_move(before)] if before else None
+        marks = picture.Marks(last=last, origin=origin)
+        self._board.set_content(picture.draw(match.game.size, match.state, marks))

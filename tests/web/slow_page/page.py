@@ -1,0 +1,17 @@
+"""A page that is built only once it is released."""
+
+import asyncio
+import threading
+
+from nicegui import ui
+from starlette.requests import Request
+
+from src.web.lab import Lab
+from tests.web.browser import PATIENCE
+
+released = threading.Event()
+
+
+async def build(lab: Lab, request: Request) -> None:
+    await asyncio.to_thread(released.wait, PATIENCE)
+    ui.label("built at last")

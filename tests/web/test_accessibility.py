@@ -1,0 +1,204 @@
+"""The pages for everyone: findings of axe-core, keys alone, sizes of targets, and layouts."""
+
+import os
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from src.web.pages import discover
+from tests.web.browser import Browser
+
+THEMES = ("light", "dark")
+OTHERS = {"/runs", "/training"}  # tables and forms that are not boards
+PATHS = [page.path for page in discover([]) if page.path not in OTHERS]
+SIZES = {
+    "phone": (390, 844),
+    "landscape": (844, 390),
+    "tablet": (820, 1180),
+    "desktop": (1400, 900),
+    "zoomed": (700, 450),
+}
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core."""
+    try:
+        package = distribution("axe-core-python")
+    except PackageNotFoundError:
+        reason = "axe-core-python is not installed: the pages cannot be checked"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return package.locate_file("axe_core_python/axe.min.js").read_text()
+
+
+def findings(browser: Browser, axe: str) -> list[Any]:
+    """Return the critical and serious findings on the page that is shown."""
+    browser.script(axe)
+    browser.driver.set_script_timeout(120)
+    return browser.driver.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']}).then(found => arguments[0]("
+        "found.violations.filter(one => ['critical', 'serious'].includes(one.impact))"
+        ".map(one => [one.id, one.nodes[0].html.slice(0, 200), one.nodes[0].failureSummary])))"
+    )
+
+
+def open_in(browser: Browser, theme: str, path: str) -> None:
+    browser.open("/nothing")
+    browser.script(f"document.cookie = 'theme={theme}; path=/'")
+    browser.open(path)
+    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("path", [*PATHS, "/nothing", "/quoridor/000000000000"])
+def test_no_page_has_a_serious_finding(browser: Browser, axe: str, path: str, theme: str):
+    open_in(browser, theme, path)
+    assert findings(browser, axe) == []
+
+
+def hinted(browser: Browser) -> None:
+    browser.press("?")
+    browser.find(".qr-hint")
+
+
+def moved(browser: Browser) -> None:
+    browser.click("[data-id='e2'] .hit")
+    browser.until(lambda: len(browser.all(".qr-move")) > 1, "a reply")
+    hinted(browser)
+
+
+def refused_and_ended(browser: Browser) -> None:
+    for cell in (0, 0, 1, 3, 4, 6):  # one is taken
+        browser.press(str(cell))
+    browser.wait_text(".lab-result", "X wins")
+
+
+def lost(browser: Browser) -> None:
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".headline", "Playing")
+    browser.click(".play")
+    browser.wait_text(".lab-result", "You lose")
+
+
+def rules(browser: Browser) -> None:
+    browser.click(".lab-rules")
+    browser.until(lambda: browser.find(".lab-rules-pictures").is_displayed(), "the rules")
+    browser.until(lambda: not browser.all(".q-transition--scale-enter-active"), "the dialog to stand still")
+
+
+STATES: list[tuple[str, Callable[[Browser], None]]] = [
+    ("/tictactoe?x=you&o=you&values=minimax", lambda browser: browser.press("4")),
+    ("/tictactoe?x=you&o=you", refused_and_ended),
+    ("/tictactoe", rules),
+    ("/minesweeper?board=9x9x71&agent=random", lost),
+    ("/minesweeper?odds=exact", lambda browser: browser.click("[data-id=cell-40]")),
+    ("/quoridor?first=you&second=runner", moved),
+]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("path", "act"), STATES, ids=lambda one: one if isinstance(one, str) else one.__name__)
+def test_no_state_of_a_game_has_a_serious_finding(
+    browser: Browser, axe: str, path: str, act: Callable[[Browser], None], theme: str
+):
+    open_in(browser, theme, path)
+    act(browser)
+    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+    assert findings(browser, axe) == []
+
+
+def focused(browser: Browser) -> str:
+    return browser.script("return document.activeElement.dataset.id || ''")
+
+
+def tab_to_board(browser: Browser) -> None:
+    """Press the tab key until a part of the board has the focus."""
+    browser.script("document.activeElement.blur()")
+    for _ in range(60):
+        browser.press(Keys.TAB)
+        if focused(browser):
+            return
+    pytest.fail("the board is not reached by the tab key")
+
+
+def test_tictactoe_is_played_by_keys_alone(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.wait_text(".headline", "Your turn: X")
+    tab_to_board(browser)
+    assert focused(browser) == "cell-0"
+    browser.press(Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait_text(".headline", "Your turn: O")
+    assert browser.attributes("[data-id=cell-4]", "aria-label") == ["cell 4, X"]
+    assert focused(browser) == "cell-4", "the focus stays where it was played"
+    browser.press(Keys.ARROW_LEFT, " ")
+    browser.until(lambda: browser.attributes("[data-id=cell-3]", "aria-label") == ["cell 3, O"], "the answer")
+
+
+def test_minesweeper_is_played_by_keys_alone(browser: Browser):
+    browser.open("/minesweeper")
+    browser.wait_text(".ms-left", "10")
+    tab_to_board(browser)
+    browser.press(Keys.ARROW_RIGHT, "f")
+    browser.wait_text(".ms-left", "9")
+    assert browser.attributes("[data-id=cell-1]", "aria-label") == ["row 1, column 2: flag"]
+    assert focused(browser) == "cell-1"
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait_text(".headline", "Playing")
+
+
+def test_quoridor_is_played_by_keys_alone(browser: Browser):
+    browser.open("/quoridor?first=you&second=you")
+    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
+    browser.find(".spot")
+    tab_to_board(browser)
+    assert focused(browser) == "a1"
+    browser.press(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+    browser.until(lambda: len(browser.all(".qr-move")) == 1, "the move e2")
+    browser.press("h")
+    browser.until(lambda: browser.attributes(".spot", "data-id")[0] == "a1h", "the places of walls")
+    tab_to_board(browser)
+    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_text(".qr-note", "click again to place b1h")
+    browser.press(Keys.ENTER)
+    browser.until(lambda: len(browser.all(".quoridor .wall")) == 1, "the wall")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_targets_on_a_phone_are_large_enough(browser: Browser, path: str):
+    browser.resize(*SIZES["phone"])
+    browser.open(path)
+    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+    small = browser.script(
+        "return [...document.querySelectorAll('button, a, .q-field__control, [role=switch], [role=slider]')]"
+        ".filter(one => one.checkVisibility() && !one.closest('.q-field .q-field__control button'))"
+        ".map(one => [one.className + ' ' + one.textContent.slice(0, 30), one.getBoundingClientRect()])"
+        ".filter(([, box]) => box.width && box.height && (box.height < 43.5 || box.width < 43.5))"
+        ".map(([name, box]) => `${name}: ${Math.round(box.width)} by ${Math.round(box.height)}`)"
+    )
+    assert small == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_is_wider_than_the_window(browser: Browser, path: str, size: str):
+    browser.resize(*SIZES[size])
+    browser.open(path)
+    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_reveal_sends_what_has_changed(browser: Browser):
+    browser.open("/minesweeper?board=16x30x99")
+    browser.wait_text(".ms-left", "99")
+    whole = browser.script("return document.querySelector('.ms').outerHTML.length")
+    browser.script(
+        "window.received = 0; const receive = socket.io.engine.transport.ws.onmessage;"
+        "socket.io.engine.transport.ws.onmessage = event => { received += event.data.length; return receive(event); }"
+    )
+    browser.right_click("[data-id=cell-0]")
+    browser.wait_text(".ms-left", "98")
+    assert browser.script("return received") < whole / 10
+    assert browser.attributes("[data-id=cell-0]", "aria-label") == ["row 1, column 1: flag"]

@@ -1,0 +1,150 @@
+"""What a player is told: refusals, results, rules, and the start page."""
+
+import pytest
+
+from src.envs.quoridor.rules import Quoridor
+from src.web.deployment.match_page import in_sentence
+from src.web.ending import result_for
+from src.web.pages import PageEntry, discover
+from src.web.quoridor.match import why_not
+from src.web.shell import sentence
+from src.web.start.page import ago
+from tests.web.browser import Browser
+
+GAMES = [page for page in discover([]) if page.games]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "people", "words", "tone"),
+    [
+        (1, {0}, "You win", "won"),
+        (1, {1}, "You lose", "lost"),
+        (-1, {0}, "You lose", "lost"),
+        (-1, {1}, "You win", "won"),
+        (0, {0}, "A draw", "even"),
+        (1, {0, 1}, "Player 1 wins", "first"),
+        (-1, set(), "Player 2 wins", "second"),
+    ],
+)
+def test_the_result_speaks_to_the_only_player(outcome: int, people: set[int], words: str, tone: str):
+    assert result_for(outcome, frozenset(people), "")[:2] == (words, tone)
+
+
+@pytest.mark.parametrize(
+    ("position", "move", "reason"),
+    [
+        ("e1 e9 10 10 0 -", "e2", None),
+        ("e1 e9 10 10 0 -", "e3h", None),
+        ("e1 e9 10 10 0 -", "e4", "your pawn cannot go there in one move"),
+        ("e1 e9 0 10 0 -", "e3h", "you have no walls left"),
+        ("e1 e9 9 10 2 e5v", "e5h", "another wall is in the way"),
+        ("e1 e9 9 10 2 e5h", "f5h", "another wall is in the way"),
+        ("a1 e9 5 10 0 a1h", "b1v", "that wall would block the last path"),
+    ],
+)
+def test_a_refused_move_is_explained(position: str, move: str, reason: str | None):
+    game = Quoridor(size=9, walls=10, ply_limit=200, distance_maps=False)
+    assert why_not(game, game.read_position(position), move) == reason
+
+
+def test_messages_are_sentences_without_coordinates():
+    assert sentence("that cell is taken") == "That cell is taken."
+    assert sentence("Really?") == "Really?"
+    assert in_sentence("R1 cannot go to (12, 0): no path") == "R1 cannot go there: no path"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (90_000, "1 day ago")]
+)
+def test_how_long_ago(seconds: float, text: str):
+    assert ago(seconds) == text
+
+
+@pytest.mark.parametrize("page", GAMES, ids=lambda page: page.title)
+def test_every_game_has_its_rules_in_three_pictures(page: PageEntry):
+    assert len(page.rules) == 3
+    assert all(rule.svg.startswith("<svg") and rule.text.endswith(".") for rule in page.rules)
+
+
+def test_the_rules_are_offered_once_and_are_one_click_away(browser: Browser):
+    browser.open("/tictactoe")
+    browser.script("localStorage.clear()")
+    browser.refresh()
+    browser.until(lambda: browser.find(".lab-offer").is_displayed(), "the offer")
+    browser.click(".lab-offer .see")
+    browser.until(lambda: len(browser.all(".lab-rules-pictures svg")) == 3, "three pictures")
+    browser.wait_text(".lab-rules-pictures", "Three in a row wins")
+    browser.refresh()
+    browser.wait_text(".headline", "Your turn: X")
+    assert not browser.find(".lab-offer").is_displayed()
+    browser.click(".lab-rules")
+    browser.until(lambda: len(browser.all(".lab-rules-pictures svg")) == 3, "three pictures")
+
+
+def test_a_refusal_shakes_the_part_and_the_next_move_clears_it(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.wait_text(".headline", "Your turn: X")
+    browser.click("[data-id=cell-4]")
+    browser.wait_text(".headline", "Your turn: O")
+    browser.script(
+        "window.shaken = []; new MutationObserver(all => all.forEach(one => {"
+        "if (one.target.classList.contains('shake')) shaken.push(one.target.dataset.id); }))"
+        ".observe(document.querySelector('.drawing'), {subtree: true, attributes: true, attributeFilter: ['class']})"
+    )
+    for _ in range(2):
+        browser.click("[data-id=cell-4]")
+        browser.wait_text(".lab-say.refusal", "That cell is taken.")
+    browser.until(lambda: "cell-4" in browser.script("return shaken"), "the shake")
+    assert not browser.all(".q-notification"), "nothing covers the board"
+    browser.click("[data-id=cell-0]")
+    browser.until(lambda: browser.text(".lab-say") == "", "an empty line")
+
+
+def test_a_lost_game_says_so_and_is_reviewed(browser: Browser):
+    browser.open("/minesweeper?board=9x9x71&agent=random")
+    browser.wait_text(".ms-left", "71")
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".headline", "Playing")
+    browser.click(".play")
+    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
+    browser.wait_text(".lab-ending", "were left")
+    browser.click(".review")
+    browser.wait_text(".headline", "Position after move 0")
+    browser.click(".look-chevron-right")
+    browser.wait_text(".lab-where", "1 / ")
+    browser.click(".look-last-page")
+    browser.wait_text(".lab-result", "You lose")
+    browser.click(".rematch")
+    browser.wait_text(".headline", "Reveal any cell")
+
+
+def test_sound_is_off_until_it_is_switched_on(browser: Browser):
+    browser.open("/tictactoe")
+    browser.script("localStorage.clear()")
+    browser.refresh()
+    pressed = lambda: browser.attributes(".lab-sound", "aria-pressed")[0]  # noqa: E731
+    assert pressed() == "false"
+    assert browser.script("sound('won'); return !window.audio")
+    browser.click(".lab-sound")
+    browser.until(lambda: pressed() == "true", "sound")
+    assert browser.script("return !!window.audio")
+    browser.refresh()
+    browser.until(lambda: pressed() == "true", "sound, still")
+    browser.script("localStorage.clear()")
+
+
+def test_the_start_page_continues_games_lists_runs_and_plays_itself(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    browser.until(lambda: browser.driver.current_url.count("/") == 4, "the address")
+    game = browser.driver.current_url.removeprefix(browser.address)
+    browser.open("/")
+    browser.wait_text(".st-name", "board lab")
+    browser.wait_text(f".st-row[href='{game}']", "Tic-tac-toe: one move, just now")
+    assert any("/runs?compare=" in link for link in browser.attributes(".st-row", "href"))
+    pawns = lambda: [browser.attributes(".st-board .pawn .body", axis) for axis in ("cx", "cy")]  # noqa: E731
+    browser.until(lambda: len(pawns()[0]) == 2, "the board")
+    first = pawns()
+    browser.until(lambda: pawns() != first, "a move by itself")
+    browser.click(f".st-row[href='{game}']")
+    browser.wait_text(".headline", "Your turn: O")

@@ -1,0 +1,224 @@
+"""Games with an address: the files, and the pages that read and write them."""
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+
+from src.core.errors import UserError
+from src.web import saved_games
+from src.web.saved_games import MAX_AGE, MAX_BYTES, GameStore, SavedGame
+from tests.web.browser import Browser, serving
+
+LONG = (
+    '{"path": "/quoridor", "setup": {}, "start": "", "moves": [], "result": "", "seconds": 0, "revision": 1}'
+    + " " * MAX_BYTES
+)
+GAME = SavedGame("/quoridor", {"first": "you"}, "e1 e9 10 10 0 -", [13, 4], seconds=2.5, revision=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> GameStore:
+    return GameStore(tmp_path / "games")
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_game_is_read_as_it_was_written(store: GameStore):
+    key = store.save(GAME)
+    read = store.load("/quoridor", key)
+    assert read._replace(key="", updated=0.0) == GAME
+    assert read.address == f"/quoridor/{key}"
+    assert store.save(GAME._replace(moves=[13], revision=2), key) == key
+    assert store.load("/quoridor", key).moves == [13]
+
+
+def test_two_who_continue_one_game_get_a_game_each(store: GameStore):
+    key = store.save(GAME)
+    first = store.save(GAME._replace(moves=[13, 4, 22], revision=2), key)
+    second = store.save(GAME._replace(moves=[13, 4, 12], revision=2), key)
+    assert first == key != second
+    assert [store.load("/quoridor", one).moves[-1] for one in (first, second)] == [22, 12]
+
+
+@pytest.mark.parametrize("key", ["", "..", "../secret", "secret", "0" * 11, "0" * 13, "0123456789aB", "0123456789ab\n"])
+def test_only_keys_of_its_own_form_are_read(store: GameStore, tmp_path: Path, key: str):
+    store.save(GAME)
+    (tmp_path / "secret.json").write_text(json.dumps(GAME._asdict()))
+    with pytest.raises(UserError, match="not kept here any more"):
+        store.load("/quoridor", key)
+
+
+def test_a_game_of_another_page_and_a_link_are_not_read(store: GameStore, tmp_path: Path):
+    key = store.save(GAME)
+    with pytest.raises(UserError, match="not kept"):
+        store.load("/minesweeper", key)
+    (tmp_path / "games" / f"{key}.json").rename(tmp_path / "elsewhere")
+    (tmp_path / "games" / f"{key}.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="not kept"):
+        store.load("/quoridor", key)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"path": "/quoridor"}', "\0", LONG])
+def test_a_damaged_file_is_reported_and_left_out(store: GameStore, tmp_path: Path, text: str):
+    key, other = store.save(GAME), store.save(GAME)
+    (tmp_path / "games" / f"{key}.json").write_text(text)
+    with pytest.raises(UserError, match=r"^The file of this game is"):
+        store.load("/quoridor", key)
+    assert [game.key for game in store.latest(9)] == [other]
+
+
+def test_a_game_that_is_too_long_is_refused_and_its_file_stays(store: GameStore):
+    key = store.save(GAME)
+    with pytest.raises(UserError, match="too long to be kept"):
+        store.save(GAME._replace(moves=[10**6] * MAX_BYTES, revision=2), key)
+    assert store.load("/quoridor", key).moves == GAME.moves
+
+
+def test_old_games_expire_and_few_are_kept(store: GameStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    old, new = store.save(GAME), store.save(GAME)
+    expired = time.time() - MAX_AGE - 1
+    os.utime(tmp_path / "games" / f"{old}.json", (expired, expired))
+    with pytest.raises(UserError, match="not kept"):
+        store.load("/quoridor", old)
+    latest = store.save(GAME)
+    assert files(tmp_path) == sorted(f"{key}.json" for key in (new, latest))
+    monkeypatch.setattr(saved_games, "MAX_GAMES", 3)
+    for number, key in enumerate((new, latest, store.save(GAME))):
+        os.utime(tmp_path / "games" / f"{key}.json", (expired + 1000 + number,) * 2)
+    store.save(GAME)
+    assert len(files(tmp_path)) == 3
+    assert f"{new}.json" not in files(tmp_path), "the oldest goes first"
+
+
+def stones(browser: Browser) -> str:
+    labels = browser.attributes("[data-id^=cell-]", "aria-label")
+    return "".join({"X": "X", "O": "O"}.get(label.split(", ")[1], ".") for label in labels)
+
+
+def wait_address(browser: Browser, path: str) -> str:
+    """Wait until the address is that of a game of a page, and return its path."""
+    current = lambda: browser.driver.current_url.removeprefix(browser.address)  # noqa: E731
+    browser.until(lambda: current().startswith(f"{path}/"), "the address of the game")
+    return current()
+
+
+def play_two_games(browser: Browser) -> tuple[str, str]:
+    """Play a move in one game and another in a new one; return their addresses."""
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    first = wait_address(browser, "/tictactoe")
+    browser.click(".new-game")
+    browser.wait_text(".lab-say", "Return to the other one")
+    browser.click("[data-id=cell-0]")
+    browser.until(lambda: browser.driver.current_url.endswith(wait_address(browser, "/tictactoe")), "it")
+    browser.until(lambda: wait_address(browser, "/tictactoe") != first, "another address")
+    return first, wait_address(browser, "/tictactoe")
+
+
+def test_a_new_game_over_an_unfinished_one_can_be_undone(browser: Browser):
+    first, second = play_two_games(browser)
+    assert stones(browser) == "X........"
+    browser.driver.back()
+    browser.until(lambda: stones(browser) == "....X....", "the game before")
+    assert browser.driver.current_url.endswith(first)
+    browser.driver.forward()
+    browser.until(lambda: stones(browser) == "X........", "the game after")
+    assert browser.driver.current_url.endswith(second)
+
+
+def test_the_link_in_the_message_leads_back(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    first = wait_address(browser, "/tictactoe")
+    browser.press("n")
+    browser.until(lambda: stones(browser) == "." * 9, "a new game")
+    browser.click(".lab-say a")
+    browser.until(lambda: stones(browser) == "....X....", "the game before")
+    assert browser.driver.current_url.endswith(first)
+
+
+def test_a_game_opened_twice_goes_two_ways(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    address, tab = wait_address(browser, "/tictactoe"), browser.tab
+    browser.new_tab(address)
+    browser.until(lambda: stones(browser) == "....X....", "the same game")
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".headline", "Your turn: X")
+    browser.go_to(tab)
+    browser.click("[data-id=cell-8]")
+    browser.wait_text(".lab-say", "continued in another tab")
+    own = wait_address(browser, "/tictactoe")
+    assert own != address
+    browser.open(address)
+    browser.until(lambda: stones(browser) == "O...X....", "the game of the other tab")
+    browser.open(own)
+    browser.until(lambda: stones(browser) == "....X...O", "the game of this tab")
+
+
+def test_a_game_survives_the_server_and_the_page_comes_back_by_itself(driver: webdriver.Chrome, tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with serving(tmp_path, port) as address:
+        browser = Browser(driver, address)
+        browser.open("/tictactoe?x=you&o=you")
+        browser.click("[data-id=cell-4]")
+        browser.wait_text(".headline", "Your turn: O")
+        path = wait_address(browser, "/tictactoe")
+    with serving(tmp_path, port):
+        browser.until(lambda: browser.script("return window.did_handshake && performance.now()") or None, "the page")
+        browser.click("[data-id=cell-0]")
+        browser.until(lambda: stones(browser) == "O...X....", "the next move")
+        assert wait_address(browser, "/tictactoe") == path
+        driver.get("about:blank")
+
+
+def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    path = wait_address(browser, "/tictactoe")
+    (file,) = (scratch / "outputs" / "games").glob(f"{path.rpartition('/')[2]}.json")
+    saved = json.loads(file.read_text())
+    wrong: list[object] = [[4, 4], [99], ["4"], [True], [{}]]
+    for moves in wrong:
+        file.write_text(json.dumps(saved | {"moves": moves}))
+        browser.open(path)
+        browser.wait_notification("not a")
+        assert stones(browser) == "." * 9
+    browser.open("/tictactoe/000000000000")
+    browser.wait_text(".lab-problem", "not kept here any more")
+    browser.click(".lab-problem a[href='/tictactoe']")
+    browser.wait_text(".headline", "Your turn: X")
+
+
+def test_minesweeper_is_resumed_with_its_mines_and_its_clock(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10&guess=none")
+    browser.wait_text(".ms-left", "10")
+    browser.right_click("[data-id=cell-0]")
+    browser.wait_text(".ms-left", "9")
+    browser.click("[data-id=cell-40]")
+    browser.wait_text(".headline", "Playing")
+    path = wait_address(browser, "/minesweeper")
+    cells = lambda: browser.attributes("[data-id^=cell-]", "aria-label")  # noqa: E731
+    played = cells()
+    browser.until(lambda: browser.text(".ms-clock") not in ("0", "1"), "two seconds")
+    browser.click(".ask")
+    browser.wait_text(".advice", "is safe")
+    browser.click(".step")
+    browser.until(lambda: cells() != played, "a safe reveal")
+    played = cells()
+    browser.refresh()
+    browser.until(lambda: cells() == played, "the same board")
+    assert browser.driver.current_url.endswith(path)
+    assert int(browser.text(".ms-clock")) >= 2
+    browser.click(".play")
+    browser.wait_text(".headline", "You win")
+    browser.press("[")
+    browser.wait_text(".headline", "After move")
