@@ -28,8 +28,10 @@ POLL = 1.0  # seconds between reads of the selected runs
 RESCAN = 10.0  # seconds between searches for new runs, whatever the number of visitors
 OBJECTIVE = "win_rate"
 
-_FOLLOW_THEME = """<script>new MutationObserver(() => emitEvent('theme'))
-  .observe(document.body, {attributeFilter: ['class']})</script>"""
+# Quasar sets the class of the body far more often than the theme changes.
+_FOLLOW_THEME = """<script>{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
+  new MutationObserver(() => { if (dark() !== before) { before = dark(); emitEvent('theme'); } })
+    .observe(document.body, {attributeFilter: ['class']}); }</script>"""
 
 
 @cache

@@ -24,22 +24,32 @@ USUAL = (  # columns after the name of the run, which stays in place
 )
 
 _HEADER = """<tr><th v-for="col in props.cols" :key="col.name" scope="col" :class="'r-' + col.kind"
-  :aria-sort="col.sorted || undefined"><button type="button" class="r-sort" @click="$parent.$emit('sort', col.name)">
+  :aria-sort="col.sorted || undefined"><button type="button" class="r-sort" :data-key="'sort ' + col.name"
+  @click="$parent.$emit('sort', col.name)">
   {{ col.label }}<span aria-hidden="true">{{ {ascending: ' ▲', descending: ' ▼'}[col.sorted] || '' }}</span>
   </button></th></tr>"""
 _BODY = """<tr :class="{'r-chosen': props.row.color}"><template v-for="col in props.cols" :key="col.name">
   <th v-if="col.name === 'run'" scope="row" class="r-frozen"><label><input type="checkbox" :checked="!!props.row.color"
-    @change="$parent.$emit('pick', [props.row.run, $event.target.checked])"><i class="r-swatch" aria-hidden="true"
+    :data-key="'run ' + props.row.run" @change="$parent.$emit('pick', [props.row.run, $event.target.checked])">
+    <i class="r-swatch" aria-hidden="true"
     :style="{background: props.row.color || 'transparent'}"></i><span>{{ props.row.run }}</span></label></th>
   <td v-else :class="'r-' + col.kind" :title="props.row[col.name]"
     @click="$parent.$emit('pick', [props.row.run, !props.row.color])">{{ props.row[col.name] }}</td>
   </template></tr>"""
+# The rows of a slot are built again with each update; the control that had the focus gets it back.
+_KEEP_FOCUS = """<script>{ let key = null; const keyOf = e => e.target.closest?.('.r-table [data-key]')?.dataset.key;
+  addEventListener('focusin', e => key = keyOf(e) ?? null);
+  addEventListener('pointerdown', e => key = keyOf(e) ?? null);
+  new MutationObserver(() => { if (key !== null && document.activeElement === document.body)
+    document.querySelector(`.r-table [data-key="${CSS.escape(key)}"]`)?.focus(); })
+    .observe(document.body, {childList: true, subtree: true}); }</script>"""
 
 
 class RunTable:
     def __init__(
         self, on_pick: Callable[[str, bool], Awaitable[None]], on_sort: Callable[[str], Awaitable[None] | None]
     ) -> None:
+        ui.add_body_html(_KEEP_FOCUS)
         self._table = ui.table(columns=[], rows=[], row_key="run", pagination=0).classes("w-full r-table")
         self._table.props("flat dense hide-bottom hide-no-data")
         self._table.add_slot("header", _HEADER)
