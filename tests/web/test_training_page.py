@@ -17,8 +17,15 @@ def type_overrides(browser: Browser, text: str) -> None:
 
 
 def confirm(browser: Browser) -> None:
+    """Say yes; click again if the moving dialog swallowed the click."""
     browser.until(lambda: browser.all(".t-confirm .t-yes"), "the question")
-    browser.click(".t-confirm .t-yes")
+
+    def answered() -> bool:
+        for button in browser.all(".t-confirm .t-yes"):
+            browser.script("arguments[0].click()", button)
+        return not browser.all(".t-confirm")
+
+    browser.until(answered, "the question to go")
 
 
 def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Browser):

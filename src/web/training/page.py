@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -102,8 +103,11 @@ class TrainingPage:
         resume = ui.button("Continue it", icon="restart_alt", on_click=shell.handler(self._on_resume))
         resume.props("outline no-caps").classes("t-resume")
 
-    async def check(self) -> bool:
-        """Compose the configuration of the form and show what is wrong with it, at the field concerned."""
+    async def check(self) -> Mapping[str, str] | None:
+        """Compose the configuration of the form and show what is wrong with it, at the field concerned.
+
+        Return the chosen options, or None if it is not valid or was changed meanwhile.
+        """
         self._checks = number = self._checks + 1
         for field in self._fields.values():
             field.props(remove="error")
@@ -115,14 +119,15 @@ class TrainingPage:
         except UserError as error:
             if number == self._checks and not self._checked.is_deleted:
                 self._show_fault(str(error))
-            return False
-        if number == self._checks and not self._checked.is_deleted:
-            usual = [f"{group}={name}" for group, name in chosen.items() if self.choices.groups.get(group) == USUAL]
-            named = [word for word in usual if not word.endswith("=None")]
-            self._checked.text = f"valid; as configured: {', '.join(named)}" if named else "valid"
-            self._checked.classes(remove="r-fault")
-            self._start.enable()
-        return number == self._checks
+            return None
+        if number != self._checks or self._checked.is_deleted:
+            return None
+        usual = [f"{group}={name}" for group, name in chosen.items() if self.choices.groups.get(group) == USUAL]
+        named = [word for word in usual if not word.endswith("=None")]
+        self._checked.text = f"valid; as configured: {', '.join(named)}" if named else "valid"
+        self._checked.classes(remove="r-fault")
+        self._start.enable()
+        return chosen
 
     def _show_fault(self, message: str) -> None:
         self._checked.text = message
@@ -155,9 +160,10 @@ class TrainingPage:
         ui.notify("copied", position="top")
 
     async def _on_start(self) -> None:
-        require(await self.check(), "this training cannot be started: see the message in the form")
+        chosen = await self.check()
+        if chosen is None:
+            raise UserError("this training cannot be started: see the message in the form")
         arguments = self.choices.arguments()
-        chosen = await asyncio.to_thread(self.lab.check_training, arguments)
         directory = self.jobs.new_directory(chosen["env"], chosen["algo"])
         await self._launch(arguments, directory, "Start this training?")
 

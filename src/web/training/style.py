@@ -13,11 +13,18 @@ CSS = """
 .t-head { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
 .t-head h3 { flex: 1; overflow-wrap: anywhere; }
 .t-state { border: 1px solid var(--line); background: var(--board); border-radius: 1rem; padding: .1rem .7rem; }
-.t-job progress { width: 100%; height: .8rem; accent-color: var(--blue); }
+.t-job progress { width: 100%; height: .8rem; appearance: none; border: 1px solid var(--faint); border-radius: .4rem;
+  overflow: hidden; background: var(--board); }
+.t-job progress::-webkit-progress-bar { background: var(--board); }
+.t-job progress::-webkit-progress-value { background: var(--first); }
+.t-job progress::-moz-progress-bar { background: var(--first); }
 .t-log { max-height: 14rem; overflow: auto; background: var(--board); color: var(--ink); border-radius: .5rem;
   margin: .5rem 0 0; padding: .6rem; font-size: .8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .t-log:focus-visible { outline: 2px solid var(--sky); outline-offset: 2px; }
 .t-job .r-chart { height: 15rem; }
 .t-confirm { width: min(34rem, 92vw); } .t-confirm .q-btn { min-height: 44px; }
-@media (max-width: 1000px) { .t-page { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 1000px) {
+  .t-page { grid-template-columns: minmax(0, 1fr); }
+  .t-page > [aria-label=trainings] { order: -1; }  /* to watch, which takes longer than to start */
+}
 """
