@@ -11,11 +11,11 @@ import pytest
 from filelock import FileLock
 
 from src.core.errors import UserError
+from src.core.runs.lock import is_training
 from src.web import files
-from src.web.files import Metrics
+from src.web.files import Metrics, RunPath
 from src.web.lab import finished_runs
 from src.web.runs import address, curves, groups, notes, parallel, query
-from src.web.runs import index as index_module
 from src.web.runs.address import View
 from src.web.runs.curves import Curve, Scale
 from src.web.runs.index import Index, last_values
@@ -342,7 +342,8 @@ def test_the_filter_compares_fields_and_searches_words(outputs: Path, text: str,
     rows_of(outputs, texts[0] + "\ndeep: true", *texts[1:])
     notes.write(files.locate([outputs], "outputs/s/1"), Notes(), Notes("two words", ("keep",)))
     index = Index([outputs])
-    test = query.parse(text, [index.rows(), index.fields()][1])
+    index.rows()
+    test = query.parse(text, index.fields())
     assert "".join(sorted(row["run"][-1] for row in index.known if test(row))) == runs
 
 
@@ -448,11 +449,18 @@ def test_a_thousand_runs_are_read_once_and_then_only_what_has_changed(outputs: P
         (path / ".lock").touch()
     read: list[str] = []
     probed: list[Path] = []
-    content, is_training = files.content, index_module.is_training
-    monkeypatch.setattr(
-        files, "content", lambda run, name, most: (read.append(f"{run.name}/{name}"), content(run, name, most))[1]
-    )
-    monkeypatch.setattr(index_module, "is_training", lambda path: (probed.append(path), is_training(path))[1])
+    content = files.content
+
+    def counted_content(run: RunPath, name: str, most: int) -> bytes | None:
+        read.append(f"{run.name}/{name}")
+        return content(run, name, most)
+
+    def counted_probe(path: Path) -> bool:
+        probed.append(path)
+        return is_training(path)
+
+    monkeypatch.setattr(files, "content", counted_content)
+    monkeypatch.setattr("src.web.runs.index.is_training", counted_probe)
     index = Index([outputs])
     rows = index.rows()
     assert len(rows) == len(probed) == 1000

@@ -27,7 +27,7 @@ def drawn(browser: Browser, place: int = 0) -> list[list[float]]:
 
 
 def titles(browser: Browser) -> list[str]:
-    return browser.script("return [...document.querySelectorAll('.r-grid h3')].map(head => head.innerText)")
+    return browser.script("return [...document.querySelectorAll('.r-grid h2')].map(head => head.innerText)")
 
 
 def runs_listed(browser: Browser) -> list[str]:

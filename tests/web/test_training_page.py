@@ -1,12 +1,17 @@
 """The Training page in a browser."""
 
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from src.web.training.jobs import Jobs
 from tests.web.browser import Browser, serving
 from tests.web.test_origin import status
+from tests.web.test_runs import make_run
 
 COMMAND = "python -m src.train"
 LONG = "seed=5 algo.episodes=50000000 logger=csv checkpoint_seconds=0 algo.eval_every=200"
@@ -48,8 +53,16 @@ def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Brow
     browser.wait_text(".t-command code", expected)
 
 
-def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart(browser: Browser, tmp_path: Path):
-    with serving(tmp_path) as address:
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A working directory whose trainings are killed at the end, should the test fail."""
+    yield tmp_path
+    for job in Jobs(tmp_path / "outputs").running():
+        os.killpg(job.pid or 0, signal.SIGKILL)
+
+
+def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart(browser: Browser, folder: Path):
+    with serving(folder) as address:
         first = Browser(browser.driver, address)
         first.open("/training")
         first.wait_text("section[aria-label=trainings]", "No training was started here yet.")
@@ -59,7 +72,7 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
         first.wait_text(".t-confirm", f"{COMMAND} {LONG}")
         first.press(Keys.ESCAPE)
         first.until(lambda: not first.all(".t-confirm"), "the question to go")
-        assert not (tmp_path / "outputs").exists(), "nothing is started without a yes"
+        assert not (folder / "outputs").exists(), "nothing is started without a yes"
         first.click(".t-start")
         confirm(first)
         first.wait_text(".t-job .t-state", "running")
@@ -68,7 +81,7 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
         first.wait_text(".t-log", "training in outputs/runs/tictactoe/qlearning/")
         first.refresh()
         first.wait_text(".t-job .t-state", "running")
-    with serving(tmp_path) as address:
+    with serving(folder) as address:
         second = Browser(browser.driver, address)
         second.open("/training")
         second.wait_text(".t-job .t-state", "running")
@@ -76,7 +89,7 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
         confirm(second)
         second.wait_text(".t-job .t-state", "stopped")
         second.wait_text(".t-log", "stopped: continue with")
-        (config,) = tmp_path.glob("outputs/runs/tictactoe/qlearning/*/config.yaml")
+        (config,) = folder.glob("outputs/runs/tictactoe/qlearning/*/config.yaml")
         assert "seed: 5" in config.read_text()
         second.click(".t-continue")
         second.wait_text(".t-confirm", f"{COMMAND} resume=outputs/runs/tictactoe/qlearning/")
@@ -86,7 +99,16 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
         second.click(".t-stop")
         confirm(second)
         second.until(lambda: [one.text for one in second.all(".t-state")] == ["stopped", "stopped"], "it to stop")
-    assert len(list(tmp_path.glob("outputs/runs/*/*/*/config.yaml"))) == 1
+    assert len(list(folder.glob("outputs/runs/*/*/*/config.yaml"))) == 1
+
+
+def test_an_unfinished_run_leads_to_its_continuation(browser: Browser, scratch: Path):
+    make_run(scratch / "outputs", "left/one")
+    browser.open("/runs?compare=outputs/left/one")
+    browser.click(".r-continue")
+    browser.until(lambda: "/training" in browser.driver.current_url, "the page Train")
+    chosen = "return document.querySelector('.t-unfinished input')?.value"
+    browser.until(lambda: browser.script(chosen) == "outputs/left/one", "the run to be chosen")
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])

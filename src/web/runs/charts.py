@@ -25,7 +25,7 @@ class Chart:
         with ui.element("section").classes("r-chart-card").props(f'data-file="{_file(name)}"') as self.card:
             self.card.props["aria-label"] = f"chart of {name}"
             with ui.element("div").classes("r-chart-head"):
-                with ui.element("h3"):
+                with ui.element("h2"):
                     ui.label(name)
                 self._buttons(name, on_remove)
             self.note = ui.label().classes("faint r-meaning")

@@ -55,7 +55,7 @@ class Details:
             self._show(state)
 
     def _show(self, state: str) -> None:
-        with ui.element("h3").classes("r-name"):
+        with ui.element("h2").classes("r-name"):
             ui.label(self.run.name)
         with _show_errors_inline():
             _scores(self.run, state)
@@ -69,7 +69,9 @@ class Details:
         opened = ui.expansion("config.yaml", icon="tune", value=self._open, on_value_change=self._on_open)
         with opened.classes("w-full"), _show_errors_inline():
             text = files.content(self.run, "config.yaml", files.MAX_TEXT) or b""
-            ui.code(text.decode(errors="replace"), language="yaml").classes("w-full r-config")
+            with ui.element("pre").classes("r-config").props("tabindex=0 role=region") as place:
+                ui.label(text.decode(errors="replace"))
+            place.props["aria-label"] = f"config.yaml of {self.run.name}"
 
     def _on_open(self) -> None:
         self._open = not self._open
@@ -136,6 +138,8 @@ def _scores(run: RunPath, state: str) -> None:
     if not scores:
         missing = "training; it is evaluated at the end" if state == "training" else "stopped before its evaluation"
         ui.label(missing).classes("faint r-missing")
+        if state == "unfinished":
+            ui.link("continue it", f"/training?{urlencode({'resume': run.name})}").classes("r-continue")
         return
     heads = ("against", "games", "won/drawn/lost", "win rate", "95% interval")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)

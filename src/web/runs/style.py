@@ -4,17 +4,21 @@ CSS = """
 .lab-main { max-width: 1800px; }
 .r-card { background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: .8rem 1rem;
   margin-bottom: 1rem; min-width: 0; }
-.r-card h1, .r-card h2, .r-card h3 { margin: 0; padding: 0; line-height: 1.3; letter-spacing: 0; }
-.r-card h2 { font-size: 1.1rem; font-weight: 600; } .r-card h3 { font-size: 1rem; font-weight: 600; }
+.r-card h1, .r-card h2 { margin: 0; padding: 0; line-height: 1.3; letter-spacing: 0; }
+.r-card h2 { font-size: 1rem; font-weight: 600; }
+.r-card a:not(figure a) { color: var(--r-link); display: inline-flex; align-items: center; min-height: 44px;
+  min-width: 44px; }
 .r-bar { display: flex; flex-wrap: wrap; gap: .6rem .8rem; align-items: center; }
-.r-bar .q-field__control, .r-bar .q-field__marginal { min-height: 44px; }
+.r-card .q-field__control, .r-card .q-field__marginal, .r-card .q-toggle { min-height: 44px; }
 .r-card .q-btn { min-height: 44px; min-width: 44px; }
 .r-filter { min-width: 14rem; } .r-columns { width: 12rem; } .r-size { width: 7.5rem; }
 .r-columns .q-field__native { flex-wrap: nowrap; overflow: hidden; }
 .r-columns .q-field__native > span { display: none; }
 .r-status { min-width: 9rem; }
 .r-fault { color: var(--r-fault); overflow-wrap: anywhere; }
-:root { --r-fault: #b34700; } body.body--dark { --r-fault: #ff9d5c; }
+:root { --r-fault: #b34700; --r-link: #0072B2; } body.body--dark { --r-fault: #ff9d5c; --r-link: #56B4E9; }
+@layer base { .r-card .q-field--error .text-negative, .r-card .q-field--error .q-field__label {
+  color: var(--r-fault) !important; } }  /* as in src/web/style.py */
 .r-filter-fault { min-height: 1.4rem; }
 /* The height of a page of rows is kept while they are read. */
 .r-table { background: transparent; color: var(--ink); min-height: 29.5rem; }
@@ -32,7 +36,8 @@ CSS = """
 .r-swatch { width: .8rem; height: .8rem; border-radius: .2rem; flex: none; }
 .r-sort { background: none; border: 0; color: var(--ink); font: inherit; font-weight: 600; cursor: pointer;
   min-height: 44px; min-width: 44px; padding: 0; text-align: left; white-space: nowrap; }
-.r-sort:focus-visible, .r-frozen input:focus-visible, .r-scroll:focus-visible, .r-smooth input:focus-visible {
+.r-sort:focus-visible, .r-frozen input:focus-visible, .r-scroll:focus-visible, .r-config:focus-visible,
+.r-smooth input:focus-visible {
   outline: 2px solid var(--sky); outline-offset: 2px; }
 .r-place { min-width: 8rem; text-align: center; font-variant-numeric: tabular-nums; }
 .r-metric, .r-group, .r-objective { min-width: 14rem; } .r-axis, .r-band { min-width: 11rem; }
@@ -44,7 +49,7 @@ CSS = """
   margin-top: .8rem; }
 .r-grid:has(> :only-child) { grid-template-columns: 1fr; }
 .r-chart-card { min-width: 0; border: 1px solid var(--line); border-radius: .7rem; padding: .3rem .6rem .6rem; }
-.r-chart-head { display: flex; align-items: center; } .r-chart-head h3 { flex: 1; overflow-wrap: anywhere; }
+.r-chart-head { display: flex; align-items: center; } .r-chart-head h2 { flex: 1; overflow-wrap: anywhere; }
 .r-chart { width: 100%; height: 20rem; }
 .r-sweep .r-chart { height: 26rem; min-width: 40rem; } .r-sweep .r-chart-card { overflow-x: auto; margin-top: .6rem; }
 .r-details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0 1rem; }
@@ -67,7 +72,8 @@ CSS = """
 .r-pictures figure { margin: 0; max-width: 100%; min-width: 6rem; width: min(var(--width), 22rem * var(--ratio)); }
 .r-pictures img { width: 100%; max-width: var(--width); aspect-ratio: var(--ratio); border-radius: .5rem;
   background: #fff; display: block; }
-.r-config { max-height: 24rem; overflow: auto; }
+.r-config { max-height: 24rem; overflow: auto; margin: 0; padding: .6rem; border-radius: .5rem; font-size: .8rem;
+  background: var(--board); white-space: pre-wrap; overflow-wrap: anywhere; }
 @media (max-width: 760px) {
   .r-card { padding: .6rem; }
   .r-frozen label span { max-width: 8.5rem; font-size: .8rem; }

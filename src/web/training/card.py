@@ -32,7 +32,7 @@ class JobCard:
         with ui.element("article").classes("r-card t-job") as self.card:
             self.card.props["aria-label"] = f"training {job.directory}"
             with ui.element("div").classes("t-head"):
-                with ui.element("h3"):
+                with ui.element("h2"):
                     ui.label(str(job.directory))
                 self._state = ui.label().classes("t-state").props("role=status")
                 self._stop = _button("Stop", "stop", "t-stop", lambda: on_stop(job.name))

@@ -66,6 +66,7 @@ class TrainingPage:
         chosen = {group: given.get(group, USUAL) for group in self.groups}
         self.choices = Choices({g: name if name in self.groups[g] else USUAL for g, name in chosen.items()})
         self.choices = self.choices._replace(overrides=given.get("overrides", ""))
+        self._requested = given.get("resume")  # a link on the Runs page asks to continue it
         self._confirm = Confirmation()
         with ui.element("div").classes("t-page"):
             with ui.element("section").classes("r-card t-form").props('aria-label="new training"'):
@@ -204,7 +205,7 @@ class TrainingPage:
         await asyncio.to_thread(self.index.refresh, 10 * POLL)
         names = [row["run"] for row in self.index.known if row["state"] == "unfinished"]
         if names != self._unfinished.options and not self._unfinished.is_deleted:
-            value = self._unfinished.value
+            value, self._requested = self._unfinished.value or self._requested, None
             self._unfinished.set_options(names, value=value if value in names else None)
 
 

@@ -11,7 +11,7 @@ CSS = """
 .t-checked { min-height: 1.4rem; overflow-wrap: anywhere; }
 .t-job { margin-bottom: 1rem; }
 .t-head { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
-.t-head h3 { flex: 1; overflow-wrap: anywhere; }
+.t-head h2 { flex: 1; overflow-wrap: anywhere; }
 .t-state { border: 1px solid var(--line); background: var(--board); border-radius: 1rem; padding: .1rem .7rem; }
 .t-job progress { width: 100%; height: .8rem; appearance: none; border: 1px solid var(--faint); border-radius: .4rem;
   overflow: hidden; background: var(--board); }
