@@ -148,6 +148,7 @@ def test_progress_is_read_from_the_output_and_the_log():
     assert jobs.progress(output, None) == (1000, 20_000, "episodes")
     assert jobs.progress(output, 1500.0) == (1500, 20_000, "episodes")
     assert jobs.progress(output, 1e9) == (20_000, 20_000, "episodes")
+    assert jobs.progress(output + "  1% 10/1,000 games, random\n", 20_000.0) == (10, 1000, "games"), "the evaluation"
     assert jobs.progress("importing", 5.0) is None
 
 

@@ -29,6 +29,7 @@ MAX_KEPT = 50  # records of trainings that have ended; their runs are kept
 MAX_RECORD = 1 << 16  # bytes
 TAIL = 1 << 14  # bytes of output that are shown
 PROGRESS = re.compile(r"^ *\d+% ([\d,]+)/([\d,]+) (\w+)", re.MULTILINE)  # as src.core.runs.console prints it
+EVALUATED = "games"  # the unit of the evaluation after the training
 
 
 @dataclass(frozen=True)
@@ -183,9 +184,10 @@ def progress(output: str, step: float | None) -> tuple[int, int, str] | None:
     found = PROGRESS.findall(output)
     if not found:
         return None
-    done, total, unit = found[-1]
-    total = int(total.replace(",", ""))
-    return min(max(int(done.replace(",", "")), int(step or 0)), total), total, unit
+    done, total, unit = int(found[-1][0].replace(",", "")), int(found[-1][1].replace(",", "")), found[-1][2]
+    if unit != EVALUATED:  # the log is written more often than a line of the output
+        done = min(max(done, int(step or 0)), total)
+    return done, total, unit
 
 
 def _read(folder: Path) -> Job | None:

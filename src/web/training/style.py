@@ -19,7 +19,8 @@ CSS = """
 .t-job progress::-webkit-progress-value { background: var(--first); }
 .t-job progress::-moz-progress-bar { background: var(--first); }
 .t-log { max-height: 14rem; overflow: auto; background: var(--board); color: var(--ink); border-radius: .5rem;
-  margin: .5rem 0 0; padding: .6rem; font-size: .8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+  margin: .5rem 0 0; padding: .6rem; font-size: .8rem; white-space: pre-wrap; overflow-wrap: anywhere;
+  display: flex; flex-direction: column-reverse; }  /* which shows the end */
 .t-log:focus-visible { outline: 2px solid var(--sky); outline-offset: 2px; }
 .t-job .r-chart { height: 15rem; }
 .t-confirm { width: min(34rem, 92vw); } .t-confirm .q-btn { min-height: 44px; }
