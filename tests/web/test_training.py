@@ -17,7 +17,7 @@ from src.web.training.form import Choices
 from src.web.training.jobs import Jobs, is_running, state_of
 from src.web.training.page import is_local
 
-LONG = ("algo.episodes=50000000", "logger=csv", "checkpoint_seconds=0", "algo.eval_every=200")
+LONG = ("algo.episodes=50000000", "logger=csv", "checkpoint_seconds=1", "algo.eval_every=100")
 
 
 def until(condition: Callable[[], bool], jobs_: Jobs) -> None:

@@ -14,7 +14,7 @@ from tests.web.test_origin import status
 from tests.web.test_runs import make_run
 
 COMMAND = "python -m src.train"
-LONG = "seed=5 algo.episodes=50000000 logger=csv checkpoint_seconds=0 algo.eval_every=200"
+LONG = "seed=5 algo.episodes=50000000 logger=csv checkpoint_seconds=1 algo.eval_every=100"
 
 
 def type_overrides(browser: Browser, text: str) -> None:

@@ -205,7 +205,8 @@ class TrainingPage:
         await asyncio.to_thread(self.index.refresh, 10 * POLL)
         names = [row["run"] for row in self.index.known if row["state"] == "unfinished"]
         if names != self._unfinished.options and not self._unfinished.is_deleted:
-            value, self._requested = self._unfinished.value or self._requested, None
+            value = self._requested if self._requested in names else self._unfinished.value
+            self._requested = None if self._requested in names else self._requested
             self._unfinished.set_options(names, value=value if value in names else None)
 
 
