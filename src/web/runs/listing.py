@@ -105,8 +105,9 @@ class RunList:
             self._filter.props(remove="error")
         matches = ordered([row for row in rows if test(row)], self.sort)
         self.matches = sorted(matches, key=lambda row: row["run"] not in self._first)
-        names = {name: LABELS.get(name, name) for name in (*BASE[1:-2], *fields)}
-        self._chooser.set_options(names, value=[name for name in self._shown() if name in names])
+        # The columns of an address are options even before a run that has them is read.
+        names = {name: LABELS.get(name, name) for name in (*BASE[1:-2], *fields, *self._shown())}
+        self._chooser.set_options(names, value=list(self._shown()))
         self._page.on_matches()
         self.show()
 
