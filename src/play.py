@@ -25,6 +25,8 @@ from .core.seeding import generator
 from .paths import CONF
 from .web.saved_games import GameStore
 
+TRAINING_GROUPS = ("env", "algo", "reward", "curriculum", "device", "logger", "experiment")  # of conf/train.yaml
+
 
 class ConfigLab:
     """The `Lab` of the pages, which composes games and agents from the config groups on request."""
@@ -55,6 +57,19 @@ class ConfigLab:
             agent = compose.build(self._node("agent", name, changes, choices), "agent")
         agent.check(game)
         return agent
+
+    def training_groups(self) -> Mapping[str, Sequence[str]]:
+        return {group: sorted(path.stem for path in (CONF / group).glob("*.yaml")) for group in TRAINING_GROUPS}
+
+    def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
+        """Check a training like `src.train` before it writes anything."""
+        with self._lock, as_user_errors():
+            cfg = compose.compose_train(*overrides)
+            compose.require_tuned(cfg.composition)
+            env = compose.build_env(cfg)
+            compose.require_algorithm_fits(cfg, env.game)
+            compose.build_algorithm(cfg.algo, resumes=False).check(env, compose.build_curriculum(cfg))
+        return {group: str(cfg.composition.get(group)) for group in TRAINING_GROUPS}
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
         known = _options(group)

@@ -120,10 +120,10 @@ def read_metrics(run: RunPath) -> Metrics:
     """Read metrics.csv without a last row that is still being written."""
     rows = parse_rows(content(run, "metrics.csv", MAX_METRICS) or b"", f"{run.name}/metrics.csv")
     whole = [row for row in rows if is_complete(row)]
-    return Metrics({name: [_number(row[name]) for row in whole] for name in whole[0]} if whole else {})
+    return Metrics({name: [number(row[name]) for row in whole] for name in whole[0]} if whole else {})
 
 
-def _number(text: str) -> float | None:
+def number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:

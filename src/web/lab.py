@@ -44,6 +44,12 @@ class Lab(Protocol):
     ) -> Agent:
         """Return an agent that can play the game; `trained` takes {"run": its directory}."""
 
+    def training_groups(self) -> Mapping[str, Sequence[str]]:
+        """Return the config groups that make a training, and their options."""
+
+    def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
+        """Compose a training and build its parts; return the chosen options, or raise `UserError`."""
+
 
 class FinishedRun(NamedTuple):
     path: Path

@@ -1,23 +1,49 @@
-"""The table of runs in a browser."""
+"""The Runs page in a browser."""
 
+import json
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
+from filelock import FileLock
+from selenium.webdriver.common.keys import Keys
 
 from tests.web.browser import Browser
-from tests.web.test_runs import a_png, make_run
+from tests.web.test_runs import CONFIG, a_png, make_run
 
-CHART = "const chart = getElement(+document.querySelector('.r-chart').id.slice(1)).chart;"
+CHART = """const plot = document.querySelectorAll('.r-grid .r-chart')[arguments[0]];
+const chart = plot && getElement(+plot.id.slice(1)).chart;"""
+SWEEP = "const chart = getElement(+document.querySelector('.r-sweep .r-chart').id.slice(1)).chart;"
+TALLY = {"episodes": 10, "wins": 9, "draws": 1, "losses": 0, "win_rate": 0.9, "win_rate_ci95": [0.6, 0.98]}
 
 
-def drawn(browser: Browser) -> list[list[float]]:
-    """Return the values of each curve that is not empty."""
+def drawn(browser: Browser, place: int = 0) -> list[list[float]]:
+    """Return the values of each curve of a chart that is not empty."""
     code = """const series = chart && chart.getOption() ? chart.getOption().series : [];
     return (series || []).map(line => line.data.map(point => point[1])).filter(line => line.length > 0);"""
-    return browser.script(CHART + code)
+    return browser.script(CHART + code, place)
+
+
+def titles(browser: Browser) -> list[str]:
+    return browser.script("return [...document.querySelectorAll('.r-grid h2')].map(head => head.innerText)")
+
+
+def runs_listed(browser: Browser) -> list[str]:
+    return browser.script(
+        "return [...document.querySelectorAll('.r-table tbody th')].map(cell => cell.innerText.trim())"
+    )
+
+
+def wait_listed(browser: Browser, names: list[str]) -> None:
+    browser.until(lambda: runs_listed(browser) == names, f"the runs {names} in the table")
+
+
+def columns(browser: Browser) -> list[str]:
+    return browser.script(
+        "return [...document.querySelectorAll('.r-table thead th')].map(cell => cell.innerText.trim())"
+    )
 
 
 def shifts(browser: Browser) -> float:
@@ -52,8 +78,11 @@ def test_two_runs_are_compared_and_followed_while_they_train(browser: Browser, t
     assert urlopen(browser.address + link).read() == a_png(), "a picture leads to the whole of it"
 
     browser.choose(".r-metric", "train/lr")
-    wait_drawn(browser, [[0.5, 0.25, 0.125]])
-    browser.until(lambda: "metric=train/lr" in browser.driver.current_url, "the address to follow")
+    browser.until(lambda: titles(browser) == ["eval/win_rate", "train/lr"], "two charts")
+    browser.until(lambda: drawn(browser, 1) == [[0.5, 0.25, 0.125]], "the second chart")
+    browser.until(lambda: "metric=eval/win_rate,train/lr" in browser.driver.current_url, "the address to follow")
+    browser.click(".r-remove")
+    browser.until(lambda: titles(browser) == ["train/lr"], "one chart")
     browser.refresh()
     wait_drawn(browser, [[0.5, 0.25, 0.125]])
 
@@ -63,23 +92,224 @@ def test_what_an_address_asks_for_stands_first_and_nothing_jumps(browser: Browse
         browser.resize(width, 900)
         browser.open("/runs?compare=experiments/tictactoe_qlearning")
         browser.until(lambda: drawn(browser), "a curve")
-        assert "experiments/tictactoe_qlearning" in browser.text(".r-table tbody tr"), "others are newer"
+        browser.until(lambda: runs_listed(browser)[:1] == ["experiments/tictactoe_qlearning"], "it to be the first")
         assert shifts(browser) < 0.05
-    labels = browser.script(f"{CHART} return [0, 950, 2e5, 1.25e6].map(chart.getOption().xAxis[0].axisLabel.formatter)")
+    script = f"{CHART} return [0, 950, 2e5, 1.25e6].map(chart.getOption().xAxis[0].axisLabel.formatter)"
+    labels = browser.script(script, 0)
     assert labels == ["0", "950", "200k", "1.25M"]
 
 
 def test_the_table_is_filtered_and_selected_from(browser: Browser, two_runs: list[Path]):
     browser.open("/runs")
     browser.wait_text(".r-table", "outputs/compared/one")
-    browser.wait_text(".r-table", "experiments/")
-    browser.click(".r-filter input")
-    browser.press("compared/o")
-    browser.until(lambda: len(browser.all(".r-table tbody tr")) == 1, "one row")
+    browser.fill(".r-filter input", "compared/o")
+    wait_listed(browser, ["outputs/compared/one"])
     browser.click(".r-table tbody tr td:nth-child(2)")
     wait_drawn(browser, [[0.5, 0.75]])
-    assert browser.driver.current_url.endswith("/runs?compare=outputs/compared/one&metric=eval/win_rate")
-    browser.wait_text(".r-detail", "no eval.json in this run")
+    expected = "/runs?compare=outputs/compared/one&metric=eval/win_rate&filter=compared/o"
+    browser.until(lambda: browser.driver.current_url.endswith(expected), "the address to follow")
+    browser.wait_text(".r-detail", "stopped before its evaluation")
+
+
+@pytest.fixture(scope="module")
+def sweep(scratch: Path) -> list[Path]:
+    """Two learning rates with two seeds each."""
+    made = []
+    for number, (lr, seed) in enumerate([(0.1, 1), (0.1, 2), (0.2, 1), (0.2, 2)]):
+        text = f"step,eval/win_rate,losses/loss\n10,{lr * seed},4\n20,{2 * lr * seed},2\n30,{lr},0\n"
+        path = make_run(scratch / "outputs", f"sweep/{number}", text)
+        (path / "config.yaml").write_text(CONFIG.replace("seed: 3", f"seed: {seed}") + f"algo: {{lr: {lr}, size: 5}}\n")
+        (path / "eval.json").write_text(json.dumps({"scores": {"random": TALLY | {"win_rate": lr * seed}}}))
+        made.append(path)
+    return made
+
+
+COMPARE = "/runs?compare=" + ",".join(f"outputs/sweep/{number}" for number in range(4))
+
+
+def test_fields_are_compared_in_the_filter_and_mistakes_explained_in_place(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?filter=run%3Doutputs/sweep/*")
+    browser.until(lambda: len(runs_listed(browser)) == 4, "the whole sweep")
+    browser.fill(".r-filter input", "run=outputs/sweep/* lr>0.15 seed=2")
+    wait_listed(browser, ["outputs/sweep/3"])
+    browser.fill(".r-filter input", "lrr>0.15")
+    browser.wait_text(".r-filter-fault[role=alert]", "lrr is not a field of any run: did you mean lr?")
+    assert runs_listed(browser) == ["outputs/sweep/3"], "the list stays as it is"
+    browser.fill(".r-filter input", "run=outputs/sweep/* sweep/1")
+    wait_listed(browser, ["outputs/sweep/1"])
+    assert browser.text(".r-filter-fault") == ""
+    browser.refresh()
+    wait_listed(browser, ["outputs/sweep/1"])
+
+
+def test_columns_are_chosen_sorted_and_kept_while_the_name_stays(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?filter=run%3Doutputs/sweep/*&columns=state,algo.lr,losses/loss,seed")
+    browser.until(lambda: len(runs_listed(browser)) == 4, "the sweep")
+    assert columns(browser) == ["run", "state", "algo.lr", "losses/loss", "seed"]
+    browser.click(".r-columns input")
+    browser.press("algo.si")
+    browser.until(lambda: len(browser.all(".q-menu .q-item")) == 1, "one column to choose")
+    browser.click(".q-menu .q-item")
+    browser.until(lambda: "algo.size" in columns(browser), "the column")
+    browser.press(Keys.ESCAPE)
+    browser.until(lambda: "algo.size" in browser.driver.current_url, "the address to follow")
+    lr = columns(browser).index("algo.lr") + 1
+    browser.click(f".r-table thead th:nth-child({lr}) button")
+    browser.click(".r-table thead th:first-child button")
+    wait_listed(browser, [f"outputs/sweep/{number}" for number in (0, 1, 2, 3)])
+    browser.click(".r-table thead th:first-child button")
+    wait_listed(browser, [f"outputs/sweep/{number}" for number in (3, 2, 1, 0)])
+    assert browser.attributes(".r-table thead th:first-child", "aria-sort") == ["descending"]
+    browser.resize(390, 844)
+    moved = """const box = document.querySelector('.r-table .q-table__middle'), name = box.querySelector('tbody th');
+    const before = name.getBoundingClientRect().left; box.scrollLeft = 200;
+    return [box.scrollLeft, name.getBoundingClientRect().left - before]"""
+    scrolled, shift = browser.script(moved)
+    assert scrolled > 50
+    assert abs(shift) < 1
+
+
+def test_groups_have_a_mean_and_a_band(browser: Browser, sweep: list[Path]):
+    browser.open(COMPARE + "&metric=eval/win_rate&band=range")
+    browser.until(lambda: len(drawn(browser)) == 4, "four curves")
+    browser.choose(".r-group", "all settings but the seed")
+    means = [[0.15, 0.3, 0.1], [0.3, 0.6, 0.2]]
+
+    def shown() -> bool:
+        series = browser.script(CHART + "return chart.getOption().series.map(s => [s.type, s.name, s.data])", 0)
+        lines = [[round(y, 6) for _, y in data] for kind, _, data in series if kind == "line"]
+        bands = [[round(value, 6) for value in data[0]] for kind, _, data in series if kind == "custom"]
+        names = {name for _, name, _ in series}
+        return (
+            lines == means
+            and bands == [[10, 0.1, 0.2, 20, 0.2, 0.4], [10, 0.2, 0.4, 20, 0.4, 0.8]]
+            and names == {"algo.lr=0.1 (2 runs)", "algo.lr=0.2 (2 runs)"}
+        )
+
+    browser.until(shown, "two means with the range of two runs each")
+    browser.choose(".r-band", "no band")
+    browser.until(lambda: [[round(y, 6) for y in line] for line in drawn(browser)] == means, "the means alone")
+    browser.until(lambda: "group=all%20but%20the%20seed&band=none" in browser.driver.current_url, "the address")
+    browser.choose(".r-group", "algo.lr")
+    browser.until(lambda: "group=algo.lr" in browser.driver.current_url, "a group by a setting")
+
+
+def test_curves_are_smoothed_and_axes_logarithmic(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?compare=outputs/sweep/0&metric=losses/loss")
+    wait_drawn(browser, [[4, 2, 0]])
+    slide = """const slider = document.querySelector('.r-smooth input'); slider.value = 0.5;
+    slider.dispatchEvent(new Event('input', {bubbles: true}))"""
+    browser.script(slide)
+    browser.until(lambda: len(drawn(browser)) == 2, "the curve before and after")
+    smooth, raw = drawn(browser)
+    assert raw == [4, 2, 0]
+    assert smooth == pytest.approx([4, 2 / 0.75 + 0, 1 / 0.875])
+    browser.until(lambda: "smooth=0.5" in browser.driver.current_url, "the address to follow")
+    browser.click(".r-log-y")
+    browser.wait_text(".r-meaning", "1 points not above 0 are left out")
+    assert browser.script(CHART + "return chart.getOption().yAxis[0].type", 0) == "log"
+    browser.refresh()
+    browser.until(lambda: len(drawn(browser)) == 2 and drawn(browser)[1] == [4, 2], "the same after a refresh")
+
+
+def test_a_sweep_is_shown_as_parallel_coordinates(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?filter=run%3Doutputs/sweep/*&compare=outputs/sweep/2")
+    browser.until(lambda: len(runs_listed(browser)) == 4, "the sweep")
+    browser.click(".r-sweep .q-expansion-item__container > .q-item")
+    code = SWEEP + "const o = chart.getOption(); return o && o.parallelAxis && [o.parallelAxis.map(a => a.name), "
+    code += "o.series[0].data.map(line => [line.name.slice(-1), line.value.at(-1), line.lineStyle.width ?? 0]).sort()]"
+    expected = [["0", 0.1, 0], ["1", 0.2, 0], ["2", 0.2, 4], ["3", 0.4, 0]]
+    browser.until(lambda: (found := browser.script(code)) and found[1] == expected, "a line for each run")
+    assert set(browser.script(code)[0]) == {"seed", "algo.lr", "win_rate"}
+    browser.fill(".r-filter input", "run=outputs/sweep/* seed=1")
+    browser.until(lambda: [line[0] for line in browser.script(code)[1]] == ["0", "2"], "only the listed runs")
+
+
+def test_differences_of_configuration_are_listed(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?compare=outputs/sweep/0,outputs/sweep/3")
+    browser.wait_text("section[aria-label='differences of configuration']", "2 settings differ")
+    cells = "return [...document.querySelectorAll('.r-differences tr')].map(r => [...r.cells].map(c => c.innerText))"
+    assert browser.script(cells) == [
+        ["setting", "outputs/sweep/0", "outputs/sweep/3"],
+        ["seed", "1", "2"],
+        ["algo.lr", "0.1", "0.2"],
+    ]
+
+
+def test_a_chart_is_downloaded_as_an_image(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?compare=outputs/sweep/0&metric=losses/loss")
+    wait_drawn(browser, [[4, 2, 0]])
+    catch = """window.saved = []; HTMLAnchorElement.prototype.click = function() {
+    window.saved.push([this.download, this.href.slice(0, 22), this.href.length]) }"""
+    browser.script(catch)
+    browser.click(".r-download")
+    ((name, kind, size),) = browser.until(lambda: browser.script("return window.saved"), "an image")
+    assert (name, kind) == ("losses_loss.png", "data:image/png;base64,")
+    assert size > 5000, "it is not empty"
+
+
+def test_notes_and_tags_are_saved_and_found(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?compare=outputs/sweep/0")
+    browser.click(".r-edit")
+    browser.fill(".r-note-text textarea", "learns <b>slowly</b>")
+    browser.fill(".r-note-tags input", "baseline, " + "x" * 41)
+    browser.click(".r-save")
+    browser.wait_text(".r-editor [role=alert]", "too long")
+    browser.fill(".r-note-tags input", "baseline, keep")
+    browser.click(".r-save")
+    browser.until(
+        lambda: (
+            browser.script("return [...document.querySelectorAll('.r-tag')].map(t => t.innerText)")
+            == ["baseline", "keep"]
+        ),
+        "the tags",
+    )
+    assert browser.text(".r-notes") == "learns <b>slowly</b>"
+    assert json.loads((sweep[0] / "notes.json").read_text()) == {
+        "text": "learns <b>slowly</b>",
+        "tags": ["baseline", "keep"],
+    }
+    browser.open("/runs?filter=tag%3Dbaseline%20run%3Doutputs/sweep/*")
+    wait_listed(browser, ["outputs/sweep/0"])
+
+
+def test_the_card_of_a_run_follows_it_to_its_end(browser: Browser, scratch: Path):
+    path = make_run(scratch / "outputs", "live/one")
+    with FileLock(path / ".lock"):
+        browser.open("/runs?compare=outputs/live/one")
+        browser.wait_text(".r-detail", "training; it is evaluated at the end")
+        (path / "eval.json").write_text(json.dumps({"scores": {"random": TALLY}}))
+        (path / "curve.png").write_bytes(a_png())
+        browser.wait_text(".r-detail .r-scores", "90.0%")
+    browser.until(lambda: browser.all(".r-detail img"), "its picture")
+    browser.wait_text(".r-table", "finished")
+
+
+def test_pages_of_the_table_are_turned_and_all_matches_selected(browser: Browser, sweep: list[Path], scratch: Path):
+    for number in range(15):
+        make_run(scratch / "outputs", f"many/{number:02}")
+    browser.open("/runs?filter=many/&sort=run")
+    wait_listed(browser, [f"outputs/many/{number:02}" for number in range(10)])
+    browser.click("button[aria-label='next page']")
+    wait_listed(browser, [f"outputs/many/{number}" for number in range(10, 15)])
+    browser.wait_text(".r-place", "11-15 of 15")
+    browser.click(".r-all")
+    browser.until(lambda: len(drawn(browser)) == 15, "all of them compared")
+    browser.until(lambda: browser.driver.current_url.count("outputs/many/") == 15, "the address to follow")
+    browser.click(".r-none")
+    browser.until(lambda: "compare=" not in browser.driver.current_url, "none selected")
+
+
+def test_runs_are_selected_and_sorted_with_keys_alone(browser: Browser, sweep: list[Path]):
+    browser.open("/runs?filter=run%3Doutputs/sweep/*")
+    browser.until(lambda: len(runs_listed(browser)) == 4, "the sweep")
+    browser.script("document.querySelector('.r-table thead button').focus()")
+    browser.press(Keys.ENTER)
+    wait_listed(browser, [f"outputs/sweep/{number}" for number in range(4)])
+    browser.script("document.querySelectorAll('.r-table tbody input')[1].focus()")
+    browser.press(Keys.SPACE)
+    browser.until(lambda: "compare=outputs/sweep/1" in browser.driver.current_url, "the second run to be selected")
+    assert browser.script("return document.activeElement.closest('tr').innerText").startswith("outputs/sweep/1")
 
 
 @pytest.mark.parametrize("name", ["outputs/../secret", "/etc", "outputs/compared/way-out", "experiments/../src"])

@@ -96,7 +96,7 @@ def test_every_card_and_link_leads_to_a_page(browser: Browser):
     browser.open("/")
     assert all(browser.attributes("nav a", "aria-label")), "on a phone an icon is all that is seen of a link"
     links = {str(link.get_attribute("href")) for link in browser.all("nav a, .game-card")}
-    assert len(links) == 6
+    assert len(links) == 7
     for link in links:
         browser.open(link.removeprefix(browser.address))
         assert browser.all(".lab-link.here"), f"{link} is not a page of the navigation"

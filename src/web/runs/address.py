@@ -1,30 +1,49 @@
-"""The URL of a comparison: /runs?compare=a,b&metric=eval/win_rate&axis=step"""
+"""The URL of what is shown: /runs?compare=a,b&metric=eval/win_rate,losses/loss&smooth=0.6&group=algo.lr"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 PATH = "/runs"
 
 
-class Comparison(NamedTuple):
+class View(NamedTuple):
     runs: tuple[str, ...] = ()
-    metric: str | None = None
+    metrics: tuple[str, ...] = ()  # one chart for each
     axis: str = "step"
+    smooth: str = "0"
+    log: str = ""  # axes with a logarithmic scale: x, y or xy
+    group: str = ""
+    band: str = "interval"
+    filter: str = ""
+    sort: str = "-updated"
+    columns: tuple[str, ...] = ()  # empty: the usual ones
 
     def address(self) -> str:
-        words = [f"compare={','.join(_quoted(name) for name in self.runs)}"] if self.runs else []
-        words += [f"metric={_quoted(self.metric)}"] if self.metric and self.runs else []
-        words += [f"axis={_quoted(self.axis)}"] if self.axis != "step" else []
+        """Return the URL, without values that are as usual."""
+        words = [f"{KEYS[name]}={_text(value)}" for name, value in self._asdict().items() if value != DEFAULT[name]]
         return f"{PATH}?{'&'.join(words)}" if words else PATH
 
 
-def read(query: str) -> Comparison:
+DEFAULT: Mapping[str, str | tuple[str, ...]] = View()._asdict()
+KEYS = {name: name for name in DEFAULT} | {"runs": "compare", "metrics": "metric"}
+
+
+def read(query: str) -> View:
     """Parse a raw query; names are split before unquoting, because a comma in a name is %2C."""
-    values = dict(word.split("=", 1) for word in query.split("&") if "=" in word)
-    names = [unquote(name) for name in values.get("compare", "").split(",") if name]
-    metric = unquote(values["metric"]) if values.get("metric") else None
-    return Comparison(_unique(names), metric, unquote(values.get("axis", "step")))
+    given = dict(word.split("=", 1) for word in query.split("&") if "=" in word)
+    values = {name: _value(given[key], DEFAULT[name]) for name, key in KEYS.items() if given.get(key)}
+    return View()._replace(**values)  # type: ignore[arg-type]
+
+
+def _value(text: str, default: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    if isinstance(default, str):
+        return unquote(text)
+    return _unique([unquote(name) for name in text.split(",") if name])
+
+
+def _text(value: str | Sequence[str]) -> str:
+    return _quoted(value) if isinstance(value, str) else ",".join(map(_quoted, value))
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

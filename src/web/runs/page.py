@@ -1,44 +1,37 @@
-"""The table of runs, and the curves and details of the selected ones."""
+"""The list of runs, and charts, differences and details of the selected ones."""
 
 import asyncio
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from nicegui import events, ui
+from nicegui import background_tasks, events, ui
 from starlette.requests import Request
 
 from ...core.errors import require
 from .. import files, shell
 from ..files import Metrics, RunPath, Stamp
 from ..lab import Lab
-from . import address, curves, details
-from .address import Comparison
-from .index import Index
+from . import address, curves, groups, parallel
+from .address import View
+from .charts import Chart, ChartGrid
+from .curves import Scale
+from .details import Details
+from .differences import Differences
+from .index import Index, Row
+from .listing import RunList
 from .style import CSS
 
-MAX_RUNS = 20  # in a comparison
+MAX_RUNS = 100  # in a comparison
+MAX_DETAILS = 6  # cards
 POLL = 1.0  # seconds between reads of the selected runs
-RESCAN = 10  # polls between searches for new runs
+RESCAN = 10.0  # seconds between searches for new runs, whatever the number of visitors
+OBJECTIVE = "win_rate"
 
-PERCENT = "(v, row) => v == null ? '' : (100 * v).toFixed(1) + '%'"
-INTERVAL = f"{PERCENT} + (row.low == null ? '' : ` (${{(100*row.low).toFixed(1)}}-${{(100*row.high).toFixed(1)}})`)"
-COLUMNS: tuple[tuple[str, str, str | None], ...] = (
-    ("run", "run", None),
-    ("state", "state", None),
-    ("win_rate", "win rate (95%)", INTERVAL),
-    ("score", "last score", PERCENT),
-    ("step", "steps", "v => v == null ? '' : v.toLocaleString('en')"),
-    ("env", "env", None),
-    ("algo", "algo", None),
-    ("experiment", "experiment", None),
-    ("reward", "reward", None),
-    ("curriculum", "curriculum", None),
-    ("seed", "seed", None),
-    ("changes", "changed values", None),
-    ("updated", "updated", "v => new Date(1000 * v).toLocaleString('sv').slice(0, 16)"),
-)
-NUMBERS = {"seed", "step", "score", "win_rate", "updated"}
+# Quasar sets the class of the body far more often than the theme changes.
+_FOLLOW_THEME = """<script>{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
+  new MutationObserver(() => { if (dark() !== before) { before = dark(); emitEvent('theme'); } })
+    .observe(document.body, {attributeFilter: ['class']}); }</script>"""
 
 
 @cache
@@ -48,167 +41,262 @@ def index_of(*folders: Path) -> Index:
 
 
 async def build(lab: Lab, request: Request) -> None:
-    """Read everything before showing it, so that the layout does not shift."""
+    """Show what is known at once; runs that were never read are added to the list as they are."""
     ui.add_css(CSS)
+    ui.add_body_html(_FOLLOW_THEME)
     index = index_of(*lab.folders)
-    page = RunsPage(index, address.read(request.url.query), await asyncio.to_thread(index.rows))
+    if not index.ready:
+        background_tasks.create(asyncio.to_thread(index.refresh, RESCAN), name="read all runs")
+    page = RunsPage(index, address.read(request.url.query))
     await page.show()
+    ui.on("theme", page.draw)
     ui.timer(POLL, page.poll)
 
 
 class RunsPage:
-    def __init__(self, index: Index, requested: Comparison, rows: list[dict[str, Any]]) -> None:
-        self.index, self.axis, self.metric = index, "step", requested.metric
+    def __init__(self, index: Index, view: View) -> None:
+        self.index, self.metrics = index, view.metrics
         self.selected: dict[str, RunPath] = {}
-        self.metrics: dict[str, Metrics] = {}
+        self.logs: dict[str, Metrics] = {}
         self.changes: dict[str, list[str]] = {}
-        self.stamps: dict[str, Stamp] = {}
-        self.polls = 0
+        self.details: dict[str, Details] = {}
+        self._own: dict[str, Row] = {}  # rows of selected runs that the index has not read yet
+        self._stamps: dict[str, Stamp] = {}
+        self.scale, self.group, self.band = Scale(), groups.NO_GROUPS, "interval"
         with shell.show_errors():
-            require(
-                requested.axis in curves.AXES, f"axis={requested.axis} is unknown: choose {' or '.join(curves.AXES)}"
-            )
-            self.axis = requested.axis
-        for name in requested.runs:
+            self._read(view)
+        for name in view.runs:
             with shell.show_errors():
                 require(len(self.selected) < MAX_RUNS, f"at most {MAX_RUNS} runs can be compared: {name} is left out")
                 self.selected[name] = files.locate(index.folders, name)
-        self.first = frozenset(self.selected)  # listed first in the table
-        self._build(rows)
+        self._build(view)
 
-    def _build(self, rows: list[dict[str, Any]]) -> None:
-        with ui.element("div").classes("r-card"):
-            with ui.row(wrap=False).classes("w-full items-center"):
-                ui.label("Runs").classes("headline grow")
-                self.busy = shell.Busy()
-                self.filter = ui.input(placeholder="filter").props("dense outlined clearable").classes("r-filter")
-                self.filter.props('aria-label="filter"')
-            self.table = ui.table(
-                columns=[_column(*column) for column in COLUMNS],
-                rows=self._ordered(rows),
-                row_key="run",
-                selection="multiple",
-                pagination=8,
-                on_select=self._on_select,
-            )
-            self.table.classes("w-full r-table").props("dense flat").bind_filter_from(self.filter, "value")
-            self.table.on("rowClick", self._on_row, js_handler="(event, row) => emit(row.run)")
-        with ui.element("div").classes("r-card") as self.chart_card:
-            with ui.row().classes("w-full items-center gap-3"):
-                self.metric_box = ui.select([], label="metric", with_input=True, on_change=self._on_metric)
-                self.metric_box.props("dense outlined options-dense").classes("r-metric grow")
-                self.axes = ui.select(curves.AXES, value=self.axis, label="over", on_change=self._on_axis)
-                self.axes.props("dense outlined").classes("r-axis")
-                self.logarithmic = ui.switch("log", on_change=self.draw)
-            self.meaning = ui.label().classes("faint r-meaning")
-            self.chart = ui.echart({"series": []}).classes("r-chart")
-        self.details = ui.element("div").classes("r-details")
+    def _read(self, view: View) -> None:
+        """Take over the values of an address; those before one that is not valid are kept."""
+        choices = " or ".join(curves.AXES)
+        require(view.axis in curves.AXES, f"axis={view.axis} is unknown: choose {choices}")
+        self.scale = self.scale._replace(axis=view.axis, log_x="x" in view.log, log_y="y" in view.log)
+        require(view.band in curves.BANDS, f"band={view.band} is unknown: choose {' or '.join(curves.BANDS)}")
+        self.band, self.group = view.band, view.group
+        try:
+            smooth = float(view.smooth)
+        except ValueError:
+            smooth = -1.0
+        require(0 <= smooth < 1, f"smooth={view.smooth} must be from 0 to 0.99")
+        self.scale = self.scale._replace(smooth=smooth)
 
-    async def rescan(self) -> None:
-        self.table.update_rows(self._ordered(await self.busy.do(self.index.rows)), clear_selection=False)
+    def _build(self, view: View) -> None:
+        self.list = RunList(self.index, view, self)
+        with ui.element("section").classes("r-card").props("aria-label=charts") as self.chart_card:
+            self._build_toolbar()
+            self.grid = ChartGrid(self._remove_chart)
+        with ui.element("section").classes("r-card").props('aria-label="parallel coordinates"'):
+            self._build_sweep()
+        self.differences = Differences()
+        self.detail_grid = ui.element("div").classes("r-details")
 
-    def _ordered(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return sorted(rows, key=lambda row: row["run"] not in self.first)
+    def _build_toolbar(self) -> None:
+        with ui.element("div").classes("r-bar"):
+            self.adder = ui.select([], label="add a chart", with_input=True, on_change=self._add_chart)
+            self.adder.props("outlined dense options-dense").classes("r-metric")
+            over = ui.select(curves.AXES, value=self.scale.axis, label="over", on_change=self._on_axis)
+            over.props("outlined dense").classes("r-axis")
+            self._build_smoothing()
+            for axis in ("x", "y"):
+                switch = ui.switch(f"log {axis}", value=getattr(self.scale, f"log_{axis}")).classes(f"r-log-{axis}")
+                switch.on_value_change(lambda event, axis=axis: self._on_log(axis, bool(event.value)))
+            options = groups.choices([], self.group)
+            self.grouper = ui.select(options, value=self.group, label="group by", with_input=True)
+            self.grouper.on_value_change(self._on_group)
+            self.grouper.props("outlined dense options-dense").classes("r-group")
+            self.bander = ui.select(curves.BANDS, value=self.band, label="band", on_change=self._on_band)
+            self.bander.props("outlined dense").classes("r-band")
+
+    def _build_smoothing(self) -> None:
+        """Use the browser's own slider, which keyboards and screen readers know."""
+        with ui.element("label").classes("r-smooth"):
+            ui.label("smoothing")
+            slider = ui.element("input").props(f"type=range min=0 max=0.99 step=0.01 value={self.scale.smooth}")
+            slider.on("input", self._on_smooth, js_handler="e => emit(+e.target.value)", throttle=0.2)
+            self.smooth_label = ui.label(f"{self.scale.smooth:.2f}")
+
+    def _build_sweep(self) -> None:
+        with ui.expansion("Parallel coordinates of the listed runs", icon="stacked_line_chart") as self.sweep:
+            self.objective = ui.select([OBJECTIVE], value=OBJECTIVE, label="result", with_input=True)
+            self.objective.on_value_change(self.draw_sweep)
+            self.objective.props("outlined dense options-dense").classes("r-objective")
+            self.sweep_chart = Chart("parallel coordinates")
+        self.sweep.classes("w-full r-sweep").on_value_change(self.draw_sweep)
 
     async def show(self) -> None:
         """Show the selected runs after the selection has changed."""
-        self.table.selected = [row for row in self.table.rows if row["run"] in self.selected]
+        rows = await asyncio.to_thread(self.selected_rows)
+        self.list.colors = {name: curves.look(place)[0] for place, name in enumerate(self.selected)}
+        self.list.update(forced=True)
         for name in [name for name in self.selected if name not in self.changes]:
             with shell.show_errors():
                 self.changes[name] = await asyncio.to_thread(files.read_changes, self.selected[name])
         await self.read_changed()
         self.chart_card.set_visibility(bool(self.selected))
-        self.details.clear()
-        with self.details:
-            for run_path in self.selected.values():
-                with ui.element("div").classes("r-card r-detail"):
-                    details.show(run_path)
-        self.draw()
+        self.grouper.set_options(groups.choices(rows, self.group), value=self.group)
+        self.differences.show(rows)
+        self._show_details()
+        await self.update_details()
+        await self.draw()
         self.update_address()
+
+    def _show_details(self) -> None:
+        shown = list(self.selected)[:MAX_DETAILS]
+        for name in [name for name in self.details if name not in shown]:
+            self.details.pop(name).card.delete()
+        with self.detail_grid:
+            for name in [name for name in shown if name not in self.details]:
+                self.details[name] = Details(self.selected[name])
+
+    async def update_details(self) -> None:
+        states = {row["run"]: row["state"] for row in self.selected_rows()}
+        for name, card in list(self.details.items()):
+            await card.update(states.get(name, ""))
+
+    def selected_rows(self) -> list[Row]:
+        selected = self.selected  # replaced as a whole, perhaps while a thread reads this
+        known = {row["run"]: row for row in self.index.known}
+        for name, run in selected.items():
+            if name not in known and name not in self._own:
+                self._own[name] = self.index.row(run)
+        return [known.get(name) or self._own[name] for name in selected]
+
+    def rows_ahead(self) -> list[Row]:
+        known = {row["run"] for row in self.index.known}
+        return [self._own[name] for name in self.selected if name in self._own and name not in known]
 
     async def read_changed(self) -> bool:
         """Read the metrics of selected runs that have changed; return whether there are any."""
         stamps = {name: files.stamp(found, "metrics.csv") for name, found in self.selected.items()}
-        changed = {name: self.selected[name] for name in stamps if self.stamps.get(name) != stamps[name]}
+        changed = {name: self.selected[name] for name in stamps if self._stamps.get(name) != stamps[name]}
         for name, found in changed.items():
-            self.stamps[name], metrics = stamps[name], Metrics()
+            self._stamps[name], metrics = stamps[name], Metrics()
             with shell.show_errors():
                 metrics = await asyncio.to_thread(files.read_metrics, found)
-            self.metrics[name] = metrics
+            self.logs[name] = metrics
         return bool(changed)
 
     def compared(self) -> dict[str, Metrics]:
         """Return the metrics of the selected runs by label."""
         labels = curves.labels({name: self.changes.get(name, []) for name in self.selected})
-        return {labels[name]: self.metrics.get(name, Metrics()) for name in self.selected}
+        return {labels[name]: self.logs.get(name, Metrics()) for name in self.selected}
 
     async def poll(self) -> None:
-        self.polls += 1
-        if self.polls % RESCAN == 0:
-            await self.rescan()
+        if self.index.ready:
+            await asyncio.to_thread(self.index.refresh, RESCAN)
+        self.list.update()
+        await self.update_details()
         if await self.read_changed():
-            self.draw()
+            await self.draw()
 
-    def draw(self) -> None:
+    async def draw(self) -> None:
         runs = self.compared()
         names = curves.metrics_of(runs)
-        if self.metric is None:
-            self.metric = curves.default_metric(runs)
-        shown = names if self.metric is None or self.metric in names else [self.metric, *names]
-        self.metric_box.set_options(shown, value=self.metric)
-        self.meaning.text = self._note(names)
-        self.chart.options.clear()
-        if self.metric is not None:
-            self.chart.options.update(curves.options(runs, self.metric, self.axis, bool(self.logarithmic.value)))
-        self.chart.update()
+        self.metrics = self.metrics or curves.default_metrics(runs)
+        self.adder.set_options([name for name in names if name not in self.metrics], value=None)
+        self.grid.choose(self.metrics)
+        members: dict[str, list[str]] = {}
+        if self.group != groups.NO_GROUPS:
+            labels = dict(zip(self.selected, runs, strict=True))
+            rows = await asyncio.to_thread(self.selected_rows)
+            members = {
+                label: [labels[name] for name in those] for label, those in groups.grouped(rows, self.group).items()
+            }
+        self.bander.set_enabled(bool(members))
+        await self.grid.draw(runs, members, self.scale, self.band)
+        self.draw_sweep()
 
-    def _note(self, names: list[str]) -> str:
-        if self.metric is None:
-            return "nothing is logged yet; this page updates every second"
-        if self.metric not in names:
-            return f"none of these runs has logged {self.metric}"
-        return curves.meaning(self.metric)
+    def on_matches(self) -> None:
+        self.draw_sweep()
+
+    def draw_sweep(self) -> None:
+        if not self.sweep.value:
+            return
+        rows, objective = self.list.matches, str(self.objective.value or OBJECTIVE)
+        self.objective.set_options([OBJECTIVE, "score", "step", *sorted({n for row in rows for n in row["metrics"]})])
+        shown = len(parallel.shown(rows, objective))
+        note = f"{shown:,} of {len(rows):,} listed runs have {objective}; selected ones are drawn wide"
+        self.sweep_chart.draw(parallel.options(rows, objective, list(self.selected)), note, note)
 
     def update_address(self) -> None:
         """Update the URL to what is shown."""
-        ui.navigate.history.replace(Comparison(tuple(self.selected), self.metric, self.axis).address())
+        ui.navigate.history.replace(self.view().address())
 
-    async def select(self, names: list[str]) -> None:
-        """Select the runs to compare; those already selected keep their places and colors."""
-        require(len(names) <= MAX_RUNS, f"at most {MAX_RUNS} runs can be compared: deselect one first")
-        found = {name: files.locate(self.index.folders, name) for name in names}
-        kept = [name for name in self.selected if name in found]
-        self.selected = {name: found[name] for name in dict.fromkeys((*kept, *names))}
+    def view(self) -> View:
+        scale, shown = self.scale, self.list
+        log = "x" * scale.log_x + "y" * scale.log_y
+        metrics = self.metrics if self.selected else ()
+        smooth = f"{scale.smooth:g}"
+        return View(
+            tuple(self.selected),
+            metrics,
+            scale.axis,
+            smooth,
+            log,
+            self.group,
+            self.band,
+            shown.filter,
+            shown.sort,
+            shown.columns,
+        )
 
-    async def _on_select(self) -> None:
-        await self._change([str(row.get("run")) for row in self.table.selected])
-
-    async def _on_row(self, event: events.GenericEventArguments) -> None:
-        name = event.args
-        if isinstance(name, str):
-            others = [other for other in self.selected if other != name]
-            await self._change(others if name in self.selected else [*others, name])
-
-    async def _change(self, names: list[str]) -> None:
+    async def pick(self, names: Collection[str], on: bool) -> None:
+        """Select runs, or not; those already selected keep their places and colors."""
         with shell.show_errors():
-            await self.select(names)
+            found = {name: files.locate(self.index.folders, name) for name in names} if on else {}
+            count = len(self.selected.keys() | found.keys())
+            require(count <= MAX_RUNS, f"at most {MAX_RUNS} runs can be compared, not {count:,}: filter the list first")
+            kept = {name: run for name, run in self.selected.items() if on or name not in names}
+            self.selected = kept | {name: run for name, run in found.items() if name not in kept}
         await self.show()
 
-    def _on_metric(self, event: events.ValueChangeEventArguments) -> None:
-        if event.value and event.value != self.metric:
+    async def clear(self) -> None:
+        self.selected = {}
+        await self.show()
+
+    async def _add_chart(self, event: events.ValueChangeEventArguments) -> None:
+        if event.value:
             with shell.show_errors():
-                self.metric = shell.checked(event.value, curves.metrics_of(self.compared()))
-                self.update_address()
-                self.draw()
+                name = shell.checked(event.value, curves.metrics_of(self.compared()))
+                self.metrics = tuple(dict.fromkeys((*self.metrics, name)))
+                await self._redraw()
 
-    def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
+    async def _remove_chart(self, name: str) -> None:
         with shell.show_errors():
-            self.axis = shell.checked(event.value, curves.AXES)
-            self.update_address()
-            self.draw()
+            require(len(self.metrics) > 1, "the last chart stays: add another one first")
+            self.metrics = tuple(one for one in self.metrics if one != name)
+            await self._redraw()
 
+    async def _redraw(self) -> None:
+        self.update_address()
+        await self.draw()
 
-def _column(name: str, label: str, form: str | None) -> dict[str, Any]:
-    column = {"name": name, "field": name, "label": label, "sortable": True}
-    column["align"] = "right" if name in NUMBERS else "left"
-    return column | ({":format": form} if form else {}) | ({"classes": "r-changes"} if name == "changes" else {})
+    async def _on_axis(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self.scale = self.scale._replace(axis=shell.checked(event.value, curves.AXES))
+            await self._redraw()
+
+    async def _on_log(self, axis: str, on: bool) -> None:
+        self.scale = self.scale._replace(log_x=on) if axis == "x" else self.scale._replace(log_y=on)
+        await self._redraw()
+
+    async def _on_smooth(self, event: events.GenericEventArguments) -> None:
+        with shell.show_errors():
+            self.scale = self.scale._replace(smooth=shell.between(event.args, 0, 0.99))
+            self.smooth_label.text = f"{self.scale.smooth:.2f}"
+            await self._redraw()
+
+    async def _on_group(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self.group = shell.checked(event.value or groups.NO_GROUPS, self.grouper.options)
+            await self._redraw()
+
+    async def _on_band(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self.band = shell.checked(event.value, curves.BANDS)
+            await self._redraw()

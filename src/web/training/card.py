@@ -1,0 +1,99 @@
+"""A training on the page: state, progress, curve and the end of its output."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from nicegui import ui
+
+from ...core.errors import UserError
+from .. import files, shell
+from ..files import Metrics, RunPath, Stamp
+from ..runs import curves
+from ..runs.charts import Chart, described
+from . import form, jobs
+from .jobs import Job
+
+LINES = 30  # of the output
+
+
+class JobCard:
+    def __init__(
+        self,
+        job: Job,
+        folders: Sequence[Path],
+        on_stop: Callable[[str], Awaitable[None]],
+        on_resume: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self.job, self._folders = job, folders
+        self._stamp: Stamp | None = None
+        self._metrics = Metrics()
+        with ui.element("article").classes("r-card t-job") as self.card:
+            self.card.props["aria-label"] = f"training {job.directory}"
+            with ui.element("div").classes("t-head"):
+                with ui.element("h2"):
+                    ui.label(str(job.directory))
+                self._state = ui.label().classes("t-state").props("role=status")
+                self._stop = _button("Stop", "stop", "t-stop", lambda: on_stop(job.name))
+                self._continue = _button("Continue", "restart_alt", "t-continue", lambda: on_resume(self._name()))
+                self._link = ui.link("in Runs", f"/runs?compare={quote(self._name())}").classes("t-link")
+            ui.label(form.shown(list(job.arguments))).classes("faint")
+            self._progress = ui.label().classes("t-progress")
+            self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
+            self._chart = Chart("learning curve")
+            with ui.element("pre").classes("t-log").props('tabindex=0 role=log aria-label="end of the output"'):
+                self._log = ui.label()
+
+    def _name(self) -> str:
+        """Return the name of the run, as on the Runs page."""
+        folder = next((f for f in self._folders if self.job.directory.is_relative_to(f)), self._folders[0])
+        return "/".join((folder.name, *self.job.directory.relative_to(folder).parts))
+
+    async def update(self) -> None:
+        state, output = await asyncio.to_thread(lambda: (jobs.state_of(self.job), jobs.tail(self.job)))
+        changed = await asyncio.to_thread(self._read)
+        if self.card.is_deleted:
+            return
+        self._state.text = state
+        self._stop.set_visibility(state == "running")
+        self._continue.set_visibility(state == "stopped")
+        self._link.set_visibility(state != "failed")
+        self._log.text = "\n".join(output.splitlines()[-LINES:])
+        self._show_progress(state, output)
+        if changed:
+            self._draw()
+
+    def _read(self) -> bool:
+        """Read the metrics if they have changed."""
+        run = RunPath(self._name(), self.job.directory, self._folders[0])
+        stamp = files.stamp(run, "metrics.csv")
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        try:
+            self._metrics = files.read_metrics(run)
+        except UserError:
+            self._metrics = Metrics()
+        return True
+
+    def _show_progress(self, state: str, output: str) -> None:
+        found = jobs.progress(output, self._metrics.last("step"))
+        self._bar.set_visibility(found is not None)
+        if found is None:
+            self._progress.text = "starting" if state == "running" else ""
+            return
+        done, total, unit = found
+        self._bar.props(f"value={done / max(total, 1):.4f}")
+        self._progress.text = f"{done:,} of {total:,} {unit}"
+
+    def _draw(self) -> None:
+        metric = next(iter(curves.default_metrics({"": self._metrics})), None)
+        self._chart.card.set_visibility(metric is not None)
+        if metric is not None:
+            lines = curves.curves_of({metric: self._metrics}, metric, curves.Scale())
+            self._chart.draw(curves.options(lines, curves.Scale()), curves.meaning(metric), described(metric, lines))
+
+
+def _button(label: str, icon: str, name: str, on_click: Callable[[], Awaitable[None]]) -> ui.button:
+    return ui.button(label, icon=icon, on_click=shell.handler(on_click)).props("outline no-caps").classes(name)
