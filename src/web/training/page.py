@@ -5,7 +5,7 @@ import ipaddress
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from nicegui import events, ui
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from .. import files, shell
 from ..lab import Lab
 from ..runs.page import index_of
 from ..runs.style import CSS as RUNS_CSS
-from . import form, jobs
+from . import PAGE, form, jobs
 from .card import JobCard
 from .form import USUAL, Choices
 from .jobs import Jobs
@@ -150,7 +150,8 @@ class TrainingPage:
 
     async def _changed(self) -> None:
         chosen = {group: name for group, name in self.choices.groups.items() if name != USUAL}
-        shell.set_address(chosen | ({"overrides": self.choices.overrides} if self.choices.overrides else {}))
+        chosen |= {"overrides": self.choices.overrides} if self.choices.overrides else {}
+        shell.set_address(f"{PAGE.path}?{urlencode(chosen)}" if chosen else PAGE.path)
         self._checks = number = self._checks + 1
         await asyncio.sleep(CHECK_AFTER)
         if number == self._checks:
