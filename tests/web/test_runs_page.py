@@ -309,7 +309,8 @@ def test_runs_are_selected_and_sorted_with_keys_alone(browser: Browser, sweep: l
     browser.script("document.querySelectorAll('.r-table tbody input')[1].focus()")
     browser.press(Keys.SPACE)
     browser.until(lambda: "compare=outputs/sweep/1" in browser.driver.current_url, "the second run to be selected")
-    assert browser.script("return document.activeElement.closest('tr').innerText").startswith("outputs/sweep/1")
+    focused = "return document.activeElement.closest('tr')?.innerText ?? ''"
+    browser.until(lambda: browser.script(focused).startswith("outputs/sweep/1"), "the focus on its row again")
 
 
 @pytest.mark.parametrize("name", ["outputs/../secret", "/etc", "outputs/compared/way-out", "experiments/../src"])

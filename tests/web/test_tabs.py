@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Iterator
 from functools import partial
 from html import unescape
+from importlib import import_module
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -43,17 +44,30 @@ def inner(driver: webdriver.Chrome, inner_address: str) -> Iterator[Browser]:
     driver.get("about:blank")
 
 
-def living(name: str) -> list[Any]:
-    gc.collect()
-    return [one for one in gc.get_objects() if f"{type(one).__module__}.{type(one).__qualname__}" == name]
+def made_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[Any]]:
+    """Return a list of references to all objects of a class that are made from now on.
+
+    Not by gc.get_objects(): its references break tuples that other threads are building.
+    """
+    module, _, kind = name.rpartition(".")
+    page, made = getattr(import_module(module), kind), []
+    construct = page.__init__
+
+    def remembered(self: Any, *arguments: Any, **options: Any) -> None:
+        construct(self, *arguments, **options)
+        made.append(weakref.ref(self))
+
+    monkeypatch.setattr(page, "__init__", remembered)
+    return made
 
 
 @pytest.mark.parametrize(("path", "name"), GAMES.items())
-def test_a_closed_tab_frees_its_game(inner: Browser, path: str, name: str):
-    first = inner.tab
+def test_a_closed_tab_frees_its_game(inner: Browser, monkeypatch: pytest.MonkeyPatch, path: str, name: str):
+    games, first = made_of(name, monkeypatch), inner.tab
     inner.new_tab(path)
-    inner.until(lambda: living(name), "a game")
-    (game,) = map(weakref.ref, living(name))
+    inner.until(lambda: games, "a game")
+    (game,) = games
+    assert game() is not None
     inner.driver.close()
     inner.go_to(first)
     inner.until(lambda: gc.collect() >= 0 and game() is None, f"{name} to go")
@@ -109,13 +123,17 @@ def test_an_unknown_address_has_the_navigation(inner: Browser):
     inner.wait_text(".headline", "Your turn: X")
 
 
-def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(inner: Browser):
+def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch
+):
     thinker = TestLab.thinker = Thinker()
+    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
     inner.open("/minesweeper?board=9x9x10&agent=rules")
     inner.wait_text(".ms-left", "10")
     inner.click("[data-id=cell-40]")
     inner.wait_text(".headline", "Playing")
-    (page,) = living("src.web.minesweeper.page.MinesweeperPage")
+    page = pages[-1]()
+    assert page is not None
     inner.until(lambda: page.timekeeper.running, "the clock")
     inner.click(".ask")
     assert thinker.asked.wait(PATIENCE)

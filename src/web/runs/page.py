@@ -29,9 +29,9 @@ RESCAN = 10.0  # seconds between searches for new runs, whatever the number of v
 OBJECTIVE = "win_rate"
 
 # Quasar sets the class of the body far more often than the theme changes.
-_FOLLOW_THEME = """<script>{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
+_FOLLOW_THEME = """{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
   new MutationObserver(() => { if (dark() !== before) { before = dark(); emitEvent('theme'); } })
-    .observe(document.body, {attributeFilter: ['class']}); }</script>"""
+    .observe(document.body, {attributeFilter: ['class']}); }"""
 
 
 @cache
@@ -43,7 +43,7 @@ def index_of(*folders: Path) -> Index:
 async def build(lab: Lab, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
     ui.add_css(CSS)
-    ui.add_body_html(_FOLLOW_THEME)
+    ui.run_javascript(_FOLLOW_THEME)
     index = index_of(*lab.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh, RESCAN), name="read all runs")

@@ -37,19 +37,19 @@ _BODY = """<tr :class="{'r-chosen': props.row.color}"><template v-for="col in pr
     @click="$parent.$emit('pick', [props.row.run, !props.row.color])">{{ props.row[col.name] }}</td>
   </template></tr>"""
 # The rows of a slot are built again with each update; the control that had the focus gets it back.
-_KEEP_FOCUS = """<script>{ let key = null; const keyOf = e => e.target.closest?.('.r-table [data-key]')?.dataset.key;
+_KEEP_FOCUS = """{ let key = null; const keyOf = e => e.target.closest?.('.r-table [data-key]')?.dataset.key;
   addEventListener('focusin', e => key = keyOf(e) ?? null);
   addEventListener('pointerdown', e => key = keyOf(e) ?? null);
   new MutationObserver(() => { if (key !== null && document.activeElement === document.body)
     document.querySelector(`.r-table [data-key="${CSS.escape(key)}"]`)?.focus(); })
-    .observe(document.body, {childList: true, subtree: true}); }</script>"""
+    .observe(document.body, {childList: true, subtree: true}); }"""
 
 
 class RunTable:
     def __init__(
         self, on_pick: Callable[[str, bool], Awaitable[None]], on_sort: Callable[[str], Awaitable[None] | None]
     ) -> None:
-        ui.add_body_html(_KEEP_FOCUS)
+        ui.run_javascript(_KEEP_FOCUS)
         self._table = ui.table(columns=[], rows=[], row_key="run", pagination=0).classes("w-full r-table")
         self._table.props("flat dense hide-bottom hide-no-data")
         self._table.add_slot("header", _HEADER)
