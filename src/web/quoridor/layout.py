@@ -19,7 +19,8 @@ from .review_panel import ReviewPanel
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
     "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
-    "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; with two agents P pauses, S makes one move"
+    "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; "
+    "with two agents P pauses, S makes one move"
 )
 # A wall is dragged from the rack of the mover: the wall nearest to the pointer is previewed, and placed where it is
 # dropped. Dropped off the board, it goes back.
