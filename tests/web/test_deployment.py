@@ -318,11 +318,11 @@ def test_odds_are_shown_for_every_legal_target_and_for_no_other(game: Deployment
 
 def test_the_range_of_a_unit_is_its_weapons_and_its_sight_is_blocked_by_walls(played: DeploymentMatch):
     state = played.at(next(k for k, report in enumerate(played.reports) if report.phase == "shoot"))
-    units = [one for one in state.units.values() if one.profile.ranged is not None and one.col >= 0]
-    unit = min(units, key=lambda one: one.profile.ranged.reach)
+    armed = [(one.profile.ranged.reach, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
+    most, unit = min(armed, key=lambda pair: pair[0])
     found, terrain = range_of(state, unit.id), state.scenario.board
     hexes = [(col, row) for col in range(terrain.cols) for row in range(terrain.rows)]
-    near = {one for one in hexes if distance((unit.col, unit.row), one) <= unit.profile.ranged.reach}
+    near = {one for one in hexes if distance((unit.col, unit.row), one) <= most}
     assert near < set(hexes)
     assert set(found.within) == near - set(terrain.forbidden)
     assert set(found.seen) < set(found.within)
@@ -355,6 +355,23 @@ def test_the_log_speaks_of_you_and_the_opponent(played: DeploymentMatch):
     for report in played.reports:
         words = " ".join([narration.action(report, you), *(narration.event(one, you) for one in report.events)])
         assert not any(raw in words for raw in ("deploy_unit", "(", "player", " hp", "None")), words
+
+
+def test_a_headline_speaks_to_the_one_person_who_plays(game: DeploymentGame):
+    match = DeploymentMatch(game, (HUMAN, robot(2)), 4)
+    unit = next(iter(match.state.units))
+    assert narration.addressed("Player 1 deploys: place R1", match.human_seats) == "You deploy: place R1"
+    assert narration.addressed("Player 1, R1: choose a hex", {0}) == "Your R1: choose a hex"
+    assert narration.addressed("Player 2, K1", {0}) == "The opponent's K1"
+    assert narration.addressed("Player 2 deploys", {0}) == "The opponent deploys"
+    assert narration.addressed("Player 1 has placed every unit: confirm", {0}) == "You have placed every unit: confirm"
+    assert narration.addressed("Player 1: choose one", {0}) == "You: choose one"
+    assert narration.addressed("Player 2 wins, 5 to 3: player 1 has no units left", {0}) == (
+        "The opponent wins, 5 to 3: you have no units left"
+    )
+    assert narration.addressed("Player 1 wins, 5 to 3", {1}) == "The opponent wins, 5 to 3"
+    assert narration.addressed("Player 1, R1: choose a hex", {0, 1}) == "Player 1, R1: choose a hex"
+    assert narration.addressed(labels.headline(match, match.state, unit), {0}).startswith("You deploy: place")
 
 
 def test_a_card_and_a_table_explain_their_words(played: DeploymentMatch):

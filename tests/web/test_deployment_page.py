@@ -96,12 +96,12 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
             browser.press("u")
             browser.wait_text(part("roster-1"), "2 of 5 to deploy")
             browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
-    browser.wait_text(part("headline"), "Player 1 has placed every unit: confirm")
+    browser.wait_text(part("headline"), "You have placed every unit: confirm")
     assert placed(browser) == {"S1", "R1", "R2", "R3", "R4"}
     assert "9 of 9 to deploy" in browser.text(part("roster-2"))
     hurry(browser)
     browser.press(Keys.ENTER)
-    browser.wait_text(part("headline"), "Player 1, R1: choose a hex to move to, or wait")
+    browser.wait_text(part("headline"), "Your R1: choose a hex to move to, or wait")
     assert len(placed(browser)) == 14
 
 
@@ -137,7 +137,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
         if "wait" in browser.text(part("headline")):
             browser.press("w")
         browser.until(partial(stepped_on, browser, before), "a step")
-    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    assert "win" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     ended = browser.text(part("headline"))
     browser.until(lambda: browser.text(".lab-result") in ("You win", "You lose", "A draw"), "the result")
     assert top(browser) == at_first
@@ -179,7 +179,7 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     hurry(browser)
     browser.click(part("play"))
     browser.until(lambda: is_over(browser), "the end of the game")
-    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    assert "win" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     browser.go_to(first)
     assert moment(browser) == "2 / 2"
 

@@ -20,7 +20,7 @@ from . import PAGE, board, labels
 from .board import Marks
 from .layout import SPEEDS, Layout
 from .match import DeploymentMatch
-from .narration import Voice, voices
+from .narration import Voice, addressed, voices
 from .odds import Range, range_of, targets
 from .panels import NewGame
 
@@ -100,7 +100,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         return labels.ending(self.match, self.match.state)
 
     def headline(self) -> str:
-        return labels.headline(self.match, self.state, self.acting)
+        return addressed(labels.headline(self.match, self.state, self.acting), self.match.human_seats)
 
     async def show(self, moved: bool = False) -> None:
         self.draw(moved)
@@ -130,7 +130,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         """Return the range of the unit that is looked at, or of the one that a person moves or shoots with."""
         acts = self.human_to_move and self.state.phase in ("move", "shoot")
         unit = self.looked_at or (self.acting if acts else None)
-        return range_of(self.state, unit) if unit in self.state.units else Range([], [])
+        return range_of(self.state, unit or "")
 
     def _show_card(self, named: tuple[Voice, Voice]) -> None:
         unit = self.state.units.get(self.looked_at or self.acting or "")

@@ -64,3 +64,19 @@ def _named(found: re.Match[str], named: tuple[Voice, Voice]) -> str:
         return voice.owner[0].lower() + voice.owner[1:]
     name = voice.name[0].lower() + voice.name[1:]
     return f"{name} {found[3][:-1]}{voice.s}" if found[3] else name
+
+
+def addressed(words: str, human_seats: Collection[int]) -> str:
+    """Return a headline that speaks to the person who plays, if it is only one."""
+    if len(human_seats) != 1:
+        return words
+    named = voices(human_seats)
+
+    def name(found: re.Match[str]) -> str:
+        voice, verb = named[int(found[2]) - 1], found[4] or ""
+        if voice is YOU:
+            verb = " have" if verb == " has" else verb.removesuffix("s")
+        said = f"{voice.owner} " if found[3] else f"{voice.name}{verb}"
+        return said if found[1] == "P" else said[0].lower() + said[1:]
+
+    return re.sub(r"\b([Pp])layer ([12])(?:(, )(?=\w+\b)|( has| deploys| wins))?", name, words)
