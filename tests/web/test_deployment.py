@@ -309,6 +309,9 @@ def test_odds_are_shown_for_every_legal_target_and_for_no_other(game: Deployment
         found = targets(state)
         assert set(found) == legal
         assert all(0 <= (one.kill if isinstance(one, Odds) else one) <= 1 for one in found.values())
+        if state.phase == "shoot" and state.active_unit_id:
+            seen = range_of(state, state.active_unit_id).seen
+            assert {(state.units[one].col, state.units[one].row) for one in found} <= set(seen)
         if found:
             phases.add(state.phase)
             assert board.pieces(state, Marks(odds=found)).count('class="odds"') == len(found)
@@ -326,7 +329,8 @@ def test_the_range_of_a_unit_is_its_weapons_and_its_sight_is_blocked_by_walls(pl
     assert near < set(hexes)
     assert set(found.within) == near - set(terrain.forbidden)
     assert set(found.seen) < set(found.within)
-    assert not set(found.seen) & set(state.scenario.board.walls)
+    assert not set(found.seen) & set(terrain.walls)
+    assert set(found.within) - set(terrain.walls) - set(found.seen), "what is behind a wall is in range, but not seen"
     text = board.pieces(state, Marks(range=found))
     assert 'class="range"' in text
     assert 'class="range"' not in board.pieces(state, Marks())
