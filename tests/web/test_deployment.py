@@ -11,12 +11,13 @@ import pytest
 from src.compose import own_hydra
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.hexgrid import neighbors
-from src.envs.deployment.step_report import Command
+from src.envs.deployment.hexgrid import distance, neighbors
+from src.envs.deployment.step_report import Command, StepReport
 from src.play import ConfigLab
-from src.web.deployment import board, labels, setup
+from src.web.deployment import board, labels, narration, setup
 from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
+from src.web.deployment.odds import Odds, attack_odds, range_of, targets
 from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import COVER_MAP, bot, contents, full_game, small_game
 from tests.lab import ROOT
@@ -276,3 +277,112 @@ def test_a_rehearsal_tries_everything_there_is_to_tell(game: DeploymentGame, mon
     monkeypatch.setattr(DeploymentMatch, "play", noted)
     warm_up(game)
     assert seen == {"shoot", "charge", "fight"}
+
+
+def weapon(**changes: int) -> dict[str, int]:
+    return {"attacks": 2, "hit": 3, "strength": 4, "ap": 0, "damage": 1} | changes
+
+
+TARGET = {"toughness": 4, "save": 3, "invulnerable": 7}
+
+
+def test_the_odds_of_an_attack_are_exact():
+    # 2/3 hit, 1/2 wound, 1/3 are not saved: an attack succeeds in 1/9 of all cases
+    odds = attack_odds(weapon(), TARGET, 2, covered=False)
+    assert (odds.hit, odds.wound, odds.unsaved) == pytest.approx((2 / 3, 1 / 2, 1 / 3))
+    assert odds.loss == pytest.approx((64 / 81, 16 / 81, 1 / 81))
+    assert (odds.kill, odds.mean) == pytest.approx((1 / 81, 18 / 81))
+    assert attack_odds(weapon(damage=3), TARGET, 2, covered=False).loss == pytest.approx((64 / 81, 0, 17 / 81))
+    assert attack_odds(weapon(attacks=1), TARGET, 1, covered=True).kill == pytest.approx(1 / 18), "2+ in cover"
+    assert attack_odds(weapon(attacks=1, ap=4), TARGET, 1, covered=False).kill == pytest.approx(1 / 3), "no save"
+    assert attack_odds(weapon(attacks=3, damage=2), TARGET, 3, covered=False).loss == pytest.approx(
+        ((8 / 9) ** 3, 0, 3 * (8 / 9) ** 2 / 9, 3 * (8 / 9) / 81 + 1 / 729)
+    )
+
+
+def test_odds_are_shown_for_every_legal_target_and_for_no_other(game: DeploymentGame, played: DeploymentMatch):
+    phases = set()
+    for moment in range(len(played.moves)):
+        state = played.at(moment)
+        attacks = [one for one in game.legal_actions(state) if game.actions.is_attack(one)]
+        legal = {state.unit_id(game.actions.target(state, one)) for one in attacks if state.active_unit_id}
+        found = targets(state)
+        assert set(found) == legal
+        assert all(0 <= (one.kill if isinstance(one, Odds) else one) <= 1 for one in found.values())
+        if state.phase == "shoot" and state.active_unit_id:
+            seen = range_of(state, state.active_unit_id).seen
+            assert {(state.units[one].col, state.units[one].row) for one in found} <= set(seen)
+        if found:
+            phases.add(state.phase)
+            assert board.pieces(state, Marks(odds=found)).count('class="odds"') == len(found)
+            assert labels.odds_table(found).count("<tr>") == len(found) + 1
+    assert phases == {"shoot", "charge", "fight"}
+
+
+def test_the_range_of_a_unit_is_its_weapons_and_its_sight_is_blocked_by_walls(played: DeploymentMatch):
+    state = played.at(next(k for k, report in enumerate(played.reports) if report.phase == "shoot"))
+    armed = [(one.profile.ranged.reach, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
+    most, unit = min(armed, key=lambda pair: pair[0])
+    found, terrain = range_of(state, unit.id), state.scenario.board
+    hexes = [(col, row) for col in range(terrain.cols) for row in range(terrain.rows)]
+    near = {one for one in hexes if distance((unit.col, unit.row), one) <= most}
+    assert near < set(hexes)
+    assert set(found.within) == near - set(terrain.forbidden)
+    assert set(found.seen) < set(found.within)
+    assert not set(found.seen) & set(terrain.walls)
+    assert set(found.within) - set(terrain.walls) - set(found.seen), "what is behind a wall is in range, but not seen"
+    text = board.pieces(state, Marks(range=found))
+    assert 'class="range"' in text
+    assert 'class="range"' not in board.pieces(state, Marks())
+    assert range_of(state, "nobody").within == []
+
+
+def test_the_log_speaks_of_you_and_the_opponent(played: DeploymentMatch):
+    you, watched = narration.voices({0}), narration.voices(())
+
+    def said(action: str, player: int = 1) -> str:
+        return narration.action(StepReport(player, 1, "move", action, None, None, None, 0, ()), you)
+
+    assert said("deploy_unit A1 (3, 4)") == "You place A1 on column 3, row 4"
+    assert said("deploy_unit B1 (3, 4)", 2) == "The opponent places B1 on column 3, row 4"
+    assert said("A1 goes to (3, 4)") == "Your A1 moves to column 3, row 4"
+    assert said("B1 shoots A1", 2) == "The opponent's B1 shoots A1"
+    assert (said("pass_deployment"), said("pass_deployment", 2)) == ("You pass", "The opponent passes")
+    assert said("player 1 chooses A1") == "You choose A1"
+    assert said("confirm_deployment 2") == "The opponent confirms the deployment"
+    assert said("undeploy_unit A1") == "You take A1 back"
+    assert narration.event("A1 loses 1 hp, 2 left", you) == "A1 loses 1 hit point, 2 left"
+    assert narration.event("player 1 takes objective (3, 4)", you) == "you take the objective on column 3, row 4"
+    assert narration.event("player 2 scores 5", you) == "the opponent scores 5 points"
+    assert narration.event("round 2: player 1's turn", you) == "round 2: your turn"
+    assert narration.event("round 2: player 1's turn", watched) == "round 2: player 1's turn"
+    for report in played.reports:
+        words = " ".join([narration.action(report, you), *(narration.event(one, you) for one in report.events)])
+        assert not any(raw in words for raw in ("deploy_unit", "(", "player", " hp", "None")), words
+
+
+def test_a_headline_speaks_to_the_one_person_who_plays(game: DeploymentGame):
+    match = DeploymentMatch(game, (HUMAN, robot(2)), 4)
+    unit = next(iter(match.state.units))
+    assert narration.addressed("Player 1 deploys: place R1", match.human_seats) == "You deploy: place R1"
+    assert narration.addressed("Player 1, R1: choose a hex", {0}) == "Your R1: choose a hex"
+    assert narration.addressed("Player 2, K1", {0}) == "The opponent's K1"
+    assert narration.addressed("Player 2 deploys", {0}) == "The opponent deploys"
+    assert narration.addressed("Player 1 has placed every unit: confirm", {0}) == "You have placed every unit: confirm"
+    assert narration.addressed("Player 1: choose one", {0}) == "You: choose one"
+    assert narration.addressed("Player 2 wins, 5 to 3: player 1 has no units left", {0}) == (
+        "The opponent wins, 5 to 3: you have no units left"
+    )
+    assert narration.addressed("Player 1 wins, 5 to 3", {1}) == "The opponent wins, 5 to 3"
+    assert narration.addressed("Player 1, R1: choose a hex", {0, 1}) == "Player 1, R1: choose a hex"
+    assert narration.addressed(labels.headline(match, match.state, unit), {0}).startswith("You deploy: place")
+
+
+def test_a_card_and_a_table_explain_their_words(played: DeploymentMatch):
+    state = played.at(20)
+    for unit in state.units.values():
+        text = labels.card(unit, "You")
+        Parts(text)
+        assert f"{unit.hp} of {unit.profile.hp} hit points" in text
+        assert ("Shoots" in text, "Fights" in text) == (unit.profile.ranged is not None, unit.profile.melee is not None)
+    assert labels.unit_table(state, 1).count("<abbr title=") == len(labels.ABBREVIATIONS)

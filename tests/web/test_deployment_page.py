@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from tests.web.browser import Browser
@@ -95,12 +96,12 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
             browser.press("u")
             browser.wait_text(part("roster-1"), "2 of 5 to deploy")
             browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
-    browser.wait_text(part("headline"), "Player 1 has placed every unit: confirm")
+    browser.wait_text(part("headline"), "You have placed every unit: confirm")
     assert placed(browser) == {"S1", "R1", "R2", "R3", "R4"}
     assert "9 of 9 to deploy" in browser.text(part("roster-2"))
     hurry(browser)
     browser.press(Keys.ENTER)
-    browser.wait_text(part("headline"), "Player 1, R1: choose a hex to move to, or wait")
+    browser.wait_text(part("headline"), "Your R1: choose a hex to move to, or wait")
     assert len(placed(browser)) == 14
 
 
@@ -130,13 +131,13 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser
     pick(browser, 12, 0)
     browser.wait_notification("cannot go there: no path that short")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
-    browser.wait_text(part("log"), "A1 goes to")
+    browser.wait_text(part("log"), "Your A1 moves to")
     while not is_over(browser):
         before = moment(browser)
         if "wait" in browser.text(part("headline")):
             browser.press("w")
         browser.until(partial(stepped_on, browser, before), "a step")
-    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    assert "win" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     ended = browser.text(part("headline"))
     browser.until(lambda: browser.text(".lab-result") in ("You win", "You lose", "A draw"), "the result")
     assert top(browser) == at_first
@@ -178,7 +179,7 @@ def test_agents_are_watched_and_two_tabs_are_two_games(browser: Browser):
     hurry(browser)
     browser.click(part("play"))
     browser.until(lambda: is_over(browser), "the end of the game")
-    assert "wins" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
+    assert "win" in browser.text(part("headline")) or "draw" in browser.text(part("headline"))
     browser.go_to(first)
     assert moment(browser) == "2 / 2"
 
@@ -214,3 +215,36 @@ def test_a_board_that_is_zoomed_in_shows_the_legal_hexes(browser: Browser):
 def test_an_invalid_url_is_reported(browser: Browser):
     browser.open("/deployment?scenario=chess")
     browser.wait_text(part("problem"), "scenario=chess is unknown: choose one of skirmish, mirror, siege")
+
+
+def test_a_unit_shows_its_card_and_range_and_a_target_its_odds(browser: Browser):
+    open_board(browser, "seed=2&scenario=mirror&player_2=greedy")
+    hurry(browser)
+    browser.click(part("rest"))
+    browser.wait_text(part("headline"), "confirm")
+    browser.click(part("confirm"))
+    browser.wait_text(part("headline"), "choose a hex to move to")
+    browser.wait_text(part("card"), "A1")
+    assert browser.all(".dp-pieces .range"), "the range of the unit that acts"
+    enemy = browser.find(".token.p2")
+    name, (col, row) = enemy.get_attribute("data-unit"), map(int, (enemy.get_attribute("data-at") or "").split())
+    hovered = browser.find(f'[data-id="hex-{row * COLUMNS + col}"]')
+    ActionChains(browser.driver).move_to_element(hovered).perform()
+    browser.wait_text(part("card"), f"{name} ")
+    assert "The opponent" in browser.text(part("card"))
+    ActionChains(browser.driver).move_to_element(browser.find(part("headline"))).perform()
+    before = moment(browser)
+    own = browser.attributes('.token.p1[data-unit="A2"]', "data-at")[0].split()
+    pick(browser, int(own[0]), int(own[1]))
+    browser.wait_text(part("card"), "A2 ")
+    assert moment(browser) == before
+    assert not browser.all(".lab-say.refusal"), "a look at a unit is no mistake"
+    while not browser.all(".dp-pieces .odds"):
+        before = moment(browser)
+        if "wait" in browser.text(part("headline")):
+            browser.press("w")
+        browser.until(partial(stepped_on, browser, before), "a step")
+        assert not is_over(browser), "there is something to shoot at"
+    browser.wait_text(part("odds"), "target")
+    shown = len(browser.all(".dp-odds tbody tr, .dp-odds > tr"))
+    assert shown == len(browser.all(".dp-pieces .odds"))

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
+from src.core.play.search import Evaluation
 from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
-from src.web.quoridor import panels
+from src.web.quoridor import panels, review
+from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
 from src.web.quoridor.geometry import BoardGeometry, Box
 from src.web.quoridor.match import QuoridorMatch, players_of, toward
 from src.web.quoridor.picture import Marks, Mode, draw
+from src.web.quoridor.review import Judgement, judge
+from src.web.quoridor.thinking import Budget, deepen
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -186,5 +190,128 @@ def test_the_list_of_moves_begins_with_whoever_moved_first():
     assert "here" in listed[4].get("class", "")
 
 
-def test_four_levels_and_three_others_can_be_chosen():
-    assert list(players_of([])) == [YOU, "easy", "normal", "hard", "hell", "mcts", "runner", "random"]
+def test_five_levels_and_three_others_can_be_chosen():
+    assert list(players_of([])) == [YOU, "easy", "normal", "hard", "hell", "deep", "mcts", "runner", "random"]
+
+
+WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
+
+
+def searcher():
+    return GAME.searcher(Evaluation(WEIGHTS, 0, 0, True))
+
+
+def test_a_search_reports_every_depth_until_its_last():
+    thoughts = list(deepen(searcher(), MIDDLE, last=5))
+    assert [thought.depth for thought in thoughts] == [1, 2, 3, 4, 5]
+    assert thoughts[-1].score == searcher().search(MIDDLE, 5, None, 1 << 60).score
+    assert thoughts[-1].line[0] in GAME.legal_actions(MIDDLE)
+
+
+def test_a_stopped_search_has_a_move_and_ends():
+    budget = Budget(1000)
+    found = []
+    for thought in deepen(searcher(), MIDDLE, budget):
+        found.append(thought.depth)
+        budget.stop()
+    assert found == [1]
+    budget = Budget(0.3)
+    *_, last = deepen(searcher(), MIDDLE, budget)
+    assert last.depth > 4, "the time is used"
+    assert budget.left == 0
+
+
+# Player 1 is one step from its goal, and it is its turn.
+NEARLY = GAME.read_position("e8 a5 0 0 20 -")
+
+
+def test_a_review_tells_the_winning_move_from_one_that_gives_it_away():
+    win, away = GAME.parse_move(NEARLY, "e9"), GAME.parse_move(NEARLY, "e7")
+    best = judge(GAME, searcher(), NEARLY, win)
+    assert (best.share, best.loss, best.sign) == (1.0, 0.0, "")
+    assert review.comment("e9", best) == "e9 was the best move."
+    far = GAME.read_position("e8 a2 0 0 20 -")  # whoever steps away loses the race
+    worst = judge(GAME, searcher(), far, GAME.parse_move(far, "e7"))
+    assert (worst.share, worst.loss, worst.sign) == (1.0, 1.0, "??")
+    assert "e7 was a blunder: it cost 100%" in review.comment("e7", worst)
+    assert "e9 was better" in review.comment("e7", worst)
+    assert judge(GAME, searcher(), NEARLY, away).best == "e9"
+
+
+def test_the_shares_of_a_review_are_those_of_player_1():
+    position = GAME.read_position("e8 a2 0 0 21 -")  # player 2 is to move, and wins
+    found = judge(GAME, searcher(), position, GAME.parse_move(position, "a1"))
+    assert (found.share, found.loss) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("loss", "sign"), [(0.099, ""), (0.10, "?"), (0.249, "?"), (0.25, "??")])
+def test_a_mistake_begins_at_the_stated_loss(loss: float, sign: str):
+    assert Judgement(0.5, "e2", loss).sign == sign
+    assert "10%" in review.LEGEND and "25%" in review.LEGEND  # noqa: PT018
+
+
+def test_a_graph_marks_mistakes_and_its_plies_can_be_clicked():
+    found = {0: Judgement(0.5, "e2", 0.0), 1: Judgement(0.5, "e8", 0.3), 2: Judgement(0.8, "e3", 0.12)}
+    svg = review.graph(found, 3, 1.0, 2)
+    (curve,) = parts(svg, "qr-curve")
+    heights = [float(point.split(",")[1]) for point in curve.get("points", "").split()]
+    assert heights == pytest.approx([42, 42, 84 * 0.2, 0], abs=0.1), "the chances of player 1 grow upwards"
+    assert [len(parts(svg, kind)) for kind in ("qr-mistake", "qr-blunder")] == [1, 1]
+    assert [part.get("data-id") for part in parts(svg, "qr-at")] == ["ply-0", "ply-1", "ply-2", "ply-3"]
+    assert review.summary(found, 0) == "Player 1: 1 mistake · Player 2: 1 blunder"
+
+
+def test_a_hint_for_the_pawn_is_an_arrow_and_for_a_wall_the_wall():
+    svg = draw(9, MIDDLE, Marks(hints=("d6", "c3v")))  # player 2 is to move
+    assert [len(parts(svg, kind)) for kind in ("hint-shaft", "hint-head", "hint-mark")] == [1, 1, 1]
+    (shaft,) = parts(svg, "hint-shaft")
+    x, y = map(float, shaft.get("d", "")[1:].split("L")[0].split())
+    geometry = BoardGeometry(9, False)
+    pawn_x, pawn_y = geometry.cell(parse_move(9, "e6")).center
+    assert (x, y) == (pytest.approx(pawn_x - 19), pytest.approx(pawn_y)), "from the pawn of the mover"
+
+
+def test_only_the_walls_of_the_mover_can_be_dragged():
+    for marks, own in ((Marks(open=True), 1), (Marks(), 0)):
+        assert len(parts(draw(9, MIDDLE, marks), "own")) == own
+    empty = GAME.read_position("e5 e6 9 0 9 d4h")
+    assert not parts(draw(9, empty, Marks(open=True)), "own")
+
+
+def test_a_variation_begins_like_the_match_and_leaves_it_alone():
+    match = QuoridorMatch(GAME, START)
+    for name in ("e2", "e8"):
+        match.play(GAME.parse_move(match.state, name))
+    other = match.with_moves([match.moves[0]])
+    other.play(GAME.parse_move(other.state, "d9"))
+    assert (match.names(), other.names()) == (["e2", "e8"], ["e2", "d9"])
+    assert set(other.human_seats) == {0, 1}
+
+
+def test_a_clock_runs_for_one_player_and_stops():
+    clock = Clock((10, 10))
+    clock.run(0, now=100)
+    assert (clock.left(0, 103), clock.left(1, 103)) == (7, 10)
+    clock.run(1, now=104)
+    clock.run(None, now=106)
+    assert (clock.left(0, 200), clock.left(1, 200)) == (6, 8)
+    assert clock.loser(200) is None
+    clock.run(1, now=200)
+    assert (clock.loser(207.9), clock.loser(208)) == (None, 1)
+
+
+def test_a_clock_is_read_as_it_was_written():
+    clock = Clock((170.5, 12))
+    text = write_clock("180", clock, 0)
+    assert text == "180:170.5:12.0"
+    again = read_clock(text)
+    assert again is not None
+    assert (again.left(0, 0), again.left(1, 0)) == (170.5, 12)
+    assert read_clock("none") is None
+    assert [clock_text(seconds) for seconds in (600, 61.9, 10, 9.4, 0)] == ["10:00", "1:01", "0:10", "0:09.4", "0:00.0"]
+
+
+@pytest.mark.parametrize("text", ["", "5", "180:1", "180:1:nan", "180:1:181", "180:-1:3", "none:1:2", "180:1:²"])
+def test_a_clock_that_is_none_is_refused(text: str):
+    with pytest.raises(UserError):
+        read_clock(text)

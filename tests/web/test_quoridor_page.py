@@ -126,7 +126,6 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
 
     browser.click("[data-id='ply-1']")
     browser.wait_text(".qr-note", "position after ply 11")
-    assert not browser.all(".spot")
     browser.press(Keys.ESCAPE, "u")
     browser.until(lambda: not moves(browser), "both moves to be taken back")
     assert len(browser.all(".quoridor .wall")) == 1
@@ -191,3 +190,100 @@ def test_a_player_that_is_not_there_is_refused(browser: Browser):
     browser.open("/quoridor?first=deep-blue")
     browser.wait_notification("player 'deep-blue' is unknown")
     browser.wait_text(".qr-headline", "Your move")
+
+
+def drag_wall(browser: Browser, name: str) -> None:
+    """Drag a wall from the rack of the mover to where it lies on the board."""
+    plank, ghost = browser.find(".rack.own .plank"), browser.find(f"[data-id='{name}'] .ghost")
+    along = (20, 3) if name.endswith("h") else (3, 20)
+    mouse = ActionChains(browser.driver).click_and_hold(plank).move_to_element_with_offset(ghost, *along)
+    mouse.perform()
+    browser.until(lambda: browser.attributes(".dragged", "data-id") == [name], f"a preview of {name}")
+    mouse.reset_actions()
+    ActionChains(browser.driver).release().perform()
+
+
+def test_a_wall_is_dragged_from_the_rack_and_goes_back_off_the_board(browser: Browser):
+    begin(browser, "you", "you")
+    browser.find(".spot")
+    drag_wall(browser, "c4h")
+    assert wait_moves(browser, 1) == ["c4h"]
+    drag_wall(browser, "f5v")
+    assert wait_moves(browser, 2) == ["c4h", "f5v"]
+    drag_wall(browser, "c4v")
+    browser.wait_text(".lab-say.refusal", "Another wall is in the way.")
+    plank = browser.find(".rack.own .plank")
+    ActionChains(browser.driver).click_and_hold(plank).move_to_element(browser.find(".qr-headline")).release().perform()
+    browser.click("[data-id='e2'] .hit")
+    assert wait_moves(browser, 3) == ["c4h", "f5v", "e2"]
+    assert len(browser.all(".quoridor .wall")) == 2
+
+
+def test_another_move_is_tried_and_the_game_is_kept(browser: Browser):
+    begin(browser, "you", "you")
+    for name in ("e2", "e8", "e3"):
+        played = len(moves(browser))
+        browser.click(f"[data-id='{name}'] .hit")
+        wait_moves(browser, played + 1)
+    browser.click("[data-id='ply-1']")
+    browser.wait_text(".qr-headline", "Position after move 1 of 3")
+    browser.click("[data-id='d9'] .hit")
+    browser.wait_text(".qr-headline", "Variation")
+    assert wait_moves(browser, 2) == ["e2", "d9"]
+    browser.click("[data-id='d2'] .hit")
+    assert wait_moves(browser, 3) == ["e2", "d9", "d2"]
+    browser.click(".qr-return")
+    browser.wait_text(".qr-headline", "Position after move 1 of 3")
+    assert moves(browser) == ["e2", "e8", "e3"]
+    browser.wait_text(".qr-variation", "move 2 d9 d2")
+    browser.click(".qr-variation")
+    assert browser.until(lambda: moves(browser)[1] == "d9" and moves(browser), "the variation") == ["e2", "d9", "d2"]
+    browser.press(Keys.ESCAPE, Keys.END)
+    browser.wait_text(".qr-headline", "Player 2 to move")
+    browser.click("[data-id='e7'] .hit")
+    assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"]
+    browser.refresh()
+    assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"], "a variation is not taken for the game"
+
+
+def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
+    begin(browser, "you", "you")
+    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
+    wait_moves(browser, 6)
+    browser.click(".qr-do-review")
+    browser.wait_text(".qr-progress", "Player 1: 1 blunder · Player 2: no mistakes")
+    assert browser.attributes(".qr-move:has(b)", "data-id") == ["ply-3"]
+    assert len(browser.all(".qr-blunder")) == 1
+    browser.click("[data-id='ply-3'].qr-move")
+    browser.wait_text(".qr-comment", "e6 was a blunder: it cost 100% of the winning chances, e8 was better.")
+    browser.click(".qr-graph [data-id='ply-1']")
+    browser.wait_text(".qr-headline", "Position after move 1 of 6")
+    leave_field(browser)
+    browser.press("n")
+    browser.until(lambda: not browser.find(".qr-graph").is_displayed(), "the review to go with its game")
+
+
+def test_a_deep_search_shows_its_depth_and_line_and_moves_at_once_when_asked(browser: Browser):
+    begin(browser, "you", "deep")
+    browser.click("[data-id='e2'] .hit")
+    browser.wait_text(".qr-thinking", "thinks for 3 seconds · depth")
+    assert "after search) · " in browser.text(".qr-thinking") or "Even · " in browser.text(".qr-thinking")
+    browser.click(".qr-do-fast-forward")
+    wait_moves(browser, 2)
+    browser.until(lambda: not browser.find(".qr-thinking").is_displayed(), "the end of the search")
+
+
+def test_a_clock_is_optional_kept_with_the_game_and_ends_it(browser: Browser):
+    browser.open("/quoridor?first=you&second=you&clock=180:100:0.5")
+    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
+    assert browser.text(".qr-clock.qr-first") == "1:40", "it stands until the first move"
+    browser.click("[data-id='e2'] .hit")
+    browser.wait_text(".lab-result", "Player 1 wins")
+    browser.wait_text(".lab-ending", "on time")
+    assert not browser.all(".spot")
+    browser.refresh()
+    browser.wait_text(".lab-result", "Player 1 wins")
+    browser.click(".rematch")
+    browser.until(lambda: browser.text(".qr-clock.qr-second") == "3:00", "the clocks of a new game")
+    browser.choose(".qr-times", "No clock")
+    browser.until(lambda: not browser.find(".qr-clocks").is_displayed(), "no clock")

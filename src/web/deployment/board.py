@@ -1,7 +1,7 @@
 """The board as SVG text: a static drawing of the scenario, and one of the units on top of it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from math import sqrt
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from ...envs.deployment.scenario import Board, Hex, Scenario
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
 from .glyphs import BODIES, sign
+from .odds import Odds, Range
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
@@ -34,6 +35,8 @@ class Marks(NamedTuple):
     cursor: Hex | None = None
     last: StepReport | None = None  # the latest step
     is_new: bool = False  # animate the latest step
+    range: Range = Range([], [])  # of the unit that acts or is looked at
+    odds: Mapping[str, Odds | float] = {}  # against each target
 
 
 def centre(one: Hex) -> tuple[float, float]:
@@ -117,6 +120,9 @@ def pieces(state: GameState, marks: Marks) -> str:
     """Draw the changing parts: objective holders, legal hexes, the latest step, units."""
     board = state.scenario.board
     parts = [f'<path class="candidate" d="{"".join(map(_path, marks.candidates))}"/>']
+    if marks.range.within:
+        parts.append(f'<path class="in-sight" d="{"".join(map(_path, marks.range.seen))}"/>')
+        parts.append(f'<path class="range" d="{outline(marks.range.within)}"/>')
     parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
     if marks.cursor is not None:
         parts.append(f'<path class="cursor" d="{_path(marks.cursor)}"/>')
@@ -125,6 +131,7 @@ def pieces(state: GameState, marks: Marks) -> str:
     parts += [_token(unit, marks) for unit in units]
     parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in marks.candidates]
     parts += _loss(state, marks)
+    parts += [_odds(unit, marks.odds[unit.id]) for unit in units if unit.id in marks.odds]
     return _svg(board, "dp-pieces", "the units", "".join(parts))
 
 
@@ -141,7 +148,8 @@ def _token(unit: Unit, marks: Marks) -> str:
     classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == marks.unit)
     flags = "⚑" * unit.fled + "➤" * unit.charged
     return (
-        f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}">'
+        f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
+        f'data-at="{unit.col} {unit.row}">'
         f'<g{_motion(unit, marks)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
         f'<g class="sign" transform="translate(0 -5.5) scale(.54)">{sign(unit.profile)}</g>'
         f'<text class="name" y="10.5">{escape(unit.id)}</text>'
@@ -175,6 +183,13 @@ def _reticle(unit: Unit) -> str:
         f'<g class="reticle" transform="translate({x:.1f} {y:.1f})">'
         '<circle r="18"/><path d="M0 -22V-14M0 14V22M-22 0H-14M14 0H22"/></g>'
     )
+
+
+def _odds(unit: Unit, odds: Odds | float) -> str:
+    """Write the chance to kill a target, or to reach it by a charge."""
+    x, y = centre((unit.col, unit.row))
+    chance = odds.kill if isinstance(odds, Odds) else odds
+    return f'<text class="odds" x="{x:.1f}" y="{y - 21:.1f}">{chance:.0%}</text>'
 
 
 def _trace(marks: Marks) -> list[str]:

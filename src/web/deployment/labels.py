@@ -1,5 +1,6 @@
 """Status, results, dice and unit tables as HTML text."""
 
+from collections.abc import Mapping
 from html import escape
 
 from ...envs.deployment.deployment import why_not_undeploy
@@ -7,10 +8,21 @@ from ...envs.deployment.dice import NEVER
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
 from ...envs.deployment.world import PHASES
+from . import narration
 from .glyphs import badge, side
 from .match import DeploymentMatch
+from .narration import NEUTRAL, Voice
+from .odds import Odds
 
 STAGES = ("hit", "wound", "save")
+HEADS = ("unit", "", "hp", "M", "T", "Sv", "OC", "hex", "")
+ABBREVIATIONS = {
+    "hp": "hit points: a unit without any is lost",
+    "M": "movement: hexes in one turn",
+    "T": "toughness: compared with the strength of a weapon, it decides the roll to wound",
+    "Sv": "save: what the die must show to undo a wound; after the slash, a save that armour penetration cannot lower",
+    "OC": "objective control: the side with more of it on an objective holds it",
+}
 PROMPTS = {
     "move": "choose a hex to move to, or wait",
     "shoot": "choose a target to shoot, or wait",
@@ -72,13 +84,14 @@ def ending(match: DeploymentMatch, state: GameState) -> str:
     return f"Player {winner} wins, {score}" + ("" if left else f": player {3 - winner} has no units left")
 
 
-def entry(number: int, report: StepReport) -> str:
-    """Return a line of the log."""
-    when = f"R{report.round} {report.phase}" if report.round else report.phase
-    events = "".join(f"<li>{escape(event)}</li>" for event in report.events)
+def entry(number: int, report: StepReport, named: tuple[Voice, Voice] = NEUTRAL) -> str:
+    """Return a line of the log; `named`: what the players are called."""
+    when = f"round {report.round}, {report.phase}" if report.round else report.phase
+    items = "".join(f"<li>{escape(narration.event(event, named))}</li>" for event in report.events)
+    events = f"<ul>{items}</ul>" if items else ""
     return (
         f'<div class="dp-entry p{report.player}" data-moment="{number}"><small>{number} · {when}</small>'
-        f"<b>{escape(report.action)}</b>{dice(report.dice)}{f'<ul>{events}</ul>' if events else ''}</div>"
+        f"<b>{escape(narration.action(report, named))}</b>{dice(report.dice)}{events}</div>"
     )
 
 
@@ -103,13 +116,17 @@ def _die(value: int, good: bool) -> str:
 
 def unit_table(state: GameState, player: int) -> str:
     """Return the `UnitStatusTable` of a player."""
-    heads = ("unit", "", "hp", "M", "T", "Sv", "OC", "hex", "")
     rows = "".join(_row(state, unit) for unit in state.units.values() if unit.player == player)
-    cells = "".join(f"<th>{head}</th>" for head in heads)
+    cells = "".join(f"<th>{_abbreviation(head)}</th>" for head in HEADS)
     return (
         f'<table class="dp-table p{player}" aria-label="UnitStatusTable player {player}">'
         f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def _abbreviation(head: str) -> str:
+    meaning = ABBREVIATIONS.get(head)
+    return head if meaning is None else f'<abbr title="{meaning}">{head}</abbr>'
 
 
 def _row(state: GameState, unit: Unit) -> str:
@@ -144,3 +161,42 @@ def weapons(unit: Unit) -> str:
             reach = f" {arm.reach}" if kind == "range" else ""
             words.append(f"{kind}{reach}: {arm.attacks} attacks, {arm.hit}+ S{arm.strength} AP-{arm.ap} D{arm.damage}")
     return " · ".join(words)
+
+
+def card(unit: Unit, owner: str) -> str:
+    """Return the card of a unit, in full words."""
+    profile = unit.profile
+    save = f"save {profile.save}+" + (f", invulnerable {profile.invulnerable}+" if profile.invulnerable else "")
+    values = (f"moves {profile.move} hexes", f"toughness {profile.toughness}", save, f"control {profile.control}")
+    arms = "".join(
+        f"<li><b>{kind}</b> {arm.attacks} attack{'s' * (arm.attacks > 1)}"
+        + (f" up to {arm.reach} hexes" if kind == "Shoots" else "")
+        + f", hits on {arm.hit}+, strength {arm.strength}, lowers armour by {arm.ap}, damage {arm.damage}</li>"
+        for kind, arm in (("Shoots", profile.ranged), ("Fights", profile.melee))
+        if arm is not None
+    )
+    return (
+        f'<div class="dp-unit p{unit.player}" data-card="{escape(unit.id)}">{badge(unit.player, profile)} '
+        f"<b>{escape(unit.id)}</b> {escape(profile.name)} · {escape(owner)} · "
+        f'{unit.hp} of {profile.hp} hit points<div class="faint">{" · ".join(values)}</div><ul>{arms}</ul></div>'
+    )
+
+
+def odds_table(odds: Mapping[str, Odds | float]) -> str:
+    """Return the odds of the active unit against each target."""
+    if not odds:
+        return ""
+    if any(isinstance(one, Odds) for one in odds.values()):
+        heads: tuple[str, ...] = ("target", "hits", "wounds", "not saved", "mean loss", "kills")
+    else:
+        heads = ("target", "arrives")
+    rows = "".join(f"<tr><td>{escape(unit)}</td>{_odds_cells(one)}</tr>" for unit, one in odds.items())
+    cells = "".join(f"<th>{head}</th>" for head in heads)
+    return f'<table class="dp-table dp-odds"><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _odds_cells(odds: Odds | float) -> str:
+    if not isinstance(odds, Odds):
+        return f"<td><b>{odds:.0%}</b></td>"
+    chances = "".join(f"<td>{chance:.0%}</td>" for chance in (odds.hit, odds.wound, odds.unsaved))
+    return f"{chances}<td>{odds.mean:.2f}</td><td><b>{odds.kill:.0%}</b></td>"

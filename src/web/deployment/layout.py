@@ -23,10 +23,21 @@ _LOOK_AT_CANDIDATES = """setTimeout(() => {
 }, 50)"""
 
 
+# The unit under the mouse, or an empty text.
+_HOVER = """(e) => {
+  if (e.pointerType !== 'mouse') return;
+  const box = e.currentTarget, at = e.target.closest('[data-id]')?.dataset.id, columns = +box.dataset.columns;
+  const cell = at ? +at.split('-')[1] : -1;
+  const unit = box.querySelector(`.token[data-at="${cell % columns} ${Math.floor(cell / columns)}"]`)?.dataset.unit;
+  if ((unit ?? '') !== (box.looked ?? '')) { box.looked = unit; emit(unit ?? ''); }
+}"""
+
+
 class Handlers(Protocol):
     """User actions."""
 
     def pick(self, pick: Pick) -> None: ...
+    def inspect(self, unit: object) -> None: ...
     def choose_unit(self, unit: str) -> None: ...
     def take_back_unit(self, unit: str) -> None: ...
     def wait(self) -> None: ...
@@ -57,12 +68,17 @@ class Layout:
                     self.busy = Busy()
                     self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
                     self._controls(do, new_game)
+                with ui.element("div").classes("dp-card"):
+                    self.card = ui.html(sanitize=False).props('data-part="card"')
+                    self.odds = ui.html(sanitize=False).props('data-part="odds"')
                 self.rosters = [self._roster(player, units, do) for player in (1, 2)]
                 self.tables = [self._table(player) for player in (1, 2)]
                 self._log(do)
 
     def _board(self, match: DeploymentMatch, do: Handlers) -> None:
         self.board = ui.element("div").classes("board dp-board").props('tabindex=0 data-part="board"')
+        self.board.props(f"data-columns={match.game.scenario.board.cols}")
+        self.board.on("pointerover", lambda event: do.inspect(event.args), js_handler=_HOVER)
         with self.board, ui.element("div").classes("dp-layers"):
             Drawing(board.ground(match.game.scenario), do.pick)
             self.pieces = ui.html(sanitize=False).classes("dp-over")

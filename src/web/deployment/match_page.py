@@ -20,6 +20,8 @@ from . import PAGE, board, labels
 from .board import Marks
 from .layout import SPEEDS, Layout
 from .match import DeploymentMatch
+from .narration import Voice, addressed, voices
+from .odds import Range, range_of, targets
 from .panels import NewGame
 
 Option = TypeVar("Option")
@@ -38,6 +40,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
+        self.looked_at: str | None = None  # the unit whose card is shown; None: the one that acts
         self.playing = bool(match.human_seats)
         self._deciding, self._was_deploying = False, match.state.phase == "deployment"
         self.shortcuts = {
@@ -97,7 +100,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         return labels.ending(self.match, self.match.state)
 
     def headline(self) -> str:
-        return labels.headline(self.match, self.state, self.acting)
+        return addressed(labels.headline(self.match, self.state, self.acting), self.match.human_seats)
 
     async def show(self, moved: bool = False) -> None:
         self.draw(moved)
@@ -105,13 +108,17 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def draw(self, is_new: bool = False) -> None:
         state, page, match, now = self.state, self.layout, self.match, self.now
         last = match.reports[now - 1] if now else None
-        marks = Marks(self.candidates, self.acting, self.cursor, last, is_new)
+        odds = targets(state) if self.human_to_move else {}
+        marks = Marks(self.candidates, self.acting, self.cursor, last, is_new, self._range(), odds)
         page.pieces.set_content(board.pieces(state, marks))
         page.status.set_content(labels.status(match, state))
         page.headline.set_text(self.headline())
         page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
         page.ending.show(self.result if self.ply is None else None)
-        page.last.set_content(labels.entry(now, last) if last else "")
+        named = voices(match.human_seats)
+        page.last.set_content(labels.entry(now, last, named) if last else "")
+        page.odds.set_content(labels.odds_table(odds))
+        self._show_card(named)
         for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):
             roster.show(state, self.unit, self.ply is None and match.agent is None)
             table.set_content(labels.unit_table(state, player))
@@ -119,15 +126,36 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self._show_replay(now)
         self._show_buttons()
 
+    def _range(self) -> Range:
+        """Return the range of the unit that is looked at, or of the one that a person moves or shoots with."""
+        acts = self.human_to_move and self.state.phase in ("move", "shoot")
+        unit = self.looked_at or (self.acting if acts else None)
+        return range_of(self.state, unit or "")
+
+    def _show_card(self, named: tuple[Voice, Voice]) -> None:
+        unit = self.state.units.get(self.looked_at or self.acting or "")
+        self.layout.card.set_content(
+            '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
+            if unit is None
+            else labels.card(unit, named[unit.player - 1].name)
+        )
+
+    def inspect(self, unit: object) -> None:
+        """Show the card of a unit, or of the one that acts if the text is empty."""
+        looked_at = unit if isinstance(unit, str) and unit in self.state.units else None
+        if looked_at != self.looked_at:
+            self.looked_at = looked_at
+            self.draw()
+
     def _show_log(self) -> None:
         """Add new lines on top, grouped in elements, so that full ones are not sent again."""
         pieces, reports = self.layout.log_pieces, self.match.reports
-        first = max(len(pieces) - 1, 0)
+        first, named = max(len(pieces) - 1, 0), voices(self.match.human_seats)
         for number in range(first, -(-len(reports) // LOG_CHUNK)):
             if number == len(pieces):
                 pieces.append(self.layout.add_log_piece())
             lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
-            pieces[number].set_content("".join(reversed([labels.entry(k, report) for k, report in lines])))
+            pieces[number].set_content("".join(reversed([labels.entry(k, report, named) for k, report in lines])))
 
     def _show_replay(self, now: int) -> None:
         slider, most = self.layout.slider, len(self.match.moves)
@@ -170,7 +198,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             return
         columns = self.match.game.scenario.board.cols
         cell = numbered(pick.part, "hex", columns * self.match.game.scenario.board.rows)
-        self.act_at((cell % columns, cell // columns))
+        at = (cell % columns, cell // columns)
+        there = next((unit for unit in self.state.units.values() if (unit.col, unit.row) == at), None)
+        if there is not None and at not in self.candidates:
+            self.inspect(there.id)
+            if there.player == self.match.to_move and self.state.phase != "deployment":
+                return  # nothing can be done to it, so nothing is refused
+        self.act_at(at)
 
     def act_at(self, at: Hex) -> None:
         self.act(lambda: self.match.step_at(at, self.unit))

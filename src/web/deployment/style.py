@@ -52,6 +52,12 @@ body.body--dark {
 .dp .hp { fill: var(--legal); stroke: var(--card); stroke-width: .6; }
 .dp .hp.lost { fill: var(--card); stroke: var(--ink); }
 .dp .reticle { fill: none; stroke: var(--legal); stroke-width: 2.5; }
+.dp-pieces .in-sight { fill: var(--orange); fill-opacity: .1; }
+.dp-pieces .range { fill: none; stroke: var(--orange); stroke-width: 2; stroke-dasharray: 6 4; }
+.dp .odds { font-size: 14px; font-weight: 800; text-anchor: middle; fill: var(--ink); paint-order: stroke;
+  stroke: var(--card); stroke-width: 4; }
+.dp-unit { font-size: .85rem; min-height: 6.5rem; } .dp-unit ul { margin: 0; padding-left: 1.1rem; }
+.dp abbr { text-decoration: underline dotted; cursor: help; }
 .dp .trace { fill: none; stroke: var(--side); stroke-width: 3; stroke-linecap: round; opacity: .75; }
 .dp .trace.aimed { stroke-dasharray: 2 6; }
 .dp .loss { font-size: 17px; font-weight: 800; text-anchor: middle; fill: var(--ink); paint-order: stroke;

@@ -6,17 +6,59 @@ from typing import Protocol
 
 from nicegui import events, ui
 
+from ...envs.quoridor.notation import Position
 from .. import shell
-from ..drawing import Drawing, Pick
+from ..drawing import Drawing, Pick, read_pick
 from ..ending import Ending
+from .clock import TIMES
 from .match import SEATS
 from .picture import Mode
+from .review import Judgement
+from .review_panel import ReviewPanel
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
     "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
-    "N starts a new game; with two agents P pauses, S makes one move"
+    "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; "
+    "with two agents P pauses, S makes one move"
 )
+# A wall is dragged from the rack of the mover: the wall nearest to the pointer is previewed, and placed where it is
+# dropped. Dropped off the board, it goes back.
+_TAKE = """(e) => {
+  const box = e.currentTarget, svg = box.querySelector('svg');
+  if (e.button || !e.target.closest('.rack.own')) return;
+  e.preventDefault();
+  box.setPointerCapture(e.pointerId);
+  box.dragging = true;
+  svg.classList.add('dragging');
+}"""
+_DRAG = """(e) => {
+  const box = e.currentTarget;
+  if (!box.dragging) return;
+  const ground = box.querySelector('.ground').getBoundingClientRect();
+  let best = null, least = Infinity;
+  if (e.clientX > ground.left && e.clientX < ground.right && e.clientY > ground.top && e.clientY < ground.bottom)
+    for (const spot of box.querySelectorAll('.wall-spot')) {
+      const wall = spot.querySelector('.ghost').getBoundingClientRect();
+      const beside = Math.max(wall.left - e.clientX, 0, e.clientX - wall.right);
+      const above = Math.max(wall.top - e.clientY, 0, e.clientY - wall.bottom);
+      const middle = Math.hypot(wall.x + wall.width / 2 - e.clientX, wall.y + wall.height / 2 - e.clientY);
+      const distance = 4 * Math.hypot(beside, above) + middle;
+      if (distance < least) { best = spot; least = distance; }
+    }
+  box.querySelector('.dragged')?.classList.remove('dragged');
+  best?.classList.add('dragged');
+}"""
+_DROP = """(e) => {
+  const box = e.currentTarget, spot = box.querySelector('.dragged');
+  if (!box.dragging) return;
+  box.dragging = false;
+  box.querySelector('svg').classList.remove('dragging');
+  spot?.classList.remove('dragged');
+  if (!spot || e.type !== 'pointerup') return;
+  window.picked = spot.dataset.id;
+  emit(spot.dataset.id, 'left');
+}"""
 DELAYS = 0, 2
 MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
@@ -31,6 +73,12 @@ class Handlers(Protocol):
     async def key(self, event: events.KeyEventArguments) -> None: ...
     async def pick(self, pick: Pick) -> None: ...
     async def pick_hint(self, pick: Pick) -> None: ...
+    async def drop_wall(self, pick: Pick) -> None: ...
+    async def pick_variation(self, pick: Pick) -> None: ...
+    async def leave_variation(self) -> None: ...
+    def move_now(self) -> None: ...
+    def judge(self, state: Position, action: int) -> Judgement: ...
+    async def find_mistakes(self) -> None: ...
     async def pick_ply(self, pick: Pick) -> None: ...
     async def choose(self, name: str, value: object) -> None: ...
     async def new_game(self) -> None: ...
@@ -60,10 +108,21 @@ class Layout:
             with ui.element("div").classes("board qr-board"):
                 self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
                 self.board = Drawing("", do.pick)
+                self._add_dragging()
             with ui.element("div").classes("qr-side"):
                 for build in (self._play_panel, self._moves_panel, self._evaluation_panel):
                     with ui.element("div").classes("panel"):
                         build()
+
+    def _add_dragging(self) -> None:
+        async def dropped(event: events.GenericEventArguments) -> None:
+            with shell.show_errors():
+                await self.do.drop_wall(read_pick(event.args))
+
+        self.board.on("pointerdown", js_handler=_TAKE)
+        self.board.on("pointermove", js_handler=_DRAG)
+        for name in ("pointerup", "pointercancel"):
+            self.board.on(name, dropped, js_handler=_DROP)
 
     def _play_panel(self) -> None:
         with ui.row(wrap=False).classes("w-full items-center"):
@@ -75,6 +134,12 @@ class Layout:
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self._seat(seat, name)
+        with ui.element("div").classes("qr-clocks") as self.clock_row:
+            self.clocks = [ui.label().classes(f"qr-clock qr-{name}") for name in SEATS]
+        with ui.row(wrap=False).classes("w-full items-center") as self.thinking_row:
+            self.thinking = ui.label().classes("faint grow qr-thinking")
+            self.button("move now", "fast_forward", self.do.move_now)
+        self.thinking_row.set_visibility(False)
         with ui.row().classes("gap-2"):
             self.button("new", "restart_alt", self.do.new_game)
             self.button("undo", "undo", self.do.take_back)
@@ -86,6 +151,8 @@ class Layout:
             ui.label("seconds per move").classes("faint")
             delay = ui.slider(min=DELAYS[0], max=DELAYS[1], step=0.1, value=self.delay, on_change=self._set_delay)
             delay.classes("qr-delay").props('label aria-label="seconds per move"')
+        clock = self.do.setup["clock"].split(":")[0]
+        shell.dropdown(TIMES, clock, "Clock", lambda event: self.do.choose("clock", event.value)).classes("qr-times")
         self.modes = ui.toggle(
             {str(mode): title for mode, title in MODES.items()},
             value=str(Mode.BOTH),
@@ -126,6 +193,10 @@ class Layout:
                 self.button("", icon, partial(self.do.look_by, plies)).props(f'aria-label="{name}"')
             self.button("", "last_page", lambda: self.do.look_at(1 << 20)).props('aria-label="to the game"')
         self.moves = Drawing("", self.do.pick_ply).classes("w-full qr-movebox")
+        self.back = self.button("return to the game", "undo", self.do.leave_variation).classes("qr-return")
+        self.variations = Drawing("", self.do.pick_variation).classes("w-full")
+        self.review = ReviewPanel(self.do.judge, self.do.pick_ply, self.do.redraw)
+        self.review.on_click(self.do.find_mistakes)
         self.move = ui.input("type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
         self.move.on("keydown.enter", self._typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):

@@ -1,7 +1,7 @@
 """A match of Quoridor, and its players."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...core.errors import require
 from ...core.play.game import Game
@@ -11,17 +11,21 @@ from ...envs.quoridor.notation import Position, parse_move
 from ...envs.quoridor.rules import Quoridor
 from ..lab import FinishedRun, Lab
 from ..match import Match
-from ..players import HUMAN_PLAYER, YOU, Player, general_players, trained_players
+from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
+from .clock import NO_CLOCK
 
 MAX_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
 SEATS = ("first", "second")
-DEFAULTS = {"first": YOU, "second": "normal"}
+DEFAULTS = {"first": YOU, "second": "normal", "clock": NO_CLOCK}
+DEEP, DEEP_SECONDS = "deep", 3.0  # the player that searches as deep as it can within this time
 
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     general = general_players()
+    deep = Player(f"Search: {DEEP_SECONDS:g} seconds a move", "alphabeta", {"difficulty": "hell"})
     others = {"runner": Player("Runner, never a wall", "runner"), "random": general.pop("random")}
-    return {YOU: HUMAN_PLAYER, **general, **others, **trained_players(runs)}
+    levels = {level: general.pop(level) for level in LEVELS}
+    return {YOU: HUMAN_PLAYER, **levels, DEEP: deep, **general, **others, **trained_players(runs)}
 
 
 def run_game(lab: Lab, game: Quoridor, player: Player) -> Game:
@@ -37,6 +41,13 @@ def _board(game: Quoridor) -> tuple[int, int, int]:
     return game.size, game.walls, game.ply_limit
 
 
+class Variation(NamedTuple):
+    """Moves that were tried instead of those of the game."""
+
+    ply: int  # number of moves of the game before them
+    moves: tuple[int, ...]  # from the start of the game
+
+
 class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
     game: Quoridor
 
@@ -50,6 +61,12 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
     def new_of(self, start: Any) -> Callable[[], Position]:
         position = self.game.read_position(str(start))
         return lambda: position
+
+    def with_moves(self, moves: Sequence[int]) -> "QuoridorMatch":
+        """Return a match from the same start for a person who plays both seats."""
+        other = QuoridorMatch(self.game, self.at(0), (0, 1))
+        other.begin(other._new, moves)
+        return other
 
     def write(self) -> str:
         return write_game(self.game, self.at(0), self.moves)

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from ...core.play.game import outcome_for_seat
+from ...core.play.search import DECIDED, WIN
 from ...envs.quoridor.evaluation import FACTORS
 
 SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
@@ -30,19 +31,35 @@ class Evaluation(NamedTuple):
     parts: Mapping[str, int]  # weighted factors
 
 
+def win_share(score: int) -> float:
+    """Return the winning chances that are shown for a score of a search."""
+    if abs(score) > DECIDED:
+        return 1.0 if score > 0 else 0.0
+    return 1 / (1 + math.exp(-score / SCALE))
+
+
+def leader(score: int, mover: int) -> str:
+    """Put a score of the player to move into words."""
+    winner = mover if score > 0 else 1 - mover
+    if abs(score) > DECIDED:
+        return f"Player {winner + 1} wins within {WIN - abs(score)} plies"
+    return f"Player {winner + 1} is ahead ({abs(score)} after search)" if score else "Even"
+
+
 def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
     """Convert the info of a search, which is for the player to move."""
-    score = str(info["score"])
     parts = {name: outcome_for_seat(mover, int(info[name])) for name in FACTORS}
-    decided, _, plies = score.partition("-in-")
-    if plies:
-        winner = mover if decided == "win" else 1 - mover
-        return Evaluation(1.0 - winner, f"Player {winner + 1} wins within {plies} plies", parts)
-    points = outcome_for_seat(mover, int(score))
-    leader = "Even" if points == 0 else f"Player {1 if points > 0 else 2} is ahead"
-    return Evaluation(
-        1 / (1 + math.exp(-points / SCALE)), f"{leader} ({abs(points)} after search)" if points else leader, parts
-    )
+    score = read_score(str(info["score"]))
+    share = win_share(score)
+    return Evaluation(share if mover == 0 else 1 - share, leader(score, mover), parts)
+
+
+def read_score(text: str) -> int:
+    """Parse a score such as -13, win-in-3 or loss-in-4."""
+    decided, _, plies = text.partition("-in-")
+    if not plies:
+        return int(text)
+    return WIN - int(plies) if decided == "win" else int(plies) - WIN
 
 
 def from_outcome(outcome: int) -> Evaluation:
@@ -87,16 +104,27 @@ def hint_list(lines: Sequence[tuple[str, Sequence[str]]]) -> str:
     return "".join(rows)
 
 
-def move_list(names: Sequence[str], first_ply: int, shown: int) -> str:
-    """Return the moves, two per row; a click shows the position after a move."""
+def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[str] = ()) -> str:
+    """Return the moves, two per row, with the signs of a review; a click shows the position after a move."""
     cells = ["<span></span>"] * (first_ply % 2)
     for number, name in enumerate(names, start=1):
         here = " here" if number == shown else ""
         seat = ("qr-first", "qr-second")[(first_ply + number - 1) % 2]
-        cells.append(f'<button class="qr-move {seat}{here}" data-id="ply-{number}">{escape(name)}</button>')
+        sign = f"<b>{signs[number - 1]}</b>" if signs and signs[number - 1] else ""
+        cells.append(f'<button class="qr-move {seat}{here}" data-id="ply-{number}">{escape(name)}{sign}</button>')
     rounds = [
         f"<i>{first_ply // 2 + number + 1}</i>{''.join(cells[2 * number : 2 * number + 2])}"
         + "<span></span>" * (2 * number + 2 > len(cells))
         for number in range((len(cells) + 1) // 2)
     ]
     return f'<div class="qr-moves">{"".join(rounds)}</div>'
+
+
+def variation_list(variations: Sequence[tuple[int, Sequence[str]]], here: int | None) -> str:
+    """Return the variations, each with the number of the move it replaces; a click shows it."""
+    rows = [
+        f'<button class="qr-variation{" here" if number == here else ""}" data-id="variation-{number}">'
+        f"<i>move {ply + 1}</i> {escape(' '.join(names))}</button>"
+        for number, (ply, names) in enumerate(variations)
+    ]
+    return "".join(rows)

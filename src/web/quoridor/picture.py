@@ -1,5 +1,6 @@
 """The board as SVG text. Clickable parts have the name of their move as `data-id`."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,12 +39,12 @@ def draw(size: int, position: Position, marks: Marks) -> str:
     parts = [
         *_frame(geometry),
         *_cells(geometry, marks),
-        *_racks(geometry, position),
+        *_racks(geometry, position, marks),
         *_paths(geometry, marks),
         *_walls(geometry, position, marks),
         *_pawns(geometry, position, marks),
         *_spots(geometry, marks),
-        *_hints(geometry, marks),
+        *_hints(geometry, position, marks),
     ]
     mover, width, height = PLAYERS[position.ply % 2], f"{geometry.width:g}", f"{geometry.height:g}"
     return (
@@ -82,13 +83,17 @@ def _cells(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
             yield _rect(Box(box.x + 8, y, CELL - 16, 4), f"goal {PLAYERS[row == 0]}", 2)
 
 
-def _racks(geometry: BoardGeometry, position: Position) -> Iterator[str]:
-    """Yield the walls in hand of each player, as planks and a number."""
+def _racks(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
+    """Yield the walls in hand of each player, as planks and a number; those of the mover can be dragged."""
     for player, left in enumerate(position.left):
         above = (player == 1) != geometry.turned
         y = 6 if above else geometry.height - RACK + 10
         step = min(22.0, (geometry.field.width - 130) / max(left, 1))
-        yield f'<g class="rack {PLAYERS[player]}">'
+        own = marks.open and left > 0 and player == position.ply % 2
+        yield f'<g class="rack {PLAYERS[player]}{" own" if own else ""}">'
+        if own:
+            yield "<title>drag a wall to the board</title>"
+            yield _rect(Box(geometry.field.x, y - 6, geometry.field.width, RACK - 4), "grip")
         yield _rect(Box(geometry.field.x, y, 26, 24), "tag", 12)
         yield f'<text x="{geometry.field.x + 13:g}" y="{y + 12.5:g}" class="tag-name">{player + 1}</text>'
         for number in range(left):
@@ -127,18 +132,33 @@ def _pawns(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterato
         yield f'<text x="{x:g}" y="{y + 0.5:g}" class="pawn-name">{player + 1}</text></g>'
 
 
-def _hints(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
-    """Yield the best moves by rank; lower ranks are fainter."""
+def _hints(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
+    """Yield the best moves by rank, lower ranks fainter: arrows for the pawn, and walls."""
     moves = {move_name(geometry.size, move): move for move in range(geometry.size**2 + 2 * (geometry.size - 1) ** 2)}
+    origin = geometry.cell(position.pawns[position.ply % 2]).center
     for rank, name in reversed(list(enumerate(marks.hints, start=1))):
         move = moves[name]
         is_wall = move >= geometry.size**2
-        box = geometry.wall(move) if is_wall else geometry.cell(move)
-        x, y = box.center
+        x, y = (geometry.wall(move) if is_wall else geometry.cell(move)).center
         yield f'<g class="hint" opacity="{max(0.35, 1.15 - 0.2 * rank):g}">'
-        yield _rect(box, "hint-mark", 3.5 if is_wall else 7)
+        yield _rect(geometry.wall(move), "hint-mark", 3.5) if is_wall else _arrow(origin, (x, y))
         yield f'<circle cx="{x:g}" cy="{y:g}" r="11" class="hint-tag"/>'
         yield f'<text x="{x:g}" y="{y + 0.5:g}" class="hint-rank">{rank}</text></g>'
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """Draw an arrow from the edge of a pawn to the tag in a cell."""
+    (x, y), (to_x, to_y) = start, end
+    length = math.hypot(to_x - x, to_y - y)
+    right, down = (to_x - x) / length, (to_y - y) / length  # the direction
+    x, y, to_x, to_y = x + 19 * right, y + 19 * down, to_x - 12 * right, to_y - 12 * down
+    base_x, base_y = to_x - 13 * right, to_y - 13 * down
+    head = f"{to_x:.1f},{to_y:.1f} {base_x - 10 * down:.1f},{base_y + 10 * right:.1f} "
+    head += f"{base_x + 10 * down:.1f},{base_y - 10 * right:.1f}"
+    return (
+        f'<path class="hint-shaft" d="M{x:.1f} {y:.1f}L{base_x:.1f} {base_y:.1f}"/>'
+        f'<polygon class="hint-head" points="{head}"/>'
+    )
 
 
 def _spots(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:

@@ -30,6 +30,9 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .quoridor .pawn.moved { animation: qr-slide .25s ease-out; }
 .quoridor .hint { pointer-events: none; }
 .quoridor .hint-mark { fill: color-mix(in srgb, var(--good) 35%, transparent); stroke: var(--good); stroke-width: 2.5; }
+.quoridor .hint-shaft { stroke: var(--good); stroke-width: 8; } .quoridor .hint-head { fill: var(--good); }
+.quoridor .grip { fill: transparent; } .quoridor .rack.own { cursor: grab; touch-action: none; }
+.quoridor.dragging, .quoridor.dragging .spot { cursor: grabbing; } .quoridor .spot.dragged .ghost { opacity: .95; }
 .quoridor .hint-tag { fill: var(--good); } .quoridor .hint-rank { fill: var(--card); font-size: 13px; }
 .quoridor .hit { fill: transparent; }
 .quoridor .spot { cursor: not-allowed; } .quoridor .spot.legal { cursor: pointer; }
@@ -80,6 +83,23 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .qr-move { text-align: left; color: var(--ink); padding: .1rem .5rem; border-radius: .35rem;
   border-left: 3px solid var(--own); }
 .qr-move:hover { background: var(--board); } .qr-move.here { background: var(--board); font-weight: 700; }
+.qr-move b { color: var(--bad); margin-left: .15rem; }
+.qr-graph svg { width: 100%; border: 1px solid var(--line); border-radius: .4rem; }
+.qr-graph .qr-half { fill: var(--board); } .qr-graph .qr-at { fill: transparent; }
+.qr-curve { fill: none; stroke: var(--link); stroke-width: 2; stroke-linejoin: round; }
+.qr-cursor { stroke: var(--faint); stroke-width: 1.5; stroke-dasharray: 3 3; }
+.qr-mistake { fill: var(--orange); } .qr-blunder { fill: var(--vermillion); }
+.qr-comment { min-height: 1.5rem; }
+.qr-variation { display: block; width: 100%; text-align: left; padding: .25rem .5rem; border-radius: .35rem;
+  cursor: pointer; color: var(--ink); overflow-wrap: anywhere; }
+.qr-variation:hover { background: var(--board); } .qr-variation.here { background: var(--board); font-weight: 700; }
+.qr-variation i { font-style: normal; color: var(--faint); }
+@media (pointer: coarse), (max-width: 900px) { .qr-variation { min-height: 44px; } }
+.qr-clocks { display: flex; gap: .5rem; width: 100%; }
+.qr-clock { flex: 1; text-align: center; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums;
+  border: 1px solid var(--line); border-left: 5px solid var(--own); border-radius: .4rem; }
+.qr-clock.on { background: var(--board); } .qr-clock.short { color: var(--bad); }
+.qr-thinking { font-variant-numeric: tabular-nums; }
 .qr-delay { width: 6rem; } .qr-note { min-height: 1.3rem; }
 .qr-modes { width: 100%; } .qr-modes > .q-btn { flex: 1; text-transform: none; }
 .qr-seat { flex: 1; min-width: 0; } .qr-seat .q-field__control { border-left: 5px solid var(--own); }
