@@ -20,7 +20,8 @@ from .disconnects import DisconnectMiddleware
 from .lab import Lab
 from .origin import SameOriginMiddleware
 from .pages import PageEntry, discover
-from .shell import Link, frame, problem
+from .shell import SEARCHES, Link, frame, problem
+from .turns import in_thread, turn
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ def mount(page: PageEntry, lab: Lab) -> None:
     """Register a page at its path, and its games below it."""
 
     async def visit(request: Request) -> None:
+        await turn()
         with frame(page.title, discover(lab.envs), page):
             placeholder = _placeholder(page)
             await ui.context.client.connected(CONNECT_TIMEOUT)  # sends what was built so far
@@ -62,7 +64,7 @@ async def _build(page: PageEntry, lab: Lab, request: Request) -> None:
     with ui.element("div").classes("w-full") as content:
         content.set_visibility(False)
         try:
-            module = await asyncio.to_thread(import_module, f"{page.package}.page")
+            module = await in_thread(import_module, f"{page.package}.page")
             await module.build(lab, request)
         except UserError as error:
             content.clear()
@@ -120,6 +122,7 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, comp
         engines.start(lab, discover(lab.envs), compiler)
 
     app.on_startup(started)
+    app.on_shutdown(lambda: SEARCHES.shutdown(wait=False, cancel_futures=True))
     ui.run(
         host=host,
         port=port,

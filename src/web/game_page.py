@@ -300,7 +300,8 @@ class GamePage(Generic[AnyMatch]):
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         """Return the action of the agent to move, and its info."""
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
-        decision = await self.busy.do(self.agents.decide, key, view, self.rng)
+        turn = self.turn
+        decision = await self.busy.search(lambda: turn is self.turn, self.agents.decide, key, view, self.rng)
         if decision.action is None:
             raise UserError(f"{mover} chose no move in this position")
         return decision.action, decision.info

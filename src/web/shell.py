@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -18,6 +19,8 @@ Result = TypeVar("Result")
 Option = TypeVar("Option")
 
 THEME_COOKIE = "theme"
+# Searches in Python share one interpreter lock with the event loop: with many at once the pages would hardly answer.
+SEARCHES = ThreadPoolExecutor(4, "search")
 LONG = 4.0  # seconds before a note is shown
 LONG_WORK = "Still working. The first use after an installation compiles code, which can take a minute."
 
@@ -267,12 +270,28 @@ class Busy:
 
         Raises `CancelledError` if the page was closed meanwhile.
         """
+        return await self._finish(asyncio.to_thread(work, *arguments, **options))
+
+    async def search(
+        self, is_needed: Callable[[], bool], work: Callable[P, Result], *arguments: P.args, **options: P.kwargs
+    ) -> Result:
+        """Run a search like `do`, one of a few at a time; if it is not needed any more when it begins, cancel it."""
+
+        def begin() -> Result:
+            if not is_needed():
+                raise asyncio.CancelledError
+            return work(*arguments, **options)
+
+        return await self._finish(asyncio.get_running_loop().run_in_executor(SEARCHES, begin))
+
+    async def _finish(self, work: Awaitable[Result]) -> Result:
+        """Show that there is work until it is done."""
         self._working += 1
         self.on_change(True)
         self._spinner.classes(add="on")
         note = asyncio.get_running_loop().call_later(LONG, self._note.set_visibility, True)
         try:
-            result = await asyncio.to_thread(work, *arguments, **options)
+            result = await work
         finally:
             note.cancel()
             self._working -= 1

@@ -1,5 +1,6 @@
 """The page of Minesweeper: drawings, and games in a browser."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,10 +12,11 @@ from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import picture
-from src.web.minesweeper.advice import describe_loss, proof_text
+from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
 from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
 from src.web.minesweeper.match import MinesweeperMatch, read_size
 from src.web.minesweeper.tools import whole
+from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
 
 FIRST = 40  # the middle of 9x9
@@ -177,6 +179,30 @@ def test_a_loss_is_explained(mines: list[int], moves: list[int], words: str):
     match.restore({"seed": 0, "mines": mines}, moves)
     assert match.outcome == -1
     assert describe_loss(match) == words
+
+
+def test_every_guess_that_was_not_needed_is_a_mistake():
+    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match.restore({"seed": 0, "mines": [1, 5]}, [0, 12 + 1, 4, 2, 1])
+    found = find_mistakes(match)
+    assert [(one.number, round(one.risk, 3), one.safe) for one in found] == [(3, 0.667, 2), (5, 1.0, 3)]
+    assert str(found[0]) == "At move 3, a mine with 67%, row 1, column 3 was safe."
+    one_guess = "One earlier guess was not needed: at move 3 row 1, column 3 was safe. Review shows them."
+    assert describe_mistakes(found, 5) == one_guess
+    assert describe_mistakes(found, 3) == ""
+    assert match.outcome == -1, "the match itself is not replayed"
+
+
+def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scratch: Path):
+    setup = {"board": "3x4x2", "guess": "none", "odds": "none", "agent": "exact"}
+    game = SavedGame("/minesweeper", setup, {"seed": 0, "mines": [1, 5]}, [0, 4, 1], "You lose", 3.0, 1)
+    key = GameStore(scratch / "outputs" / "games").save(game)
+    browser.open(f"/minesweeper/{key}")
+    browser.wait_text(".advice", "One earlier guess was not needed: at move 2 row 1, column 3 was safe.")
+    browser.click(".review")
+    browser.click(".look-chevron-right")
+    browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
+    browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
 
 
 def test_in_flag_mode_a_click_plants_a_flag(browser: Browser):

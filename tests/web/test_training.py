@@ -47,6 +47,7 @@ def rows(job: jobs.Job) -> int:
 def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
     job = start(started, *LONG)
     until(lambda: rows(job) > 2, started)
+    assert os.getpriority(os.PRIO_PROCESS, job.pid or 0) == min(19, jobs.NICENESS), "those who play come first"
     after = Jobs(started.home)  # of a server that was started again
     assert [(one.name, one.pid, state_of(one)) for one in after.all()] == [(job.name, job.pid, "running")]
     assert after.all()[0].arguments == LONG

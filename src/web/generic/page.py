@@ -1,6 +1,5 @@
 """Play any game by its text rendering and its list of legal moves."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -20,6 +19,7 @@ from ..lab import Lab, finished_runs
 from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
 from ..saved_games import SavedGame
+from ..turns import in_thread
 
 GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
@@ -41,8 +41,8 @@ async def build(lab: Lab, request: Request) -> None:
     """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
     _, folder, env, *_ = request.url.path.split("/")
     path = f"/{folder}/{env}"
-    saved = await asyncio.to_thread(saved_game, lab, path, request)
-    game, players = await asyncio.to_thread(_prepare, lab, env)
+    saved = await in_thread(saved_game, lab, path, request)
+    game, players = await in_thread(_prepare, lab, env)
     page = GenericPage(lab, game, players, request.query_params, path, saved)
     ui.timer(0, shell.handler(page.open), once=True)
 

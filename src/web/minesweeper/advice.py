@@ -1,7 +1,8 @@
 """Hints and mine probabilities of solvers and networks, as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .match import MinesweeperMatch
 from .picture import percent
 
 NONE, EXACT = "none", "exact"
+LISTED = 3  # mistakes in the text after a game
 
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
@@ -116,13 +118,53 @@ def describe_loss(match: MinesweeperMatch) -> str:
     chances = analyse(view.visible, view.mines).mine_probability.ravel()
     hidden = np.flatnonzero(view.visible.ravel() < 0)
     safest = int(hidden[chances[hidden].argmin()])
-    place = f"row {safest // view.visible.shape[1] + 1}, column {safest % view.visible.shape[1] + 1}"
+    place = _place(view, safest)
     if chances[safest] == 0:
         return f"At move {number}, {place} was safe."
     risk = f"The last reveal was a guess: a mine with {percent(float(chances[cell]))}%"
     if chances[cell] <= chances[safest] + 1e-9:
         return f"{risk}, and no cell was safer. Bad luck."
     return f"{risk}, while {place} had {percent(float(chances[safest]))}%."
+
+
+class Mistake(NamedTuple):
+    """A reveal with a risk although another cell was safe."""
+
+    number: int  # of the move, from 1
+    risk: float
+    safe: int  # a cell that was safe
+    place: str  # of that cell
+
+    def __str__(self) -> str:
+        return f"At move {self.number}, a mine with {percent(self.risk)}%, {self.place} was safe."
+
+
+def find_mistakes(match: MinesweeperMatch) -> list[Mistake]:
+    """Return the mistakes of a match, by the exact solver."""
+    found = []
+    for number, (view, cell) in enumerate(zip(match.views(), match.moves, strict=False), 1):
+        if cell >= match.game.cells or (view.visible < 0).all():
+            continue  # a flag, or the first reveal
+        chances = analyse(view.visible, view.mines).mine_probability.ravel()
+        safe = np.flatnonzero((view.visible.ravel() < 0) & (chances == 0))
+        if chances[cell] > 0 and safe.size:
+            found.append(Mistake(number, float(chances[cell]), int(safe[0]), _place(view, int(safe[0]))))
+    return found
+
+
+def describe_mistakes(mistakes: Sequence[Mistake], before: int) -> str:
+    """Return the mistakes before a move as text: the latest ones, and how many there were."""
+    earlier = [mistake for mistake in mistakes if mistake.number < before]
+    if not earlier:
+        return ""
+    listed = "; ".join(f"at move {mistake.number} {mistake.place}" for mistake in earlier[-LISTED:])
+    more = f", the latest {LISTED}" if len(earlier) > LISTED else ""
+    guesses = "One earlier guess was" if len(earlier) == 1 else f"{len(earlier)} earlier guesses were"
+    return f"{guesses} not needed{more}: {listed} was safe. Review shows them."
+
+
+def _place(view: View, cell: int) -> str:
+    return f"row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
 
 
 def _risk(chances: np.ndarray, view: View, cell: int) -> str:

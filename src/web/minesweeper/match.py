@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,13 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
     def mines(self) -> np.ndarray:
         """(rows, cols) bool, shown when the game is over."""
         return (self.state.boards.number[0] == rules.MINE).reshape(self.game.rows, self.game.cols)
+
+    def views(self) -> Iterator[View]:
+        """Yield the view before each move, replayed on a state of their own; each is valid until the next."""
+        state = self._new()
+        for move in self.moves:
+            yield self.game.view(state)
+            state = self.apply(state, move)
 
     def value(self, cell: int) -> int:
         return int(self.state.boards.visible[0, cell])

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import numpy as np
-from nicegui import ui
+from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
@@ -17,8 +17,20 @@ from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import Player, chosen
 from ..saved_games import SavedGame
+from ..turns import in_thread
 from . import PAGE, picture
-from .advice import EXACT, NONE, Advice, Advisor, describe_loss, odds_sources, players_of
+from .advice import (
+    EXACT,
+    NONE,
+    Advice,
+    Advisor,
+    Mistake,
+    describe_loss,
+    describe_mistakes,
+    find_mistakes,
+    odds_sources,
+    players_of,
+)
 from .custom_position import CustomPosition, describe_consistency
 from .match import Clock, MinesweeperMatch, read_size
 from .panel import GUESSING, Panel
@@ -29,8 +41,8 @@ ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowR
 
 
 async def build(lab: Lab, request: Request) -> None:
-    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
-    players = players_of(await asyncio.to_thread(runs_of, lab.folders, "minesweeper"))
+    saved = await in_thread(saved_game, lab, PAGE.path, request)
+    players = players_of(await in_thread(runs_of, lab.folders, "minesweeper"))
     page = MinesweeperPage(lab, players, request.query_params, saved)
     ui.timer(0, shell.handler(page.open), once=True)
 
@@ -57,6 +69,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.has_match = False  # the match exists
         self.custom: CustomPosition | None = None
         self.advice: Advice | None = None
+        self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
+        self._examined: MinesweeperMatch | None = None  # the match whose mistakes are searched for
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
@@ -138,7 +152,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         saved, self.saved = self.saved, None
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
-        self.custom, self.advice, self.queued = None, None, []
+        self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
@@ -203,7 +217,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.thinking = True
         self.panel.show_thinking(True)
         try:
-            advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
+            advice = await self.busy.search(
+                lambda: turn is self.turn, self._advisor_for(view).advise, self.setup["agent"], view, self.rng
+            )
         finally:
             self.thinking = False
             self.panel.show_thinking(False)
@@ -302,6 +318,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         over = self.custom is None and self.ply is None and self.match.is_over
         if over:
             self.playing, self.advice = False, None
+            self._examine()
         won = over and self.match.outcome == 1
         visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
         self.drawing.draw(picture.board(visible, self._marks(odds, over)))
@@ -315,17 +332,40 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
         """Return the odds if they are shown, and a text: whether a custom position is consistent."""
         source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
-        if self.custom is None and self.ply is None and self.match.outcome == -1:
-            return None, await self.busy.do(describe_loss, self.match)
-        text = "" if self.custom is None else await self.busy.do(describe_consistency, view)
+        if self.custom is None and self.ply is None and self.match.is_over:
+            lost = self.match.outcome == -1
+            words = await self.busy.do(describe_loss, self.match) if lost else ""
+            return None, f"{words} {describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
+        text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
         if source == NONE or view.over:
             return None, text
         if self.custom is None and (view.visible < 0).all():
             return None, "The first reveal is always safe, so there are no odds yet."
         return await self.busy.do(self._advisor_for(view).odds, source, view), text
 
+    def _examine(self) -> None:
+        """Search for the mistakes of a match that is over behind the page, and show them."""
+        match = self.match
+        if self._examined is match:
+            return
+        self._examined = match
+
+        async def find() -> None:
+            with self.client:
+                mistakes = await self.busy.search(lambda: match is self.match, find_mistakes, match)
+                if match is self.match:
+                    self.mistakes = mistakes
+                    await self.show()
+
+        background_tasks.create(find(), name="find mistakes")
+
+    @property
+    def _mistake(self) -> Mistake | None:
+        """The mistake that the next move of the position shown is."""
+        return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
+
     def _marks(self, odds: np.ndarray | None, over: bool) -> picture.Marks:
-        advice = self.advice or Advice(None, "")
+        advice = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
         return picture.Marks(
             odds=odds,
             hint=None if advice.action is None else advice.action % self._view().visible.size,

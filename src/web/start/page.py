@@ -16,6 +16,7 @@ from ..lab import Lab
 from ..pages import PageEntry, discover
 from ..quoridor.style import CSS as BOARD_CSS
 from ..saved_games import SavedGame
+from ..turns import in_thread
 from .style import CSS
 
 CONTINUE, LATEST = 3, 4  # games and runs listed
@@ -27,7 +28,7 @@ async def build(lab: Lab, request: Request) -> None:
     ui.add_css(BOARD_CSS + CSS)
     pages = discover(lab.envs)
     titles = {page.path: page.title for page in pages}
-    games, runs = await asyncio.to_thread(lambda: (_unfinished(lab, titles), _latest_runs(lab)))
+    games, runs = await in_thread(lambda: (_unfinished(lab, titles), _latest_runs(lab)))
     with ui.element("div").classes("st-top"):
         with ui.element("div").classes("st-words"):
             ui.label("board lab").classes("st-name").props("role=heading aria-level=1")

@@ -1,6 +1,5 @@
 """The page of tic-tac-toe."""
 
-import asyncio
 from collections.abc import Mapping
 from html import escape
 
@@ -15,6 +14,7 @@ from ..game_page import GamePage, saved_game
 from ..lab import FinishedRun, Lab, runs_of
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
 from ..saved_games import SavedGame
+from ..turns import in_thread
 from . import PAGE, picture
 from .match import Analysis, TicTacToeMatch, analyse
 from .remarks import remark_of
@@ -45,8 +45,8 @@ def evaluators(players: dict[str, Player]) -> dict[str, Player]:
 
 
 async def build(lab: Lab, request: Request) -> None:
-    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
-    players = players_of(await asyncio.to_thread(runs_of, lab.folders, "tictactoe"))
+    saved = await in_thread(saved_game, lab, PAGE.path, request)
+    players = players_of(await in_thread(runs_of, lab.folders, "tictactoe"))
     page = TicTacToePage(lab, players, request.query_params, saved)
     ui.timer(0, shell.handler(page.open), once=True)
 

@@ -25,6 +25,7 @@ from ...core.package import ROOT
 from ...core.runs.lock import is_training
 
 MAX_RUNNING = 2  # trainings at a time
+NICENESS = 10  # of a training, so that those who play on the same cores come first
 MAX_KEPT = 50  # records of trainings that have ended; their runs are kept
 MAX_RECORD = 1 << 16  # bytes
 TAIL = 1 << 14  # bytes of output that are shown
@@ -118,7 +119,7 @@ def _launch(job: Job) -> subprocess.Popen[bytes]:
     try:
         fcntl.flock(alive, fcntl.LOCK_EX)  # inherited: held until the process ends, whatever becomes of this one
         with (job.folder / "log.txt").open("wb") as output:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", f"{ROOT}.train", *job.arguments, *_output_directory(job)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -126,6 +127,9 @@ def _launch(job: Job) -> subprocess.Popen[bytes]:
                 start_new_session=True,
                 pass_fds=[alive],
             )
+        with suppress(ProcessLookupError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        return process
     except OSError as error:
         shutil.rmtree(job.folder, ignore_errors=True)
         raise UserError(f"the training cannot be started: {error.strerror}") from error
