@@ -319,6 +319,28 @@ def test_odds_are_shown_for_every_legal_target_and_for_no_other(game: Deployment
     assert phases == {"shoot", "charge", "fight"}
 
 
+def test_a_target_in_cover_is_saved_more_often():
+    """Bots play on a board with cover until one of their targets stands in it."""
+    game = small_game(board={"map": COVER_MAP})
+    for seed in range(50):
+        match = DeploymentMatch(game, (robot(seed), robot(seed + 100)), seed)
+        while not match.is_over:
+            state = match.state
+            for one, odds in targets(state).items() if state.phase == "shoot" else ():
+                unit = state.units[one]
+                if (unit.col, unit.row) in game.scenario.board.cover and isinstance(odds, Odds):
+                    world, u, target = state.world, int(state.game["active"]), state.number(one)
+                    seen, bare = (
+                        attack_odds(world.weapon[0, u], world.units[target], unit.hp, covered)
+                        for covered in (True, False)
+                    )
+                    if seen != bare:
+                        assert odds == seen
+                        return
+            match.play(match.decide())
+    pytest.fail("no target stood in cover")
+
+
 def test_the_range_of_a_unit_is_its_weapons_and_its_sight_is_blocked_by_walls(played: DeploymentMatch):
     state = played.at(next(k for k, report in enumerate(played.reports) if report.phase == "shoot"))
     armed = [(one.profile.ranged.reach, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
