@@ -380,6 +380,13 @@ def load_config(directory: Path) -> DictConfig:
     return DictConfig(config)
 
 
+def require_known_targets(cfg: DictConfig) -> None:
+    """Raise `UserError` if an untrusted configuration names code that conf/ does not name."""
+    plain = OmegaConf.to_container(cfg)
+    assert isinstance(plain, dict)
+    _allowed_targets().check({str(key): value for key, value in plain.items()}, "the configuration")
+
+
 @cache
 def _allowed_targets() -> Targets:
     return Targets(CONF)

@@ -35,6 +35,7 @@ class ConfigLab:
         self.folders, self.games = folders, games
         self.envs: Sequence[str] = _options("env")
         self.agents: Sequence[str] = _options("agent")
+        self._known = {"env": self.envs, "agent": self.agents}
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra is not thread-safe
@@ -63,16 +64,19 @@ class ConfigLab:
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""
-        with self._lock, as_user_errors():
-            cfg = compose.compose_train(*overrides)
-            compose.require_tuned(cfg.composition)
+        with as_user_errors():
+            with self._lock:  # only to compose: other pages wait for it
+                cfg = compose.compose_train(*overrides)
+                compose.require_known_targets(cfg)
+                compose.require_tuned(cfg.composition)
             env = compose.build_env(cfg)
-            compose.require_algorithm_fits(cfg, env.game)
+            with self._lock:
+                compose.require_algorithm_fits(cfg, env.game)
             compose.build_algorithm(cfg.algo, resumes=False).check(env, compose.build_curriculum(cfg))
         return {group: str(cfg.composition.get(group)) for group in TRAINING_GROUPS}
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
-        known = _options(group)
+        known = self._known[group]
         require(name in known, f"{group}={name} is unknown: there are {', '.join(known)}")
         overrides = [f"{group}={name}"]
         for key, value in choices.items():

@@ -129,17 +129,25 @@ class GamePage(Generic[AnyMatch]):
 
     def begin_saved(self, saved: SavedGame) -> None:
         """Play the moves of a saved game, which can be slow; raise `UserError` if they cannot be played."""
+        before = dict(vars(self.match))
         try:
             self.match.restore(saved.start, saved.moves)
-        except UserError:
-            raise
         except Exception as error:
+            vars(self.match).update(before)  # a new match, which must not be saved in place of the other one
+            self.saved_key, self._revision = None, 0
+            if isinstance(error, UserError):
+                raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
             raise UserError("The file of this game is damaged, so it cannot be opened.") from error
         self._kept = self._content()
 
+    @property
+    def match_setup(self) -> dict[str, str]:
+        """The choices of the match, to be saved with it."""
+        return dict(self.setup)
+
     def _content(self) -> tuple[object, ...]:
-        return dict(self.setup), self.match.start, self.match.moves_as_json()
+        return self.match_setup, self.match.start, self.match.moves_as_json()
 
     def keep(self) -> None:
         """Save the match after a change, and show its address."""
@@ -147,7 +155,7 @@ class GamePage(Generic[AnyMatch]):
         if not self._can_keep or content == self._kept or not (self.match.moves or self.saved_key):
             return
         assert self.lab.games is not None
-        setup, start, moves = dict(self.setup), self.match.start, self.match.moves_as_json()
+        setup, start, moves = self.match_setup, self.match.start, self.match.moves_as_json()
         result = self.result.words if self.result else ""
         game = SavedGame(self.path, setup, start, moves, result, self.seconds, self._revision + 1)
         try:
@@ -165,7 +173,7 @@ class GamePage(Generic[AnyMatch]):
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
-        self._can_keep = self.lab.games is not None
+        self._can_keep, self._kept = self.lab.games is not None, None
         if self.saved_key is not None:
             old, self.saved_key, self._revision = self.address, None, 0
             shell.set_address(self.address, push=True)

@@ -65,7 +65,7 @@ class Match(Generic[State, Move, Note]):
         return cast(Move, value)
 
     def restore(self, start: Any, moves: Sequence[Any]) -> None:
-        """Become the match that was kept."""
+        """Load the match that was kept."""
         self.begin(self.new_of(start), [self.read_move(value) for value in moves])
 
     @property

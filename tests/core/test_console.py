@@ -33,7 +33,7 @@ with Run(Path(sys.argv[1]), {"seed": 0, "checkpoint_seconds": 60}, None) as run:
             advance(step)
 """
 EXPECTED = r"about \d+ s expected; watch with: python -m src\.play \(page Runs\)"
-STATE = r"\d+/1,000 steps, [\d,]+ steps/s, ETA \d+:\d\d, win rate {}, best score 50\.0%"
+STATE = r"\d+/1,000 steps, [\d,]+ steps/s, ETA \d+:\d\d, win rate {}, highest score 50\.0%"
 
 
 def training(folder: Path, *arguments: str, stderr: int = subprocess.PIPE, **environment: str) -> subprocess.Popen:
@@ -49,7 +49,7 @@ def test_without_a_terminal_there_are_lines(tmp_path: Path):
     first, *between, last = lines
     assert first == "  0% 0/1,000 steps"
     assert re.fullmatch(
-        r"100% 1,000/1,000 steps, [\d,]+ steps/s, took \d+:\d\d, win rate 25.0%, best score 50.0%", last
+        r"100% 1,000/1,000 steps, [\d,]+ steps/s, took \d+:\d\d, win rate 25.0%, highest score 50.0%", last
     )
     assert len([line for line in between if re.fullmatch(EXPECTED, line)]) == 1
     shown = [line for line in between if re.fullmatch(r" *\d+% " + STATE.format(r"(50|25)\.0%"), line)]

@@ -54,7 +54,7 @@ def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys
         again.restore()
         with again.progress("steps", 10, 2):
             pass
-    assert capsys.readouterr().err.splitlines()[0] == " 20% 2/10 steps, win rate 25.0%, best score 50.0%"
+    assert capsys.readouterr().err.splitlines()[0] == " 20% 2/10 steps, win rate 25.0%, highest score 50.0%"
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):

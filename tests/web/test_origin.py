@@ -81,6 +81,13 @@ def test_our_own_pages_get_both(server: tuple[str, int]):
     assert status(server, SOCKET, UPGRADE | {"Host": "evil.example", "Origin": "http://evil.example"}) in (400, 403)
 
 
+def test_no_other_site_can_frame_a_page(server: tuple[str, int]):
+    connection = http.client.HTTPConnection(*server)
+    connection.request("GET", "/training")
+    assert connection.getresponse().headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    connection.close()
+
+
 def test_a_program_that_names_no_origin_is_let_in(server: tuple[str, int]):
     assert status(server, "/", {}) == 200
     assert status(server, SOCKET, UPGRADE) == 101

@@ -298,6 +298,15 @@ def test_groups_are_made_by_any_setting_or_by_all_but_the_seed(outputs: Path):
     assert "algo.net.hidden" not in groups.choices(rows, ""), "it is the same in all of them"
 
 
+def test_groups_of_unlike_runs_are_not_mixed_if_their_short_labels_are_the_same(outputs: Path):
+    nets = ("net: {_target_: A}", "net: {_target_: B}", "net: {_target_: A}")
+    texts = [f"algo: {{lr: {lr}, {net}}}" for lr, net in zip((0.1, 0.1, 0.2), nets, strict=True)]
+    assert [len(members) for members in groups.grouped(rows_of(outputs, *texts), groups.SEEDS).values()] == [1, 1, 1]
+    rates = [{"run": str(lr), "settings": {"algo.lr": lr}, "metrics": {}} for lr in (0.0003, 0.000300001)]
+    labels = list(groups.grouped(rates, "algo.lr"))
+    assert labels == ["algo.lr=0.0003 (1 run)", "algo.lr=0.000300001 (1 run)"]
+
+
 def test_parallel_coordinates_have_an_axis_for_each_setting_that_differs(outputs: Path):
     texts = [f"algo: {{lr: {lr}, kind: {kind}, same: 1}}" for lr in (0.001, 0.1) for kind in ("a", "null")]
     rows = rows_of(outputs, *texts)

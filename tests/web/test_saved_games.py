@@ -117,7 +117,6 @@ def play_two_games(browser: Browser) -> tuple[str, str]:
     browser.click(".new-game")
     browser.wait_text(".lab-say", "Return to the other one")
     browser.click("[data-id=cell-0]")
-    browser.until(lambda: browser.driver.current_url.endswith(wait_address(browser, "/tictactoe")), "it")
     browser.until(lambda: wait_address(browser, "/tictactoe") != first, "another address")
     return first, wait_address(browser, "/tictactoe")
 
@@ -131,6 +130,16 @@ def test_a_new_game_over_an_unfinished_one_can_be_undone(browser: Browser):
     browser.driver.forward()
     browser.until(lambda: stones(browser) == "X........", "the game after")
     assert browser.driver.current_url.endswith(second)
+
+
+def test_a_second_game_with_the_same_moves_is_kept_too(browser: Browser):
+    browser.open("/tictactoe?x=you&o=you")
+    browser.click("[data-id=cell-4]")
+    first = wait_address(browser, "/tictactoe")
+    browser.press("n")
+    browser.until(lambda: stones(browser) == "." * 9, "a new game")
+    browser.click("[data-id=cell-4]")
+    assert wait_address(browser, "/tictactoe") != first
 
 
 def test_the_link_in_the_message_leads_back(browser: Browser):
@@ -192,6 +201,10 @@ def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):
         browser.open(path)
         browser.wait_notification("not a")
         assert stones(browser) == "." * 9
+    damaged = file.read_text()
+    browser.click("[data-id=cell-0]")
+    browser.until(lambda: wait_address(browser, "/tictactoe") != path, "an address of its own")
+    assert file.read_text() == damaged, "the next game is not saved in its place"
     browser.open("/tictactoe/000000000000")
     browser.wait_text(".lab-problem", "not kept here any more")
     browser.click(".lab-problem a[href='/tictactoe']")

@@ -159,7 +159,7 @@ class Run:
         """Return the latest win rate and the best selection score, which is another share in some games."""
         if self._best_score is None:
             return ""
-        best = f"best score {self._best_score:.1%}"
+        best = f"highest score {self._best_score:.1%}"
         return best if self._win_rate is None else f"win rate {self._win_rate:.1%}, {best}"
 
     @property

@@ -235,7 +235,7 @@ def _rollout(world: World, games: Games, i: int, search: Search, k: int, seed: A
 @kernel
 def _turn(games: Games, i: int) -> int:
     """Return the number of player turns since the beginning of the battle."""
-    return 2 * games.games[i].round + games.games[i].turn
+    return 2 * games.games[i].round + (games.games[i].turn != games.games[i].first)
 
 
 @kernel

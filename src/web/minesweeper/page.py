@@ -147,8 +147,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def _begin(self) -> None:
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
+        begun = {name: self.setup[name] for name in ("board", "guess")}
         self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
-        self.ply, self.has_match = None, True
+        self._begun, self.ply, self.has_match = begun, None, True
         saved, self.saved = self.saved, None
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
@@ -157,6 +158,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
         self.tools.edit(None)
+
+    @property
+    def match_setup(self) -> dict[str, str]:
+        """Another board may have been chosen for the next match, which waits for what the page is doing."""
+        return self.setup | self._begun
 
     def check_choice(self, name: str, value: str) -> None:
         if name == "board":

@@ -332,8 +332,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def load(self, text: str) -> None:
         await self.ready.wait()
-        (self.main or self.match).read(text)
+        self.new_match().read(text)  # refuses a text that cannot be read before the present game is left
         self._forget()
+        self.leave()
+        self.match.read(text)
         await self._changed_by_user()
 
     async def new_game(self) -> None:

@@ -25,15 +25,27 @@ def choices(rows: Sequence[Row], chosen: str) -> dict[str, str]:
 def grouped(rows: Sequence[Row], by: str) -> dict[str, list[str]]:
     """Return the names of the runs of each group by its label."""
     names = [name for name in differing(rows) if name != "seed"] if by == SEEDS else [by]
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(_label({name: value(row, name) for name in names}), []).append(row["run"])
-    return {f"{label} ({_runs(len(members))})": members for label, members in found.items()}
+        found.setdefault(tuple(repr(value(row, name)) for name in names), []).append(row)
+    groups = [({name: value(members[0], name) for name in names}, members) for members in found.values()]
+    labels = [_label(values) for values, _ in groups]
+    return {
+        f"{label if labels.count(label) == 1 else _whole_label(values)} ({_runs(len(members))})": [
+            row["run"] for row in members
+        ]
+        for label, (values, members) in zip(labels, groups, strict=True)
+    }
 
 
 def _label(values: Mapping[str, Any]) -> str:
     shown = {name: one for name, one in values.items() if not name.endswith("_target_")}
     return ", ".join(f"{name}={text(one) or '-'}" for name, one in (shown or values).items()) or "same settings"
+
+
+def _whole_label(values: Mapping[str, Any]) -> str:
+    """Return a label with every digit and every name of code, for groups whose short labels are the same."""
+    return ", ".join(f"{name}={one!r}" for name, one in values.items())
 
 
 def text(found: Any) -> str:

@@ -133,9 +133,9 @@ class RunsPage:
         rows = await asyncio.to_thread(self.selected_rows)
         self.list.colors = {name: curves.look(place)[0] for place, name in enumerate(self.selected)}
         self.list.update(forced=True)
-        for name in [name for name in self.selected if name not in self.changes]:
+        for name, run in [(name, run) for name, run in self.selected.items() if name not in self.changes]:
             with shell.show_errors():
-                self.changes[name] = await asyncio.to_thread(files.read_changes, self.selected[name])
+                self.changes[name] = await asyncio.to_thread(files.read_changes, run)
         await self.read_changed()
         self.chart_card.set_visibility(bool(self.selected))
         self.grouper.set_options(groups.choices(rows, self.group), value=self.group)
@@ -205,7 +205,8 @@ class RunsPage:
             labels = dict(zip(self.selected, runs, strict=True))
             rows = await asyncio.to_thread(self.selected_rows)
             members = {
-                label: [labels[name] for name in those] for label, those in groups.grouped(rows, self.group).items()
+                label: [labels[name] for name in those if name in labels]  # the selection may have changed meanwhile
+                for label, those in groups.grouped(rows, self.group).items()
             }
         self.bander.set_enabled(bool(members))
         await self.grid.draw(runs, members, self.scale, self.band)

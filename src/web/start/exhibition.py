@@ -19,7 +19,7 @@ class Exhibition:
     """Two quick agents that play Quoridor again and again."""
 
     def __init__(self, lab: Lab, board: ui.html) -> None:
-        self._lab, self._board, self._rng = lab, board, lab.rng()
+        self._lab, self._board, self._rng = lab, board, np.random.default_rng()
         self._match: QuoridorMatch | None = None  # set up by the first move, which can be slow
         self._agents: list[Agent] = []
         self._paused = 0

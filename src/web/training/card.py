@@ -18,6 +18,11 @@ from .jobs import Job
 LINES = 30  # of the output
 
 
+def folder_of(directory: Path, folders: Sequence[Path]) -> Path | None:
+    """Return the folder of runs that a run directory is in; None if it is in none of them."""
+    return next((one for one in folders if directory.resolve().is_relative_to(one.resolve())), None)
+
+
 class JobCard:
     def __init__(
         self,
@@ -47,8 +52,9 @@ class JobCard:
 
     def _name(self) -> str:
         """Return the name of the run, as on the Runs page."""
-        folder = next((f for f in self._folders if self.job.directory.is_relative_to(f)), self._folders[0])
-        return "/".join((folder.name, *self.job.directory.relative_to(folder).parts))
+        folder = folder_of(self.job.directory, self._folders)
+        assert folder is not None, "only jobs in one of the folders have a card"
+        return "/".join((folder.name, *self.job.directory.resolve().relative_to(folder.resolve()).parts))
 
     async def update(self) -> None:
         state, output = await asyncio.to_thread(lambda: (jobs.state_of(self.job), jobs.tail(self.job)))
@@ -66,7 +72,9 @@ class JobCard:
 
     def _read(self) -> bool:
         """Read the metrics if they have changed."""
-        run = RunPath(self._name(), self.job.directory, self._folders[0])
+        folder = folder_of(self.job.directory, self._folders)
+        assert folder is not None, "as in _name"
+        run = RunPath(self._name(), self.job.directory, folder)
         stamp = files.stamp(run, "metrics.csv")
         if stamp == self._stamp:
             return False

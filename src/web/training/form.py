@@ -42,7 +42,8 @@ def words_of(text: str) -> list[str]:
         require("=" in word or word.startswith("~"), f"{word} is not an override: write key=value")
         require(not key.startswith("hydra"), f"{word} changes Hydra itself: use a terminal for it")
         require("_target_" not in word, f"{word} names code to run: choose an option of a config group instead")
-        require("${" not in word, f"{word} is an interpolation: write its value")
+        # Hydra unescapes words, so that an interpolation, which can name code, need not look like one.
+        require(not {"$", "\\"} & set(word), f"{word} has a $ or a backslash: write the value itself")
         require("\0" not in word, "overrides must not contain a null character")
         advice = NOT_HERE.get(key.partition("@")[0].partition("/")[0])
         require(advice is None, f"{word} is not for a single run: {advice}")

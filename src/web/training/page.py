@@ -16,7 +16,7 @@ from ..lab import Lab
 from ..runs.page import index_of
 from ..runs.style import CSS as RUNS_CSS
 from . import PAGE, form, jobs
-from .card import JobCard
+from .card import JobCard, folder_of
 from .form import USUAL, Choices
 from .jobs import Jobs
 from .style import CSS
@@ -40,7 +40,8 @@ async def build(lab: Lab, request: Request) -> None:
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return
-    page = TrainingPage(lab, parse_qs(request.url.query))
+    foreign = request.headers.get("sec-fetch-site") == "cross-site"  # a link of another site fills in nothing
+    page = TrainingPage(lab, {} if foreign else parse_qs(request.url.query))
     await page.poll()
     ui.timer(POLL, page.poll)
     await page.check()
@@ -189,7 +190,8 @@ class TrainingPage:
             await asyncio.to_thread(self.jobs.stop, name)
 
     async def poll(self) -> None:
-        found = (await asyncio.to_thread(self.jobs.all))[:SHOWN]
+        every = await asyncio.to_thread(self.jobs.all)
+        found = [job for job in every if folder_of(job.directory, self.lab.folders) is not None][:SHOWN]
         self._empty.set_visibility(not found)
         for name in [name for name in self.cards if name not in {job.name for job in found}]:
             self.cards.pop(name).card.delete()

@@ -6,7 +6,7 @@ import pytest
 from src.envs.deployment import rules
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS
-from src.envs.deployment.planner import final_points
+from src.envs.deployment.planner import _turn, final_points
 from src.envs.deployment.state import GameState
 from tests.envs.deployment.making import begin, full_game
 
@@ -78,6 +78,16 @@ def test_players_see_whether_their_turn_is_the_second_of_a_round(first: int):
     while state.current_player == first:
         ROLLED.play(state, rules.wait_action(ROLLED.world))
     assert (ROLLED.observe(state)[own_turn], ROLLED.observe(state)[second]) == (1, 1)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_the_planner_counts_turns_in_the_order_in_which_they_are_played(first: int):
+    state, turns = begin(ROLLED, seed_with(first)), [2]
+    while ROLLED.outcome(state) is None:
+        if _turn(state.games, 0) != turns[-1]:
+            turns.append(_turn(state.games, 0))
+        ROLLED.play(state, rules.wait_action(ROLLED.world))
+    assert turns == list(range(2, 12))
 
 
 @pytest.mark.parametrize("first", [1, 2])
