@@ -15,6 +15,7 @@ from src.web.minesweeper import picture
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
 from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
 from src.web.minesweeper.match import MinesweeperMatch, read_size
+from src.web.minesweeper.statistics import count_3bv
 from src.web.minesweeper.tools import whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
@@ -203,6 +204,54 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     browser.click(".look-chevron-right")
     browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
     browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
+
+
+@pytest.mark.parametrize(
+    ("rows", "clicks"),
+    [
+        ("*..\n...\n...", 1),  # one opening reveals everything
+        ("*.*\n...\n*.*", 5),  # only numbers
+        ("..*..\n..*..", 2),  # two openings with their borders
+        (".*...\n.*...", 3),  # the numbers on the left are beside no opening
+        ("***", 0),
+    ],
+)
+def test_3bv_is_the_number_of_clicks_that_a_board_needs(rows: str, clicks: int):
+    mines = np.array([[sign == "*" for sign in row] for row in rows.split("\n")])
+    assert count_3bv(mines) == clicks
+
+
+def shown_statistics(browser: Browser) -> dict[str, str]:
+    code = "return [...document.querySelectorAll('.ms-statistics dd')].map(one => [one.dataset.name, one.textContent])"
+    return dict(browser.script(code))
+
+
+def test_games_are_counted_in_the_browser_by_board(browser: Browser):
+    browser.open("/minesweeper?board=2x3x1")
+    browser.script("localStorage.removeItem('minesweeper 2x3x1'); localStorage.removeItem('minesweeper 4x4x7')")
+    browser.open("/minesweeper?board=4x4x7")  # won with the first reveal
+    for wins in (1, 2):
+        browser.click("[data-id=cell-5]")
+        browser.wait_text(".lab-result", "You win")
+        browser.until(lambda: shown_statistics(browser)["wins"] == f"{wins} (100%)", "the win")  # noqa: B023
+        browser.click(".rematch")
+        browser.wait_text(".headline", "Reveal any cell")
+    browser.refresh()
+    browser.until(lambda: shown_statistics(browser)["streak"] == "2, longest 2", "the wins in a row")
+    assert shown_statistics(browser)["best"].endswith(" s")
+    browser.click(".ask")  # a game with a hint does not count
+    browser.until(lambda: browser.all(".ms .hint"), "the hint")
+    browser.click("[data-id=cell-5]")
+    browser.wait_text(".lab-result", "You win")
+    assert shown_statistics(browser)["games"] == "2"
+    browser.open("/minesweeper?board=2x3x1")
+    browser.until(lambda: shown_statistics(browser)["games"] == "0", "the statistics of the other board")
+    browser.open("/minesweeper?board=4x4x7")
+    browser.until(lambda: shown_statistics(browser)["games"] == "2", "the statistics of the board")
+    browser.click(".reset-statistics")
+    browser.until(lambda: shown_statistics(browser)["games"] == "0", "the reset")
+    browser.refresh()
+    browser.until(lambda: shown_statistics(browser)["games"] == "0", "it to last")
 
 
 def test_in_flag_mode_a_click_plants_a_flag(browser: Browser):

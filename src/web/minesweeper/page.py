@@ -34,6 +34,7 @@ from .advice import (
 from .custom_position import CustomPosition, describe_consistency
 from .match import Clock, MinesweeperMatch, read_size
 from .panel import GUESSING, Panel
+from .statistics import count_3bv
 from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
@@ -71,6 +72,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.advice: Advice | None = None
         self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
         self._examined: MinesweeperMatch | None = None  # the match whose mistakes are searched for
+        self.counts = True  # the match counts in the statistics: it was not over when it was opened, and had no help
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
@@ -153,6 +155,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         saved, self.saved = self.saved, None
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
+        self.counts = not self.match.is_over
+        self.panel.statistics.show(self.setup["board"], no_guess)
         self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
@@ -220,7 +224,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             return
         view, turn = self._view(), self.turn
         require(not view.over, "the game is over")
-        self.thinking = True
+        self.thinking, self.counts = True, False
         self.panel.show_thinking(True)
         try:
             advice = await self.busy.search(
@@ -247,6 +251,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _ask(self) -> None:
         view = self._view()
         require(not view.over, "the game is over")
+        self.counts = False
         self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
         self.queued = list(self.advice.also)
 
@@ -292,7 +297,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do(self._set_up)
 
     async def _set_up(self) -> None:
-        view = self._view()
+        view, self.counts = self._view(), False
         self._use(CustomPosition(view.visible, view.mines))
 
     async def leave_editor(self) -> None:
@@ -325,6 +330,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if over:
             self.playing, self.advice = False, None
             self._examine()
+            if self.counts:
+                self.counts = False
+                self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
         won = over and self.match.outcome == 1
         visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
         self.drawing.draw(picture.board(visible, self._marks(odds, over)))
@@ -345,6 +353,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
         if source == NONE or view.over:
             return None, text
+        self.counts = False
         if self.custom is None and (view.visible < 0).all():
             return None, "The first reveal is always safe, so there are no odds yet."
         return await self.busy.do(self._advisor_for(view).odds, source, view), text

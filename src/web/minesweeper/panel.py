@@ -9,6 +9,7 @@ from .. import shell
 from ..players import Player
 from .advice import odds_sources
 from .match import BOARDS, read_size
+from .statistics import Statistics
 from .tools import whole
 
 CUSTOM = "custom"
@@ -44,6 +45,7 @@ class Panel:
             with ui.row().classes("items-start no-wrap w-full"):
                 self.advice = ui.label().classes("advice grow")
                 self.busy = shell.Busy()
+            self.statistics = Statistics()
             set_up = ui.button("Set up a position", icon="edit", on_click=shell.handler(self.do.edit_position))
             set_up.props("flat dense").classes("set-up")
             ui.label(KEYS).classes("faint")
