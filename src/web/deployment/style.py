@@ -71,7 +71,8 @@ body.body--dark {
 
 .dp-badge { width: 1.35em; height: 1.35em; vertical-align: -.3em; display: inline-block; flex: none; }
 .dp-status-room { height: 4.1rem; }
-.dp-status { min-height: 4.1rem; display: grid; grid-template-columns: 1fr auto 1fr; gap: .6rem; align-items: center; }
+.dp-status { min-height: 4.1rem; display: grid; gap: .6rem; align-items: center;
+  grid-template-columns: minmax(9rem, 1fr) auto minmax(9rem, 1fr); }
 .dp-status .score { display: flex; align-items: center; gap: .5rem; padding: .3rem .7rem; border-radius: .8rem;
   border: 2px solid var(--line); background: var(--card); min-width: 0; }
 .dp-status .score.turn { border-color: var(--side);
