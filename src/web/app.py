@@ -111,8 +111,8 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, comp
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
     else:
         log.warning(
-            "LISTENING ON %s: anyone who can reach this machine can play, read its runs, write notes on them and use its processor. "
-            "There is no password. Use host=127.0.0.1 to allow this machine only.",
+            "LISTENING ON %s: anyone who can reach this machine can play, read its runs, write notes on them and use "
+            "its processor. There is no password. Use host=127.0.0.1 to allow this machine only.",
             host,
         )
 

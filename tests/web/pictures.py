@@ -51,7 +51,8 @@ def quoridor(browser: Browser) -> None:
         frames.append(shot(browser))
     browser.press("?")
     browser.find(".qr-hint")
-    small = [frame.resize((WIDTH * 5 // 8, HEIGHT * 5 // 8), Image.Resampling.LANCZOS).quantize(64) for frame in [*frames, shot(browser)]]
+    size = WIDTH * 5 // 8, HEIGHT * 5 // 8
+    small = [frame.resize(size, Image.Resampling.LANCZOS).quantize(64) for frame in [*frames, shot(browser)]]
     small[0].save(PICTURES / "play_quoridor.gif", save_all=True, append_images=small[1:], duration=FRAME_MS, loop=0)
     print("play_quoridor.gif", flush=True)
 

@@ -284,6 +284,16 @@ def rows_of(outputs: Path, *settings: str) -> list[dict[str, Any]]:
     return sorted(Index([outputs]).rows(), key=lambda row: row["run"])
 
 
+def test_a_band_is_not_drawn_across_steps_of_one_run():
+    runs = [Metrics({"step": [0.0, 10.0], "m": [1.0, 1.0]}), Metrics({"step": [0.0, 10.0], "m": [2.0, 2.0]})]
+    late = [Metrics({"step": [80.0, 90.0], "m": [1.0, 1.0]}), Metrics({"step": [80.0, 90.0], "m": [2.0, 2.0]})]
+    alone = Metrics({"step": [20.0, 50.0], "m": [5.0, 5.0]})
+    curve = curves.averaged("g", [*runs, *late, alone], "m", Scale(), "range", 100)
+    assert curve.points[2:4] == [(20.0, 5.0), (50.0, 5.0)]
+    (band,) = [one for one in curves.options([curve], Scale())["series"] if one["type"] == "custom"]
+    assert [(part[0], part[3]) for part in band["data"]] == [(0.0, 10.0), (80.0, 90.0)]
+
+
 def test_groups_are_made_by_any_setting_or_by_all_but_the_seed(outputs: Path):
     texts = [f"seed: {seed}\nalgo: {{lr: {lr}, net: {{hidden: [1]}}}}" for lr in (0.1, 0.2) for seed in (1, 2)]
     rows = rows_of(outputs, *texts)

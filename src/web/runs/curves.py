@@ -33,7 +33,10 @@ Points = list[tuple[float, float]]
 
 
 class Curve(NamedTuple):
-    """One line of a chart. `raw` is the line before smoothing; `whiskers` and `band` are x, low and high."""
+    """One line of a chart. `raw` is the line before smoothing; `whiskers` and `band` are x, low and high.
+
+    The band is nan at steps of fewer than two runs.
+    """
 
     label: str
     points: Points
@@ -148,14 +151,14 @@ def averaged(label: str, runs: Sequence[Metrics], metric: str, scale: Scale, ban
     means, low, high = _statistics(steps, each, band)
     line = list(zip(steps.tolist(), means.tolist(), strict=True))
     floor = means.min() if scale.log_y else -np.inf  # a logarithmic axis cannot show an end at or below 0
-    sides = zip(steps.tolist(), np.maximum(low, floor).tolist(), high.tolist(), strict=True)
+    sides = list(zip(steps.tolist(), np.maximum(low, floor).tolist(), high.tolist(), strict=True))
     before = [sorted(points.items()) for points in raw if points]
     faint = _statistics(steps, before, "none")[0] if scale.smooth else ()
     return Curve(
         label,
         line,
         list(zip(steps.tolist(), map(float, faint), strict=False)),
-        band=[(x, bottom, top) for x, bottom, top in sides if bottom == bottom],  # nan: fewer than two runs
+        band=sides if np.isfinite(low).any() else [],
     )
 
 
@@ -243,11 +246,12 @@ def _line(label: str, points: Sequence[Any], color: str, look: dict[str, Any]) -
 
 
 def _band(line: Curve, color: str) -> dict[str, Any]:
-    """Return the area between the ends of the band, as one quadrilateral between each two steps."""
+    """Return the area between the ends of the band, as one quadrilateral between each two steps that have one."""
+    pairs = zip(line.band, line.band[1:], strict=False)
     return {
         "name": line.label,
         "type": "custom",
-        "data": [[*left, *right] for left, right in zip(line.band, line.band[1:], strict=False)],
+        "data": [[*left, *right] for left, right in pairs if np.isfinite((*left, *right)).all()],
         ":renderItem": QUADRILATERAL,
         "encode": {"x": [0, 3], "y": [1, 2, 4, 5]},
         "color": color,

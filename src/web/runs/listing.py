@@ -9,7 +9,7 @@ from ...core.errors import UserError
 from .. import shell
 from . import query
 from .address import View
-from .index import BASE, Index, Row
+from .index import BASE, Index, Row, value
 from .table import LABELS, USUAL, RunTable, ordered
 
 PAGE_SIZES = (10, 25, 50, 100)
@@ -150,7 +150,7 @@ class RunList:
     def _on_sort(self, name: str) -> None:
         """Sort by a column: numbers from the largest, texts from the first; again for the other direction."""
         shell.checked(name, ("run", *self._shown()))
-        first = f"-{name}" if any(isinstance(row.get(name), float) for row in self.matches) else name
+        first = f"-{name}" if any(type(value(row, name)) in (int, float) for row in self.matches) else name
         other = name if first.startswith("-") else f"-{name}"
         self.sort, self._start, self._first = other if self.sort == first else first, 0, frozenset()
         self.update(forced=True)
