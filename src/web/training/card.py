@@ -57,14 +57,16 @@ class JobCard:
         return "/".join((folder.name, *self.job.directory.resolve().relative_to(folder.resolve()).parts))
 
     async def update(self) -> None:
-        state, output = await asyncio.to_thread(lambda: (jobs.state_of(self.job), jobs.tail(self.job)))
+        state, output, can_continue = await asyncio.to_thread(
+            lambda: (jobs.state_of(self.job), jobs.tail(self.job), jobs.can_continue(self.job))
+        )
         changed = await asyncio.to_thread(self._read)
         if self.card.is_deleted:
             return
         self._state.text = state
         self._stop.set_visibility(state == "running")
-        self._continue.set_visibility(state == "stopped")
-        self._link.set_visibility(state != "failed")
+        self._continue.set_visibility(can_continue)
+        self._link.set_visibility(state != "failed" or can_continue)
         self._log.text = "\n".join(output.splitlines()[-LINES:])
         self._show_progress(state, output)
         if changed:

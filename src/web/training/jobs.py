@@ -29,6 +29,7 @@ NICENESS = 10  # of a training, so that those who play on the same cores come fi
 MAX_KEPT = 50  # records of trainings that have ended; their runs are kept
 MAX_RECORD = 1 << 16  # bytes
 TAIL = 1 << 14  # bytes of output that are shown
+STOPPED = "stopped: continue with "  # what src.train prints at last when it is interrupted
 PROGRESS = re.compile(r"^ *\d+% ([\d,]+)/([\d,]+) (\w+)", re.MULTILINE)  # as src.core.runs.console prints it
 EVALUATED = "games"  # the unit of the evaluation after the training
 
@@ -117,7 +118,7 @@ def _launch(job: Job) -> subprocess.Popen[bytes]:
     """Start the process in a session of its own, so that Ctrl-C at the server does not reach it."""
     alive = os.open(job.folder / "alive", os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(alive, fcntl.LOCK_EX)  # inherited: held until the process ends, whatever becomes of this one
+        fcntl.flock(alive, fcntl.LOCK_EX)  # inherited: held until the process ends, even if the server ends before it
         with (job.folder / "log.txt").open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", f"{ROOT}.train", *job.arguments, *_output_directory(job)],
@@ -128,7 +129,7 @@ def _launch(job: Job) -> subprocess.Popen[bytes]:
                 pass_fds=[alive],
             )
         with suppress(ProcessLookupError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+            os.setpriority(os.PRIO_PROCESS, process.pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
         return process
     except OSError as error:
         shutil.rmtree(job.folder, ignore_errors=True)
@@ -164,12 +165,18 @@ def is_running(job: Job) -> bool:
         os.close(alive)
 
 
+def can_continue(job: Job) -> bool:
+    """Whether a training that has ended early has begun, so that it can be continued."""
+    return state_of(job) in ("stopped", "failed") and (job.directory / "config.yaml").is_file()
+
+
 def state_of(job: Job) -> str:
+    """Return running, finished, stopped (as by Ctrl-C) or failed (by an error, or killed)."""
     if is_running(job):
         return "running"
     if (job.directory / "eval.json").is_file():
         return "finished"
-    return "stopped" if (job.directory / "config.yaml").is_file() else "failed"
+    return "stopped" if STOPPED in tail(job) else "failed"
 
 
 def tail(job: Job) -> str:
