@@ -38,15 +38,15 @@ class Selection(Protocol):
 class RunList:
     def __init__(self, index: Index, view: View, page: Selection) -> None:
         self._index, self._page = index, page
-        self.filter, self.sort = "", "-updated"
+        self.filter = ""
         self.columns: tuple[str, ...] = view.columns
         self.matches: list[Row] = []
         self.colors: Mapping[str, str] = {}
         self._first = frozenset(view.runs)  # listed first: an address asks for them
         self._start, self._size = 0, PAGE_SIZES[0]
         self._rows: list[Row] | None = None
+        self.sort = view.sort
         self._build(view)
-        self.sort = view.sort if self._knows(view.sort.removeprefix("-")) else "-updated"
 
     def _build(self, view: View) -> None:
         with ui.element("section").classes("r-card").props('aria-label="list of runs"'):
@@ -92,6 +92,8 @@ class RunList:
     def _match(self, rows: Sequence[Row]) -> None:
         """Apply the filter; one that is not valid is reported, and the list stays as it is."""
         fields = self._index.fields()
+        if self._index.ready and self.sort.removeprefix("-") not in (*BASE, *fields):
+            self.sort = "-updated"
         text = str(self._filter.value or "")
         try:
             test = query.parse(text, fields)
@@ -127,8 +129,10 @@ class RunList:
     def _shown(self) -> Sequence[str]:
         return self.columns or USUAL
 
-    def _knows(self, name: str) -> bool:
-        return name in BASE or name in self._index.fields()
+    @property
+    def address_filter(self) -> str:
+        """The filter in the address: while runs are read, one with a field of a run that is not read yet is kept."""
+        return self.filter if self._index.ready else str(self._filter.value or "")
 
     async def _pick_all(self) -> None:
         await self._page.pick([row["run"] for row in self.matches], True)

@@ -241,7 +241,7 @@ class RunsPage:
             log,
             self.group,
             self.band,
-            shown.filter,
+            shown.address_filter,
             shown.sort,
             shown.columns,
         )

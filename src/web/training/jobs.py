@@ -53,15 +53,14 @@ class Jobs:
 
     def __init__(self, home: Path) -> None:
         self.home, self._folder = home, home / ".training"  # hidden, so that it is not searched for runs
-        self._starting = threading.Lock()  # of one at a time, so that their number is limited
+        self._starting = threading.RLock()  # of one at a time, so that their number is limited
         self._children: list[subprocess.Popen[bytes]] = []
         self._stopped: set[str] = set()
 
     def all(self) -> list[Job]:
         """Return the trainings, latest first."""
-        self._children = [
-            child for child in self._children if child.poll() is None
-        ]  # which also reaps those that ended
+        with self._starting:
+            self._children = [child for child in self._children if child.poll() is None]  # which reaps those that ended
         folders = sorted(self._folder.iterdir(), reverse=True) if self._folder.is_dir() else []
         return [job for job in map(_read, folders) if job is not None]
 
