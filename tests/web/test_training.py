@@ -194,6 +194,14 @@ def test_a_training_is_checked_by_composing_it(lab: ConfigLab, overrides: list[s
     assert message in str(caught.value)
 
 
+def test_code_is_refused_even_if_an_interpolation_hides_its_name(lab: ConfigLab, tmp_path: Path):
+    made = tmp_path / "made"
+    hidden = r"$\{oc.create\:$\{oc.decode\:\\\{_tar$\{oc.select\:nope\,get\}_\\\:os.mkdir\\\,path\\\:MADE\\\}\}\}"
+    with pytest.raises(UserError, match=r"algo.net has _target_ 'os.mkdir', which is refused"):
+        lab.check_training(["env=minesweeper_8x8", "algo=ppo", f"algo.net={hidden.replace('MADE', str(made))}"])
+    assert not made.exists()
+
+
 def test_what_the_form_leaves_open_is_chosen_by_the_configuration(lab: ConfigLab):
     groups = lab.training_groups()
     assert {"env", "algo", "reward", "curriculum"} <= groups.keys()
