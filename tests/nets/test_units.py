@@ -38,7 +38,7 @@ def deployed(env: DeploymentEnv, seed: int) -> tuple[np.ndarray, int]:
 def test_the_layout_names_what_the_game_observes(made: tuple[DeploymentEnv, Units]):
     layout = made[1].layout
     assert (layout.facts, layout.unit, layout.planes) == (len(FACTS), len(UNIT), len(PLANES))
-    assert FACTS[layout.seat] == "seat"
+    assert FACTS[layout.seat] == "second", "in deployment, where the network needs it, the seat"
     named = [UNIT[index] for index in (layout.on_board, layout.active, layout.column, layout.row)]
     assert named == ["on_board", "active", "col", "row"]
     assert PLANES[layout.zone] == "own_zone"
