@@ -35,7 +35,7 @@ class Layout:
     rows: Size
     columns: Size
     zone_cells: Size  # of the largest zone that units may be placed in
-    seat: NonNegativeInt  # index of the fact that is the seat in deployment
+    seat: NonNegativeInt  # index of the fact that is the seat while units are placed
     on_board: NonNegativeInt  # this and the next three: index in the values of a unit
     active: NonNegativeInt
     column: NonNegativeInt

@@ -16,8 +16,8 @@ from tests.web.test_quoridor_page import begin, leave_field, moves, type_move, w
 
 PICTURES = ROOT / "experiments" / "pictures"
 WIDTH, HEIGHT = 1280, 900
-GAME = ("e2", "e3", "e4", "d4h", "f6h")  # our moves, as long as they are legal
-FRAME_MS = 900
+GAME = ("e2", "e3", "e4", "d4h", "f6h", "f4")  # our moves, as long as they are legal
+FRAME_MS, LAST_MS = 900, 2000
 
 
 def shot(browser: Browser) -> Image.Image:
@@ -53,7 +53,8 @@ def quoridor(browser: Browser) -> None:
     browser.find(".qr-hint")
     size = WIDTH * 5 // 8, HEIGHT * 5 // 8
     small = [frame.resize(size, Image.Resampling.LANCZOS).quantize(64) for frame in [*frames, shot(browser)]]
-    small[0].save(PICTURES / "play_quoridor.gif", save_all=True, append_images=small[1:], duration=FRAME_MS, loop=0)
+    times = [FRAME_MS] * (len(small) - 1) + [LAST_MS]
+    small[0].save(PICTURES / "play_quoridor.gif", save_all=True, append_images=small[1:], duration=times, loop=0)
     print("play_quoridor.gif", flush=True)
 
 
