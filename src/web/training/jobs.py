@@ -29,7 +29,8 @@ NICENESS = 10  # of a training, so that those who play on the same cores come fi
 MAX_KEPT = 50  # records of trainings that have ended; their runs are kept
 MAX_RECORD = 1 << 16  # bytes
 TAIL = 1 << 14  # bytes of output that are shown
-STOPPED = "stopped: continue with "  # what src.train prints at last when it is interrupted
+STOPPED = "stopped"  # a file in the folder of a training that was stopped on the page
+INTERRUPTED = "stopped: continue with "  # what src.train prints at last after Ctrl-C
 PROGRESS = re.compile(r"^ *\d+% ([\d,]+)/([\d,]+) (\w+)", re.MULTILINE)  # as src.core.runs.console prints it
 EVALUATED = "games"  # the unit of the evaluation after the training
 
@@ -55,7 +56,6 @@ class Jobs:
         self.home, self._folder = home, home / ".training"  # hidden, so that it is not searched for runs
         self._starting = threading.RLock()  # of one at a time, so that their number is limited
         self._children: list[subprocess.Popen[bytes]] = []
-        self._stopped: set[str] = set()
 
     def all(self) -> list[Job]:
         """Return the trainings, latest first."""
@@ -100,10 +100,10 @@ class Jobs:
         """Interrupt a training as Ctrl-C does; a second interrupt could break off what the first one saves."""
         job = self.job(name)
         require(is_running(job), "this training has already ended")
-        require(job.name not in self._stopped, "this training is being stopped: it ends after its current step")
+        require(not was_stopped(job), "this training is being stopped: it ends after its current step")
         if job.pid is None:
             raise UserError("the process of this training is not known: the server ended while it started it")
-        self._stopped.add(job.name)
+        (job.folder / STOPPED).touch()
         with suppress(ProcessLookupError):  # it has ended meanwhile
             os.killpg(job.pid, signal.SIGINT)
 
@@ -169,13 +169,17 @@ def can_continue(job: Job) -> bool:
     return state_of(job) in ("stopped", "failed") and (job.directory / "config.yaml").is_file()
 
 
+def was_stopped(job: Job) -> bool:
+    return (job.folder / STOPPED).exists() or INTERRUPTED in tail(job)
+
+
 def state_of(job: Job) -> str:
     """Return running, finished, stopped (as by Ctrl-C) or failed (by an error, or killed)."""
     if is_running(job):
         return "running"
     if (job.directory / "eval.json").is_file():
         return "finished"
-    return "stopped" if STOPPED in tail(job) else "failed"
+    return "stopped" if was_stopped(job) else "failed"
 
 
 def tail(job: Job) -> str:
