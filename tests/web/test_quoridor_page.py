@@ -246,6 +246,20 @@ def test_another_move_is_tried_and_the_game_is_kept(browser: Browser):
     assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"], "a variation is not taken for the game"
 
 
+def test_a_loaded_text_is_a_game_of_its_own(browser: Browser):
+    begin(browser, "you", "you")
+    type_move(browser, "e2")
+    wait_moves(browser, 1)
+    browser.until(lambda: "/quoridor/" in browser.driver.current_url, "the address of the game")
+    first = browser.driver.current_url
+    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3\nresult *")
+    wait_moves(browser, 2)
+    browser.until(lambda: browser.driver.current_url != first, "another address")
+    browser.driver.get(first)
+    browser.wait_built()
+    assert wait_moves(browser, 1) == ["e2"], "the game before is kept"
+
+
 def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
     begin(browser, "you", "you")
     load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
