@@ -180,9 +180,10 @@ def test_a_game_survives_the_server_and_the_page_comes_back_by_itself(driver: we
         browser.open("/tictactoe?x=you&o=you")
         browser.click("[data-id=cell-4]")
         browser.wait_text(".headline", "Your turn: O")
-        path = wait_address(browser, "/tictactoe")
+        path, opened = wait_address(browser, "/tictactoe"), browser.script("return performance.timeOrigin")
     with serving(tmp_path, port):
-        browser.until(lambda: browser.script("return window.did_handshake && performance.now()") or None, "the page")
+        browser.until(lambda: browser.script("return performance.timeOrigin") != opened, "the page to come back")
+        browser.wait_built()
         browser.click("[data-id=cell-0]")
         browser.until(lambda: stones(browser) == "O...X....", "the next move")
         assert wait_address(browser, "/tictactoe") == path
