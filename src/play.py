@@ -35,7 +35,6 @@ class ConfigLab:
         self.folders, self.games = folders, games
         self.envs: Sequence[str] = _options("env")
         self.agents: Sequence[str] = _options("agent")
-        self._known = {"env": self.envs, "agent": self.agents}
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra is not thread-safe
@@ -60,7 +59,7 @@ class ConfigLab:
         return agent
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
-        return {group: sorted(path.stem for path in (CONF / group).glob("*.yaml")) for group in TRAINING_GROUPS}
+        return {group: _shipped_options(group) for group in TRAINING_GROUPS}
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""
@@ -76,7 +75,7 @@ class ConfigLab:
         return {group: str(cfg.composition.get(group)) for group in TRAINING_GROUPS}
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
-        known = self._known[group]
+        known = {"env": self.envs, "agent": self.agents}[group]
         require(name in known, f"{group}={name} is unknown: there are {', '.join(known)}")
         overrides = [f"{group}={name}"]
         for key, value in choices.items():
@@ -100,6 +99,10 @@ def _options(group: str) -> list[str]:
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))
+    return _shipped_options(group)
+
+
+def _shipped_options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 

@@ -33,11 +33,24 @@ def find(folders: Sequence[Path]) -> Iterator[RunPath]:
             path = pending.pop()
             try:
                 if (path / "config.yaml").is_file():
-                    yield RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
+                    yield run_in(folder, path)
                 else:
                     pending += [entry for entry in path.iterdir() if entry.is_dir() and _is_searched(entry)]
             except OSError:  # deleted meanwhile, or not readable
                 continue
+
+
+def run_in(folder: Path, path: Path) -> RunPath:
+    """Return the run of a directory in a folder of runs."""
+    return RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
+
+
+def run_of(folders: Sequence[Path], path: Path) -> RunPath | None:
+    """Return the run of a directory, or None if it is in none of the folders; paths may be relative, or links."""
+    for folder in folders:
+        if path.resolve().is_relative_to(folder.resolve()):
+            return run_in(folder, folder / path.resolve().relative_to(folder.resolve()))
+    return None
 
 
 def _is_searched(path: Path) -> bool:

@@ -146,7 +146,7 @@ class GamePage(Generic[AnyMatch]):
         """The choices of the match, to be saved with it."""
         return dict(self.setup)
 
-    def _content(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[dict[str, str], Any, list[Any]]:
         return self.match_setup, self.match.start, self.match.moves_as_json()
 
     def keep(self) -> None:
@@ -155,9 +155,8 @@ class GamePage(Generic[AnyMatch]):
         if not self._can_keep or content == self._kept or not (self.match.moves or self.saved_key):
             return
         assert self.lab.games is not None
-        setup, start, moves = self.match_setup, self.match.start, self.match.moves_as_json()
         result = self.result.words if self.result else ""
-        game = SavedGame(self.path, setup, start, moves, result, self.seconds, self._revision + 1)
+        game = SavedGame(self.path, *content, result, self.seconds, self._revision + 1)
         try:
             key = self.lab.games.save(game, self.saved_key)
         except (OSError, UserError) as error:

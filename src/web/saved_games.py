@@ -58,7 +58,7 @@ class GameStore:
         content = game._asdict()
         del content["key"], content["updated"]
         text = json.dumps(content)
-        require(len(text) <= MAX_BYTES, "this game has become too long to be kept: it is lost when the page is closed")
+        require(len(text) <= MAX_BYTES, "this game is too long to be kept: it is lost when the page is closed")
         self._folder.mkdir(parents=True, exist_ok=True)
         partial = self._folder / f"{key}.partial"
         partial.write_text(text)  # not synced to the disk: it outlives the server, and no move waits for the disk
@@ -68,7 +68,7 @@ class GameStore:
     def latest(self, count: int) -> list[SavedGame]:
         """Return the readable games that were played last."""
         found: list[SavedGame] = []
-        for file in self._newest_first():
+        for _, file in self._newest_first():
             if len(found) == count:
                 break
             with suppress(UserError):
@@ -95,9 +95,9 @@ class GameStore:
         except UserError:
             return None
 
-    def _newest_first(self) -> list[Path]:
-        """Return the files of games, those that disappear meanwhile left out."""
-        return [file for _, file in sorted(self._stamped(), reverse=True)]
+    def _newest_first(self) -> list[tuple[float, Path]]:
+        """Return the times and files of games, those that disappear meanwhile left out."""
+        return sorted(self._stamped(), reverse=True)
 
     def _stamped(self) -> Iterator[tuple[float, Path]]:
         for file in self._folder.glob("*.json"):
@@ -107,9 +107,8 @@ class GameStore:
 
     def _prune(self) -> None:
         """Delete what is too old or too much, to make room for one game."""
-        newest_first = sorted(self._stamped(), reverse=True)
         oldest = time.time() - MAX_AGE
-        for number, (modified, file) in enumerate(newest_first, 1):
+        for number, (modified, file) in enumerate(self._newest_first(), 1):
             if number >= MAX_GAMES or modified < oldest:
                 with suppress(OSError):
                     file.unlink()

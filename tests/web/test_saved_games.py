@@ -132,22 +132,24 @@ def test_a_new_game_over_an_unfinished_one_can_be_undone(browser: Browser):
     assert browser.driver.current_url.endswith(second)
 
 
-def test_a_second_game_with_the_same_moves_is_kept_too(browser: Browser):
+def begin_again_after_a_move(browser: Browser) -> str:
+    """Play a move and begin a new game; return the address of the first one."""
     browser.open("/tictactoe?x=you&o=you")
     browser.click("[data-id=cell-4]")
     first = wait_address(browser, "/tictactoe")
     browser.press("n")
     browser.until(lambda: stones(browser) == "." * 9, "a new game")
+    return first
+
+
+def test_a_second_game_with_the_same_moves_is_kept_too(browser: Browser):
+    first = begin_again_after_a_move(browser)
     browser.click("[data-id=cell-4]")
     assert wait_address(browser, "/tictactoe") != first
 
 
 def test_the_link_in_the_message_leads_back(browser: Browser):
-    browser.open("/tictactoe?x=you&o=you")
-    browser.click("[data-id=cell-4]")
-    first = wait_address(browser, "/tictactoe")
-    browser.press("n")
-    browser.until(lambda: stones(browser) == "." * 9, "a new game")
+    first = begin_again_after_a_move(browser)
     browser.click(".lab-say a")
     browser.until(lambda: stones(browser) == "....X....", "the game before")
     assert browser.driver.current_url.endswith(first)

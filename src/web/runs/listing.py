@@ -20,7 +20,7 @@ HELP = (
 
 
 class Selection(Protocol):
-    """What the list tells its page."""
+    """The page of the list."""
 
     async def pick(self, names: Collection[str], on: bool) -> None: ...
 

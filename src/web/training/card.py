@@ -1,8 +1,7 @@
 """A training on the page: state, progress, curve and the end of its output."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from nicegui import ui
@@ -18,20 +17,15 @@ from .jobs import Job
 LINES = 30  # of the output
 
 
-def folder_of(directory: Path, folders: Sequence[Path]) -> Path | None:
-    """Return the folder of runs that a run directory is in; None if it is in none of them."""
-    return next((one for one in folders if directory.resolve().is_relative_to(one.resolve())), None)
-
-
 class JobCard:
     def __init__(
         self,
         job: Job,
-        folders: Sequence[Path],
+        run: RunPath,
         on_stop: Callable[[str], Awaitable[None]],
         on_resume: Callable[[str], Awaitable[None]],
     ) -> None:
-        self.job, self._folders = job, folders
+        self.job, self._run = job, run
         self._stamp: Stamp | None = None
         self._metrics = Metrics()
         with ui.element("article").classes("r-card t-job") as self.card:
@@ -41,20 +35,14 @@ class JobCard:
                     ui.label(str(job.directory))
                 self._state = ui.label().classes("t-state").props("role=status")
                 self._stop = _button("Stop", "stop", "t-stop", lambda: on_stop(job.name))
-                self._continue = _button("Continue", "restart_alt", "t-continue", lambda: on_resume(self._name()))
-                self._link = ui.link("in Runs", f"/runs?compare={quote(self._name())}").classes("t-link")
+                self._continue = _button("Continue", "restart_alt", "t-continue", lambda: on_resume(run.name))
+                self._link = ui.link("in Runs", f"/runs?compare={quote(run.name)}").classes("t-link")
             ui.label(form.shown(list(job.arguments))).classes("faint")
             self._progress = ui.label().classes("t-progress")
             self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
             self._chart = Chart("learning curve")
             with ui.element("pre").classes("t-log").props('tabindex=0 role=log aria-label="end of the output"'):
                 self._log = ui.label()
-
-    def _name(self) -> str:
-        """Return the name of the run, as on the Runs page."""
-        folder = folder_of(self.job.directory, self._folders)
-        assert folder is not None, "only jobs in one of the folders have a card"
-        return "/".join((folder.name, *self.job.directory.resolve().relative_to(folder.resolve()).parts))
 
     async def update(self) -> None:
         state, output, can_continue = await asyncio.to_thread(
@@ -74,15 +62,12 @@ class JobCard:
 
     def _read(self) -> bool:
         """Read the metrics if they have changed."""
-        folder = folder_of(self.job.directory, self._folders)
-        assert folder is not None, "as in _name"
-        run = RunPath(self._name(), self.job.directory, folder)
-        stamp = files.stamp(run, "metrics.csv")
+        stamp = files.stamp(self._run, "metrics.csv")
         if stamp == self._stamp:
             return False
         self._stamp = stamp
         try:
-            self._metrics = files.read_metrics(run)
+            self._metrics = files.read_metrics(self._run)
         except UserError:
             self._metrics = Metrics()
         return True

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from .. import files, shell
 from ..lab import Lab
-from ..runs.page import index_of
+from ..runs.page import RESCAN, index_of
 from ..runs.style import CSS as RUNS_CSS
 from . import PAGE, form, jobs
-from .card import JobCard, folder_of
+from .card import JobCard
 from .form import USUAL, Choices
 from .jobs import Jobs
 from .style import CSS
@@ -191,21 +191,22 @@ class TrainingPage:
 
     async def poll(self) -> None:
         every = await asyncio.to_thread(self.jobs.all)
-        found = [job for job in every if folder_of(job.directory, self.lab.folders) is not None][:SHOWN]
+        runs = [(job, run) for job in every if (run := files.run_of(self.lab.folders, job.directory)) is not None]
+        found = runs[:SHOWN]
         self._empty.set_visibility(not found)
-        for name in [name for name in self.cards if name not in {job.name for job in found}]:
+        for name in [name for name in self.cards if name not in {job.name for job, _ in found}]:
             self.cards.pop(name).card.delete()
         with self._list:
-            for place, job in enumerate(found):
+            for place, (job, run) in enumerate(found):
                 if job.name not in self.cards:
-                    self.cards[job.name] = JobCard(job, self.lab.folders, self.stop, self.resume)
+                    self.cards[job.name] = JobCard(job, run, self.stop, self.resume)
                     self.cards[job.name].card.move(target_index=place)
         for card in list(self.cards.values()):
             await card.update()
         await self._list_unfinished()
 
     async def _list_unfinished(self) -> None:
-        await asyncio.to_thread(self.index.refresh, 10 * POLL)
+        await asyncio.to_thread(self.index.refresh, RESCAN)
         names = [row["run"] for row in self.index.known if row["state"] == "unfinished"]
         if names != self._unfinished.options and not self._unfinished.is_deleted:
             value = self._requested if self._requested in names else self._unfinished.value
