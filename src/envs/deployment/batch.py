@@ -23,6 +23,7 @@ from .bots import Bot, require_action
 from .deployment import deadlock
 from .game import DeploymentGame
 from .invariants import check_invariants
+from .placement import Placement
 from .reward import Reward, terms
 from .state import SCRATCH, UNIT_STATE
 from .stepping import RESULT, Buffers, Setup
@@ -43,6 +44,7 @@ class Batch:
         *,
         restart: bool,
         penalty: float | None = None,
+        placements: Sequence[Placement] = (),
     ) -> None:
         self.game, self.count = game, count
         self.games = game.games(count)
@@ -58,7 +60,10 @@ class Batch:
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
-        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", float(penalty or 0))
+        ranks = np.zeros((len(placements), game.world.units.size, game.world.cells.size), np.int32)
+        for k, placement in enumerate(placements):
+            ranks[k] = placement.ranks(game.world)
+        self._setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", float(penalty or 0), ranks)
         self._terms = terms(reward)
         self._renew_observations()
         self.set_opponent(opponent)
@@ -149,6 +154,8 @@ class Batch:
                 if isinstance(self.opponent, PastSelves):
                     self.numbers[i] = self.opponent.sample(self.rngs[i])
             self._let_opponent_move(which)
+            for i in which:
+                stepping.skip_placement_reward(self.game.world, self.games, self.buffers, self._terms, i)
             which = [i for i in which if stepping.is_decided(self.games, i)]
             if not which:
                 return
@@ -159,6 +166,7 @@ class Batch:
             stepping.show(self.game.world, self.game.static_features, self.games, self.buffers, i)
 
     def _let_opponent_move(self, which: Sequence[int]) -> None:
+        self._place_units(which)
         while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:
             views, rngs = [self.states[i] for i in waiting], [self.rngs[i] for i in waiting]
             for i, decision in zip(waiting, self._decide(waiting, views, rngs), strict=True):
@@ -166,6 +174,11 @@ class Batch:
                 self.game.require_legal(self.states[i], decision.action)
                 self.game.require_no_deadlock(self.states[i], decision.action)
                 rules.play(self.game.world, self.games, i, decision.action)
+            self._place_units(waiting)
+
+    def _place_units(self, which: Sequence[int]) -> None:
+        for i in which:
+            stepping.place_units(self.game.world, self.games, self.buffers, self._setup, i)
 
     def _decide(self, which: Sequence[int], views: list[Any], rngs: list[np.random.Generator]) -> list[Decision]:
         if isinstance(self.opponent, PastSelves):

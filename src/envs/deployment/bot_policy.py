@@ -40,7 +40,7 @@ def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int
         return _any_action(games, i, luck)
     phase = games.games[i].phase
     if phase == DEPLOYMENT:
-        return _placement(world, games, i, policy)
+        return place(world, games, i, policy.ranks, luck)
     if games.games[i].active == NOBODY:
         return _first_unit(world, games, i)
     if phase == MOVE_PHASE:
@@ -79,8 +79,11 @@ def _any_action(games: Games, i: int, luck: Any) -> int:
 
 
 @kernel
-def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
-    """Return the placement of the first unit by id on the best-ranked legal hex."""
+def place(world: World, games: Games, i: int, ranks: np.ndarray, luck: Any) -> int:
+    """Return the placement of the first unit by id on a legal hex of the lowest rank, drawn from all such hexes.
+
+    Return passing if nothing else is legal, and NO_ACTION if no legal hex has a rank (2S, C), see placement.py.
+    """
     seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
     if mask[rules.pass_action(world)]:
         return rules.pass_action(world)
@@ -88,11 +91,17 @@ def _placement(world: World, games: Games, i: int, policy: Policy) -> int:
     for unit in range(slots):
         if not games.units[i, seat * slots + unit].deployable:
             continue
-        best, best_rank = NO_ACTION, UNRANKED
+        best, best_rank, equal = NO_ACTION, UNRANKED, 0
         for slot in range(hex_slots):
-            rank = policy.ranks[seat * slots + unit, world.hexes[seat, slot]]
-            if mask[unit * hex_slots + slot] and rank < best_rank:
-                best, best_rank = unit * hex_slots + slot, rank
+            if not mask[unit * hex_slots + slot]:
+                continue
+            rank = ranks[seat * slots + unit, world.hexes[seat, slot]]
+            if rank < best_rank:
+                best, best_rank, equal = unit * hex_slots + slot, rank, 1
+            elif rank == best_rank and rank != UNRANKED:
+                equal += 1
+                if below(luck, equal) == 0:  # so that each of them is chosen with the same probability
+                    best = unit * hex_slots + slot
         return best
     return NO_ACTION
 

@@ -55,7 +55,7 @@ class Bot(Agent):
 
     def decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
         luck = np.zeros(1, LUCK)
-        if self.explore > 0:
+        if self.explore > 0 or view.phase == "deployment":
             luck["random"] = rng.integers(2**64, dtype=np.uint64)
         action = choose(view.world, view.games, view.i, self.policy(game), luck[0])
         require_action(action)

@@ -19,6 +19,7 @@ from ..versus import SEATS, OutcomeReward, Seat
 from .batch import Batch
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
+from .placement import Placement
 from .reward import COMPONENTS, Reward
 from .scenario import is_whole
 from .stepping import REFUSED
@@ -46,8 +47,12 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         seat: Seat,
         baselines: Mapping[str, Agent],
         invalid_action_penalty: NonNegative | None = None,
+        placements: Mapping[str, Placement] | None = None,
     ) -> None:
-        """`seat` is first, second, or random to draw it for each game."""
+        """`seat` is first, second, or random to draw it for each game.
+
+        With `placements` the learner does not deploy: one of them is drawn for each game and places its units.
+        """
         require(
             game.world.confirming == 0,
             "game.confirming_players is for people: no action of an agent confirms, set it to []",
@@ -61,8 +66,18 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self.episode_stats = DeploymentStats(game)
         self._opponents = opponents_in(opponent)
         self.invalid_action_penalty = invalid_action_penalty
+        self.placements = tuple((placements or {}).values())
+        for placement in self.placements:
+            placement.check(game.scenario)
         self._batch = Batch(
-            game, self._opponents[0], reward, SEATS[seat], 1, restart=False, penalty=invalid_action_penalty
+            game,
+            self._opponents[0],
+            reward,
+            SEATS[seat],
+            1,
+            restart=False,
+            penalty=invalid_action_penalty,
+            placements=self.placements,
         )
         self._seeded = self._playing = False
 
@@ -71,7 +86,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
 
         def make(opponent: Agent, count: int) -> VecDeployment:
             penalty = self.invalid_action_penalty
-            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat], penalty)
+            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat], penalty, self.placements)
 
         return vectorize_against(self.opponent, num_envs, make)
 

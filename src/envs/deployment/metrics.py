@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .game import DeploymentGame
+from .stepping import OWN
 
 ACTIVE = "active"
 PLAYERS = ("first", "second")  # by seat
@@ -45,7 +46,12 @@ class DeploymentStats:
         self.damage = np.zeros((2, slots, cells), np.int64)  # damage dealt
 
     def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray, outcomes: np.ndarray) -> None:
-        """Add episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...)."""
+        """Add episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...).
+
+        Episodes that the learner did not deploy are left out.
+        """
+        deployed = results["placement"] == OWN
+        results, games, units, outcomes = results[deployed], games[deployed], units[deployed], outcomes[deployed]
         self.episodes += len(results)
         self.wins += int((outcomes == 1).sum())
         self.placements += int(results["placements"].sum())
@@ -53,7 +59,7 @@ class DeploymentStats:
         self.steps += int(games["deployment_steps"].sum())
         self.deadlocks += int(games["deadlocked"].sum())
         self.passes += int(games["passes"].sum())
-        own = units.reshape(len(units), 2, -1)[np.arange(len(units)), results["seat"]]
+        own = units.reshape(len(units), 2, units.shape[1] // 2)[np.arange(len(units)), results["seat"]]
         episode, slot = np.nonzero(own["deployed"])
         seat, unit = results["seat"][episode], own[episode, slot]
         np.add.at(self.unit_order, (seat, unit["order"], slot), 1)

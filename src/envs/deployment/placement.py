@@ -1,6 +1,6 @@
 """Scripted deployments: for each unit, the cells of its zone in order of preference.
 
-Units are placed by id, each on the first free cell of its list. There is no randomness.
+Units are placed by id, each on a free cell of the lowest rank, drawn at random if there are several.
 """
 
 from abc import ABC, abstractmethod
@@ -11,6 +11,7 @@ from ...core.errors import UserError
 from .scenario import Scenario
 from .world import World
 
+FAR = 256  # more than any distance on a board
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 
 
@@ -23,34 +24,40 @@ class Placement(ABC):
         """Return the rank of every cell for every unit, (2S, C) int32; UNRANKED if it is never chosen."""
 
 
-class Deterministic(Placement):
-    """Hexes ordered by (col, row)."""
+class ZonePlacement(Placement):
+    """The same order of a zone's cells for every unit."""
 
-    def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
-        """Return the sort keys of cells (M,), the most important first; ties are broken by column and row."""
-        return []
+    @abstractmethod
+    def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
+        """Return a sort key for each of the cells (M,), lowest first; equal ones are equally good."""
 
     def ranks(self, world: World) -> np.ndarray:
         ranks = np.full((2, world.units.size // 2, world.cells.size), UNRANKED, np.int32)
         for seat in (0, 1):
             cells = pool(world, seat)
-            order = np.lexsort([np.arange(cells.size), *reversed(self.keys(world, seat, cells))])
-            ranks[seat][:, cells[order]] = np.arange(cells.size)
+            ranks[seat][:, cells] = self.order(world, seat, cells)
         return ranks.reshape(world.units.size, -1)
 
 
-class FrontLine(Deterministic):
-    """As close to the enemy's zone as possible, then as close to an objective."""
+class Deterministic(ZonePlacement):
+    """Hexes by column and row, without randomness."""
+
+    def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
+        return np.arange(cells.size)
+
+
+class FrontLine(ZonePlacement):
+    """As close to the enemy's zone as possible, then as close to an objective, then at random."""
 
     sign = 1
 
-    def keys(self, world: World, seat: int, cells: np.ndarray) -> list[np.ndarray]:
+    def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         to_enemy = world.distance[np.ix_(cells, pool(world, 1 - seat))].min(axis=1).astype(int)
-        return [self.sign * to_enemy, world.to_objective[:, cells].min(axis=0)]
+        return self.sign * to_enemy * FAR + world.to_objective[:, cells].min(axis=0)
 
 
 class BackLine(FrontLine):
-    """As far from the enemy's zone as possible, then as close to an objective."""
+    """As far from the enemy's zone as possible, then as close to an objective, then at random."""
 
     sign = -1
 

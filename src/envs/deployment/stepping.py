@@ -8,7 +8,7 @@ from ...core.kernel_references import by_reference
 from ...core.kernels import jit
 from ..splitmix import below, next_word
 from . import deployment, observation, reward, rules
-from .bot_policy import NO_ACTION, Policy, choose
+from .bot_policy import NO_ACTION, Policy, choose, place
 from .dice import kernel
 from .observation import StaticFeatures
 from .reward import Terms
@@ -26,6 +26,7 @@ RESULT = np.dtype(
         ("performance_before", np.float64),  # this and the next: potentials after the previous step
         ("placement_before", np.float64),
         ("seat", np.int32),  # the learner's
+        ("placement", np.int32),  # index of the one that places the learner's units, or OWN
         ("steps", np.int32),
         ("placements", np.int32),  # legal deployment actions of the learner
         ("invalid", np.int32),  # rejected ones
@@ -37,6 +38,7 @@ RESULT = np.dtype(
     ],
     align=True,
 )
+OWN = -1  # the learner places its units itself
 REFUSED = -1  # in place of an illegal action that is penalised
 MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
 
@@ -59,6 +61,7 @@ class Setup(NamedTuple):
     restart: bool  # a game that ends is followed by a new one in the same step
     truncate: bool  # a deadlock ends a game; else it is an error
     penalty: float  # for an illegal action, if it is no error
+    placements: np.ndarray  # (P, 2S, C) int32: ranks for the learner's units; one set is drawn for each game
 
 
 @jit(nogil=True, _nrt=False)
@@ -151,13 +154,35 @@ def awaits_opponent(games: Games, buffers: Buffers, i: int) -> bool:
 
 
 @kernel
+def awaits_placement(games: Games, buffers: Buffers, i: int) -> bool:
+    """Whether the learner is to place a unit, and a placement does it instead."""
+    result, game = buffers.results[i], games.games[i]
+    can_place = game.phase == DEPLOYMENT and game.to_move == result.seat and not rules.is_over(games, i)
+    return result.placement != OWN and can_place and not result.deadlock and not result.stuck
+
+
+@kernel
+def place_units(world: World, games: Games, buffers: Buffers, setup: Setup, i: int) -> None:
+    """Place units of the learner by the drawn placement while it is to move in the deployment."""
+    while awaits_placement(games, buffers, i):
+        ranks = setup.placements[buffers.results[i].placement]
+        _play_or_report(world, games, buffers, setup, i, place(world, games, i, ranks, buffers.luck[i]))
+
+
+@kernel
 def answer(world: World, games: Games, buffers: Buffers, setup: Setup, policy: Policy, i: int) -> None:
-    """Play opponent moves until the learner is to move or the game is over."""
-    while awaits_opponent(games, buffers, i):
-        action = choose(world, games, i, policy, buffers.luck[i])
-        if action == NO_ACTION:
-            buffers.results[i].stuck = True
-            return
+    """Play until the learner has to choose an action or the game is over."""
+    place_units(world, games, buffers, setup, i)
+    while awaits_opponent(games, buffers, i) and not buffers.results[i].stuck:
+        _play_or_report(world, games, buffers, setup, i, choose(world, games, i, policy, buffers.luck[i]))
+        place_units(world, games, buffers, setup, i)
+
+
+@kernel
+def _play_or_report(world: World, games: Games, buffers: Buffers, setup: Setup, i: int, action: int) -> None:
+    if action == NO_ACTION:
+        buffers.results[i].stuck = True
+    else:
         _play(world, games, buffers, setup, i, action)
 
 
@@ -210,8 +235,17 @@ def open_game(
         begin(world, static, games, buffers, terms, setup, i)
         answer(world, games, buffers, setup, policy, i)
         if not is_decided(games, i):
+            skip_placement_reward(world, games, buffers, terms, i)
             return
     buffers.results[i].hopeless = True
+
+
+@kernel
+def skip_placement_reward(world: World, games: Games, buffers: Buffers, terms: Terms, i: int) -> None:
+    """Do not reward the learner for units that were placed for it."""
+    result = buffers.results[i]
+    if result.placement != OWN:
+        result.placement_before = reward.placement(world, games, i, result.seat, terms)
 
 
 @kernel
@@ -227,6 +261,8 @@ def begin(
     """Start a game without any moves; keep the reward and the end of the latest step."""
     result = buffers.results[i]
     result.seat = setup.first_seat if setup.seats == 1 else below(buffers.luck[i], 2)
+    count = setup.placements.shape[0]
+    result.placement = OWN if count == 0 else below(buffers.luck[i], count)
     games.games[i].random = next_word(buffers.luck[i])
     rules.start(world, games, i)
     result.steps = 0

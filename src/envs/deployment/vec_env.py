@@ -14,6 +14,7 @@ from ..versus import OutcomeReward
 from .batch import Batch
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
+from .placement import Placement
 from .reward import COMPONENTS, Reward
 from .stepping import REFUSED
 
@@ -36,12 +37,22 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         reward: Reward | OutcomeReward,
         seats: Sequence[int],
         invalid_action_penalty: float | None = None,
+        placements: Sequence[Placement] = (),
     ) -> None:
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game
         self.episode_stats = DeploymentStats(game)
         self.penalizes_illegal = invalid_action_penalty is not None
-        self._batch = Batch(game, opponent, reward, seats, num_envs, restart=True, penalty=invalid_action_penalty)
+        self._batch = Batch(
+            game,
+            opponent,
+            reward,
+            seats,
+            num_envs,
+            restart=True,
+            penalty=invalid_action_penalty,
+            placements=placements,
+        )
         self._playing = False
 
     def _start(self, seeds: Sequence[int]) -> None:

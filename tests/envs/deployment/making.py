@@ -101,7 +101,7 @@ def small_game(**changes: Any) -> DeploymentGame:
     return DeploymentGame(**settings(**changes))
 
 
-def full_game(scenario: str = "skirmish", zones: str = "hammer", **changes: Any) -> DeploymentGame:
+def full_game(scenario: str = "classic_skirmish", zones: str = "hammer", **changes: Any) -> DeploymentGame:
     full = {
         "board": conf("board/ruins"),
         "zones": conf(f"zones/{zones}"),

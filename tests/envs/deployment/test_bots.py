@@ -68,6 +68,23 @@ def test_front_and_back_lines_are_where_they_say():
     assert min(distances["back"]) == 13
 
 
+def test_equally_good_hexes_are_equally_likely():
+    """Player 2's zone in the hammer has seven hexes that are nearest to the enemy's and to an objective."""
+    game = full_game(scenario="classic_mirror", deployment_type="active")
+    ranks = FrontLine().ranks(game.world)[game.world.units.size // 2]
+    best = np.flatnonzero(ranks == ranks.min()).tolist()
+    assert len(best) == 7
+    rng, agent, counts = np.random.default_rng(3), Bot(FrontLine(), **NOTHING, explore=0), dict.fromkeys(best, 0)
+    first_player = bot()
+    for _ in range(700):
+        state = begin(game)
+        while game.to_move(state) == 0:
+            game.play(state, choice(first_player, game, state))
+        game.play(state, agent.decide(game, state, rng).action)
+        counts[int(state.games.units["cell"][0, game.world.units.size // 2])] += 1
+    assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 25, counts  # chi-squared, 6 degrees of freedom
+
+
 def test_the_scripted_placement_is_the_scenarios():
     state = placed(PLACEMENTS["scripted"])
     for army in state.scenario.rosters:
