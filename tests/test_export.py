@@ -68,7 +68,7 @@ def test_a_network_is_the_same_in_onnx(overrides: tuple[str, ...]):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", ["minesweeper_8x8", "quoridor_ppo", "deployment_value/deployment_mirror"])
+@pytest.mark.parametrize("run", ["minesweeper_8x8", "quoridor_ppo", "deployment_value/deployment_classic_mirror"])
 def test_a_shipped_network_is_the_same_in_onnx(run: str):
     need_onnx()
     game = build(load_config(ROOT / "experiments" / run).env, "env").game

@@ -47,9 +47,11 @@ def test_the_beginners_network_wins_most_games():
     ("run", "env"),
     [
         ("quoridor_ppo", ["env=quoridor", "env.game.distance_maps=true"]),
-        pytest.param("deployment_value/deployment", ["env=deployment"], marks=pytest.mark.slow),
-        pytest.param("deployment_maskable_ppo", ["env=deployment"], marks=pytest.mark.slow),
-        pytest.param("deployment_value/deployment_mirror", ["env=deployment_mirror"], marks=pytest.mark.slow),
+        pytest.param("deployment_value/deployment_classic", ["env=deployment_classic"], marks=pytest.mark.slow),
+        pytest.param("deployment_maskable_ppo", ["env=deployment_classic"], marks=pytest.mark.slow),
+        pytest.param(
+            "deployment_value/deployment_classic_mirror", ["env=deployment_classic_mirror"], marks=pytest.mark.slow
+        ),
     ],
 )
 def test_networks_of_games_for_two_beat_a_random_player(run: str, env: list[str]):

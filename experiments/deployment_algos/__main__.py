@@ -38,7 +38,7 @@ def study(budget: str, limit: int, options: argparse.Namespace) -> Study:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--env", default="deployment", help="or a scenario, such as deployment_mirror")
+    parser.add_argument("--env", default="deployment_classic", help="or another env of the wargame")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--steps", type=int, help="compare after this many steps")
     parser.add_argument("--seconds", type=int, help="compare after this many seconds, evaluations included")

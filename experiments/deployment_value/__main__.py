@@ -18,7 +18,7 @@ from experiments.weights import digest
 from src.core.files import write_atomic
 
 HERE = Path("experiments/deployment_value")
-ENVS = ("deployment", "deployment_mirror")
+ENVS = ("deployment_classic", "deployment_classic_mirror")
 PLACEMENTS = ("deterministic", "front_line", "back_line", "scripted")
 BOTS = ("random", "greedy", "defensive", "tactical")
 

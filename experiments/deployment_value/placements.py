@@ -21,7 +21,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.world import World
 
 HERE = Path("experiments/deployment_value")
-ENVS = ("deployment", "deployment_mirror")
+ENVS = ("deployment_classic", "deployment_classic_mirror")
 SEATS = ("first", "second")
 
 

@@ -15,7 +15,13 @@ from ..lab import FinishedRun, Lab, finished_runs
 from . import PAGE
 from .match import DeploymentMatch, Seat
 
-SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
+SCENARIOS = {
+    "skirmish": "deployment",
+    "mirror": "deployment_mirror",
+    "siege": "deployment_siege",
+    "classic": "deployment_classic",
+    "classic_mirror": "deployment_classic_mirror",
+}
 SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
     "deployment_alternated": "skirmish"
 }  # by env

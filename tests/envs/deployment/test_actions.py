@@ -26,7 +26,7 @@ def test_the_dimensions_are_those_of_the_contract():
     legal = [slot * 180 + hex_slot for slot in range(5) for hex_slot in range(len(game.scenario.pools[0]))]
     assert game.legal_actions(state) == legal, "slots without a unit or a hex are masked"
     assert highest == legal[-1] < actions.pass_action
-    other = full_game("mirror", "trench", deployment_max_unit_slots=10, deployment_max_hex_slots=180)
+    other = full_game("classic_mirror", "trench", deployment_max_unit_slots=10, deployment_max_hex_slots=180)
     assert other.num_actions == game.num_actions, "whatever the scenario and its zones"
 
 

@@ -53,8 +53,8 @@ def test_a_key_can_be_removed_on_the_command_line(removed: str):
 
 def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
     """Its saved configuration lacks the keys that were added later; they have the values of that time."""
-    saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment").env.game, "env.game")
-    now = build(composed("env=deployment").env.game, "env.game")
+    saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment_classic").env.game, "env.game")
+    now = build(composed("env=deployment_classic").env.game, "env.game")
     assert saved.num_actions == now.num_actions
     for name, value in now.world._asdict().items():
         np.testing.assert_array_equal(getattr(saved.world, name), value, err_msg=name)
@@ -65,13 +65,20 @@ def test_random_deployment_does_not_exist():
         build(composed("env=deployment", "env.game.deployment_type=random").env, "env")
 
 
-@pytest.mark.parametrize(("env", "zones"), [("deployment", "hammer"), ("deployment_mirror", "trench")])
-def test_a_scenario_names_its_zones_and_its_deployment_type(env: str, zones: str):
-    game = composed(f"env={env}").env.game
-    assert OmegaConf.to_container(game.zones) == chosen(f"zones/{zones}")
+@pytest.mark.parametrize(
+    ("scenario", "parts"),
+    [
+        ("skirmish", ("board/woods", "profiles/veterans", "zones/trench")),
+        ("classic_skirmish", ("board/ruins", "profiles/warriors", "zones/hammer")),
+        ("classic_mirror", ("board/ruins", "profiles/warriors", "zones/trench")),
+    ],
+)
+def test_a_scenario_names_its_board_profiles_zones_and_deployment_type(scenario: str, parts: tuple[str, ...]):
+    game = composed("env=deployment", f"env/deployment/scenario@env.game.scenario={scenario}").env.game
+    for part in parts:
+        assert OmegaConf.to_container(game[part.split("/")[0]]) == chosen(part)
     assert game.deployment_type == game.scenario.deployment_type == "active"
-    other = composed("env=deployment", "env/deployment/scenario@env.game.scenario=mirror").env.game
-    assert OmegaConf.to_container(other.zones) == chosen("zones/trench"), "wherever the scenario is chosen"
+    assert game.first_turn == ("player_1" if scenario.startswith("classic") else "roll_off")
     typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
     assert typed.deployment_type == "fixed"
 
@@ -83,8 +90,8 @@ def test_zones_are_a_choice(zones: str):
     assert OmegaConf.to_container(node.zones) == chosen(f"zones/{zones}")
     game = build(node, "env.game")
     boxes = {player: chosen(f"zones/{zones}")[f"player_{player}"] for player in (1, 2)}
-    lines = chosen("board/ruins")["map"].split()
-    is_free = {(col, row): sign in ".o" for row, line in enumerate(lines) for col, sign in enumerate(line)}
+    lines = chosen("board/woods")["map"].split()
+    is_free = {(col, row): sign in ".o*" for row, line in enumerate(lines) for col, sign in enumerate(line)}
     for player, pool in enumerate(game.scenario.pools, 1):
         turned = boxes[player] == "turned"
         inside = set()
@@ -116,7 +123,7 @@ def test_bots_are_scored_from_the_command_line(lab: Lab):
     result = read_json(out)
     assert result["episodes"] == 6
     assert result["wins"] >= 5
-    assert result["metrics"]["deployment_steps_mean"] == 14
+    assert result["metrics"]["deployment_steps_mean"] == 15
 
 
 def test_the_table_of_the_readme_names_tests_that_exist():

@@ -217,7 +217,7 @@ def test_the_phase_ends_with_the_last_unit_and_leads_to_the_configured_phase(ord
 
 
 def test_every_placed_unit_has_a_valid_position():
-    game, rng = full_game("siege"), np.random.default_rng(5)
+    game, rng = full_game("classic_siege"), np.random.default_rng(5)
     state = game.initial(rng)
     while state.phase == "deployment":
         game.play(state, random_action(game, state, rng))

@@ -124,11 +124,11 @@ def test_the_map_is_as_described():
     assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
     assert all(len(board.objective_hexes(centre)) == 7 for centre in board.objectives)
     woods = full_game(board=conf("board/woods")).scenario.board
-    assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 66)
+    assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 72)
 
 
 def test_mirrored_rosters_stand_opposite_each_other():
-    scenario = full_game("mirror").scenario
+    scenario = full_game("classic_mirror").scenario
     for one, other in zip(*scenario.rosters, strict=True):
         assert hexgrid.turned(*one.position, 25, 21) == other.position
         assert one.profile == other.profile

@@ -22,7 +22,7 @@ from tests.envs.deployment.making import (
 
 GAMES = {
     "small": small_game(),
-    "full": full_game("siege"),
+    "full": full_game("classic_siege"),
     "cover": small_game(board={"map": COVER_MAP}),
     "alternated": small_game(deployment_order_mode="alternated_p1_start"),
 }
@@ -212,7 +212,7 @@ def test_battle_facts_are_those_of_the_state():
 
 def test_both_players_see_the_same_of_mirrored_positions():
     """In a mirrored game the other player has the same observation after a rotation by 180 degrees."""
-    game = full_game("mirror", "trench", deployment_type="fixed", deployment_max_unit_slots=5)
+    game = full_game("classic_mirror", "trench", deployment_type="fixed", deployment_max_unit_slots=5)
     state = begin(game)
     first, slots = game.observe(state), game.actions.unit_slots
     other = copied(game, state)

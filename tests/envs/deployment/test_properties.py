@@ -60,7 +60,7 @@ def test_masked_in_is_accepted_and_masked_out_is_refused(key, seed, thorough):
     check_every_action(game, state)
 
 
-@pytest.mark.parametrize(("scenario", "zones"), [("skirmish", "hammer"), ("siege", "pincer")])
+@pytest.mark.parametrize(("scenario", "zones"), [("classic_skirmish", "hammer"), ("classic_siege", "pincer")])
 def test_masks_on_the_full_board_are_those_of_the_rules(scenario: str, zones: str):
     game, rng = full_game(scenario, zones), np.random.default_rng(3)
     state, phases = game.initial(rng), set()

@@ -9,7 +9,7 @@ import pytest
 from src.core.errors import UserError
 from src.envs.deployment import scenario as scenarios
 from src.envs.deployment.scenario import Board
-from tests.envs.deployment.making import SMALL_MAP, begin, full_game, random_action, roster, settings, small_game
+from tests.envs.deployment.making import SMALL_MAP, begin, conf, full_game, random_action, roster, settings, small_game
 
 
 def with_change(path: str, value: Any) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def test_an_unfair_or_broken_map_is_refused(old: str, new: str, message: str):
 
 def test_positions_matter_only_where_they_are_used():
     """A scenario's positions may lie outside a zone it is not written for, unless the deployment is fixed."""
-    full_game("skirmish", "trench")
+    full_game("classic_skirmish", "trench")
     with pytest.raises(UserError, match=r"unit R1: position \(10, 13\) is not in its player's zone"):
-        full_game("skirmish", "trench", deployment_type="fixed")
+        full_game("classic_skirmish", "trench", deployment_type="fixed")
     twice = {
         "player_1": roster(a1=("rifleman", (2, 5)), a2=("rifleman", (2, 5))),
         "player_2": roster(b=("brute", (2, 1))),
@@ -174,16 +174,18 @@ def test_the_units_are_those_described():
 
 
 def test_the_first_scenario_is_the_one_described():
-    first, second = full_game("skirmish").scenario.rosters
+    first, second = full_game("classic_skirmish").scenario.rosters
     assert [unit.profile.name for unit in first] == ["rifleman"] * 4 + ["sergeant"]
     assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
 
 
 @pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
 @pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
-def test_every_scenario_fits_every_zone(scenario: str, zones: str):
+@pytest.mark.parametrize(("kind", "board", "profiles"), [("", "woods", "veterans"), ("classic_", "ruins", "warriors")])
+def test_every_scenario_fits_every_zone(kind: str, board: str, profiles: str, scenario: str, zones: str):
     """Every unit is placed on a hex of its own, of its player's zone, however the units are placed."""
-    game, rng = full_game(scenario, zones, debug=False), np.random.default_rng(0)
+    parts = {"board": conf(f"board/{board}"), "profiles": conf(f"profiles/{profiles}")}
+    game, rng = full_game(f"{kind}{scenario}", zones, debug=False, **parts), np.random.default_rng(0)
     state = begin(game)
     while state.phase == "deployment":
         game.play(state, random_action(game, state, rng))

@@ -24,7 +24,7 @@ STRIDE = 0x9E3779B97F4A7C15  # which the generator of the dice adds for every di
 
 @pytest.fixture(scope="module")
 def game() -> DeploymentGame:
-    return full_game("siege")
+    return full_game("classic_siege")
 
 
 @pytest.fixture(scope="module")

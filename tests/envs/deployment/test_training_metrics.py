@@ -43,7 +43,7 @@ def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
         "algo.eval_episodes=6",
         "evaluation.episodes=2",
     )
-    run = lab.train("env=deployment", f"algo={algo}", "logger=wandb_offline", *small, *ALGOS[algo])
+    run = lab.train("env=deployment_classic", f"algo={algo}", "logger=wandb_offline", *small, *ALGOS[algo])
     with (run / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
     for name in NAMES:
@@ -70,7 +70,7 @@ def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
 
 
 def test_maskable_ppo_counts_on_in_the_next_stage():
-    env = build(composed("env=deployment", "algo=maskable_ppo", *DEADLOCKS).env, "env")
+    env = build(composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS).env, "env")
     first, second = (MaskedVecEnv(env.vectorize(4)) for _ in range(2))
     for games in (first, second):
         games.seed(0)
@@ -96,7 +96,7 @@ def test_counts_of_a_run_go_on_in_the_next_stage_of_maskable_ppo(tmp_path: Path,
     monkeypatch.setattr(VecDeployment, "step", counted)
     monkeypatch.setattr("src.core.runs.run.draw_counts", lambda *_: False)
     budget = ("algo.total_steps=768", "algo.num_envs=8", "algo.steps_per_env=32", "algo.eval_episodes=2")
-    cfg = composed("env=deployment", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *budget, *ALGOS["maskable_ppo"])
+    cfg = composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *budget, *ALGOS["maskable_ppo"])
     with Run(tmp_path, resolved(cfg), None) as run:
         build(cfg.algo, "algo").fit(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"), run)
     with (tmp_path / "metrics.csv").open() as file:
