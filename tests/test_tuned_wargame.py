@@ -73,11 +73,11 @@ def test_what_is_chosen_on_the_command_line_stays_chosen(device: str):
     assert composed(*plain, "tuned=none").algo.total_steps == 10_000_000
 
 
-def test_learners_train_against_every_bot_and_are_selected_by_greedy():
+def test_learners_train_against_every_bot_and_are_selected_by_the_strongest():
     env = build(composed("env=deployment").env, "env")
     assert isinstance(env.opponent, OpponentPool)
     assert list(env.opponent.members) == ["greedy", "defensive", "tactical", "erratic"]
-    assert next(iter(env.baselines)) == "greedy"
+    assert next(iter(env.baselines)) == "tactical"
     assert [part.num_envs for part in env.vectorize(64).parts] == [16] * 4
 
 

@@ -108,7 +108,7 @@ def test_zones_are_a_choice(zones: str):
 def test_every_scenario_plays_against_its_baselines(name: str):
     env = build(composed(f"env={name}").env, "env")
     assert isinstance(env, DeploymentEnv)
-    assert list(env.baselines) == ["greedy", "defensive", "tactical", "random"]
+    assert list(env.baselines) == ["tactical", "defensive", "greedy", "random"]
     for opponent in env.baselines.values():
         batch = DeploymentEnv(env.game, opponent, env.reward, "random", {}).vectorize(2)
         _, info = batch.reset(seed=0)
