@@ -1,0 +1,265 @@
+"""Search trees of many games as arrays, searched by compiled code (Danihelka et al. 2022, "Policy improvement by planning
+with Gumbel").
+
+    root:  sequential halving over the best actions by Gumbel noise + log prior + scaled Q
+    below: the action whose share of visits is furthest below its probability under the improved policy
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.kernel_references import by_reference
+from ...core.kernels import jit
+
+kernel = jit(nogil=True, _nrt=False)
+inlined = jit(nogil=True, forceinline=True, _nrt=False)
+
+LOWEST = -1e30
+
+
+@by_reference
+class Trees(NamedTuple):
+    """N trees with M nodes and A actions. Values are for the player to move at their node."""
+
+    priors: np.ndarray  # (N, M, A) float32: the policy of the network; 0 for illegal actions
+    children: np.ndarray  # (N, M, A) int16: node after an action; 0 if it was not visited
+    parents: np.ndarray  # (N, M) int16
+    visits: np.ndarray  # (N, M) int32
+    sums: np.ndarray  # (N, M) float32: of the values of all visits
+    values: np.ndarray  # (N, M) float32: by the network, or the outcome
+    seats: np.ndarray  # (N, M) int8
+    ended: np.ndarray  # (N, M) bool
+    noisy: np.ndarray  # (N, A) float32: Gumbel noise + log prior at the root
+    leaves: np.ndarray  # (N,) int64: node of the latest simulation
+    leaf_parents: np.ndarray  # (N,) int64: node before it; -1 if it is a finished position that was visited before
+    leaf_actions: np.ndarray  # (N,) int64: action that leads to it
+
+
+@by_reference
+class Settings(NamedTuple):
+    visit_offset: float
+    value_scale: float
+    discount: float
+
+
+def new_trees(count: int, nodes: int, actions: int) -> Trees:
+    shapes = {"priors": (nodes, actions), "children": (nodes, actions), "noisy": (actions,)}
+    shapes |= dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), ())
+    types: dict[str, Any] = {"children": np.int16, "parents": np.int16, "visits": np.int32, "seats": np.int8}
+    types |= {"ended": np.bool_} | dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), np.int64)
+    return Trees(*(np.zeros((count, *shapes.get(n, (nodes,))), types.get(n, np.float32)) for n in Trees._fields))
+
+
+def considered_visits(considered: int, simulations: int) -> list[int]:
+    """Return the visits that an action must have to be chosen at the root, for each simulation (sequential halving).
+
+    First all considered actions get visits in turn, then the better half of them, and so on; the last two share the rest.
+    """
+    if considered <= 1:
+        return list(range(simulations))
+    rounds, sequence, visits = int(np.ceil(np.log2(considered))), [], 0
+    while len(sequence) < simulations:
+        for _ in range(max(1, simulations // (rounds * considered))):
+            sequence += [visits] * considered
+            visits += 1
+        considered = max(2, considered // 2)
+    return sequence[:simulations]
+
+
+@kernel
+def begin_some(
+    trees: Trees, priors: np.ndarray, values: np.ndarray, seats: np.ndarray, noise: np.ndarray, first: int, end: int
+) -> None:
+    """Create the roots from their evaluation by the network: priors (N, A), values (N,)."""
+    for i in range(first, end):
+        trees.ended[i, 0] = False
+        trees.seats[i, 0] = seats[i]
+        _create(trees, i, 0, priors[i], values[i])
+        _back_up(trees, i, 0, values[i], 1.0)
+        for action in range(priors.shape[1]):
+            trees.noisy[i, action] = noise[i, action] + np.log(priors[i, action]) if priors[i, action] > 0 else LOWEST
+
+
+@kernel
+def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: int, end: int) -> None:
+    """Descend to a new leaf or a finished position; `targets` (N,) are the visits of the action at the root."""
+    for i in range(first, end):
+        node, action = 0, root_action(trees, settings, i, targets[i])
+        while True:
+            child = trees.children[i, node, action]
+            if child == 0:
+                trees.leaf_parents[i], trees.leaf_actions[i] = node, action
+                break
+            node = np.int64(child)
+            if trees.ended[i, node]:
+                trees.leaves[i], trees.leaf_parents[i] = node, -1
+                break
+            action = interior_action(trees, settings, i, node)
+
+
+@kernel
+def back_up_some(
+    trees: Trees,
+    settings: Settings,
+    node: int,
+    priors: np.ndarray,
+    values: np.ndarray,
+    seats: np.ndarray,
+    ended: np.ndarray,
+    outcomes: np.ndarray,
+    first: int,
+    end: int,
+) -> None:
+    """Add the selected leaves as node number `node`, and their values to all nodes above.
+
+    `priors` (N, A) and `values` (N,) are of the network; `outcomes` (N,) are for seat 0.
+    """
+    for i in range(first, end):
+        parent = trees.leaf_parents[i]
+        if parent >= 0:
+            value = min(max(values[i], -1.0), 1.0)
+            if ended[i]:
+                value = np.float64(outcomes[i]) if seats[i] == 0 else -np.float64(outcomes[i])
+            trees.children[i, parent, trees.leaf_actions[i]] = node
+            trees.parents[i, node] = parent
+            trees.seats[i, node], trees.ended[i, node] = seats[i], ended[i]
+            _create(trees, i, node, priors[i], value)
+            trees.leaves[i] = node
+        _back_up(trees, i, trees.leaves[i], trees.values[i, trees.leaves[i]], settings.discount)
+
+
+@kernel
+def finish_some(
+    trees: Trees,
+    settings: Settings,
+    actions: np.ndarray,
+    policies: np.ndarray,
+    values: np.ndarray,
+    visits: np.ndarray,
+    first: int,
+    end: int,
+) -> None:
+    """Write the chosen actions (N,), the improved policies (N, A), their values (N,) and the visits (N, A) of roots."""
+    for i in range(first, end):
+        mixed, _, most = mixed_value(trees, settings, i, 0)
+        actions[i] = root_action(trees, settings, i, most)
+        scale, shift = _scale(settings, most), _shift(trees, settings, i, 0, mixed, most)
+        total, value = 0.0, 0.0
+        for action in range(policies.shape[1]):
+            completed, visits[i, action] = mixed, 0
+            child = trees.children[i, 0, action]
+            if child > 0:
+                completed, visits[i, action] = quality(trees, settings, i, 0, child), trees.visits[i, child]
+            weight = trees.priors[i, 0, action] * np.exp(scale * (completed - mixed) - shift)
+            policies[i, action] = weight
+            total += weight
+            value += weight * completed
+        values[i] = value / total
+        for action in range(policies.shape[1]):
+            policies[i, action] /= total
+
+
+@inlined
+def _create(trees: Trees, i: int, node: int, priors: np.ndarray, value: float) -> None:
+    trees.values[i, node], trees.sums[i, node], trees.visits[i, node] = value, 0.0, 0
+    for action in range(priors.size):
+        trees.priors[i, node, action] = priors[action]
+        trees.children[i, node, action] = 0
+
+
+@inlined
+def _back_up(trees: Trees, i: int, node: int, value: float, discount: float) -> None:
+    while True:
+        trees.visits[i, node] += 1
+        trees.sums[i, node] += value
+        if node == 0:
+            break
+        parent = np.int64(trees.parents[i, node])
+        value *= discount if trees.seats[i, parent] == trees.seats[i, node] else -discount
+        node = parent
+
+
+@inlined
+def quality(trees: Trees, settings: Settings, i: int, node: int, child: int) -> float:
+    """Return the Q value of the action that leads to a visited child, for the player to move at `node`."""
+    mean = settings.discount * np.float64(trees.sums[i, child]) / trees.visits[i, child]
+    return mean if trees.seats[i, node] == trees.seats[i, child] else -mean
+
+
+@kernel
+def mixed_value(trees: Trees, settings: Settings, i: int, node: int) -> tuple[float, int, int]:
+    """Return the Q value assumed for actions without visits, the visits of all children and those of the most visited.
+
+    It mixes the value of the network with the Q values of the visited actions, weighted by their priors.
+    """
+    total, most, weight, weighted = 0, 0, 0.0, 0.0
+    for action in range(trees.children.shape[2]):
+        child = trees.children[i, node, action]
+        if child > 0:
+            visits = np.int64(trees.visits[i, child])
+            total, most = total + visits, max(most, visits)
+            weight += trees.priors[i, node, action]
+            weighted += trees.priors[i, node, action] * quality(trees, settings, i, node, child)
+    value = np.float64(trees.values[i, node])
+    return ((value + total * weighted / weight) / (1 + total) if total > 0 else value), total, most
+
+
+@inlined
+def _scale(settings: Settings, most: int) -> float:
+    """Return the weight of Q values in [-1, 1] relative to log priors; it grows with the visits."""
+    return (settings.visit_offset + most) * settings.value_scale / 2
+
+
+@kernel
+def _shift(trees: Trees, settings: Settings, i: int, node: int, mixed: float, most: int) -> float:
+    """Return the greatest exponent of the improved policy, at least 0, so that none overflows."""
+    scale, shift = _scale(settings, most), 0.0
+    for action in range(trees.children.shape[2]):
+        child = trees.children[i, node, action]
+        if child > 0:
+            shift = max(shift, scale * (quality(trees, settings, i, node, child) - mixed))
+    return shift
+
+
+@kernel
+def root_action(trees: Trees, settings: Settings, i: int, target: int) -> int:
+    """Return the legal action with `target` visits that has the highest noise + log prior + scaled Q."""
+    mixed, _, most = mixed_value(trees, settings, i, 0)
+    scale, best, highest = _scale(settings, most), -1, 2 * LOWEST
+    for action in range(trees.children.shape[2]):
+        if trees.priors[i, 0, action] > 0:
+            visits, completed = 0, mixed
+            child = trees.children[i, 0, action]
+            if child > 0:
+                visits, completed = np.int64(trees.visits[i, child]), quality(trees, settings, i, 0, child)
+            score = trees.noisy[i, action] + scale * completed
+            if visits == target and score > highest:
+                best, highest = action, score
+    return best
+
+
+@kernel
+def interior_action(trees: Trees, settings: Settings, i: int, node: int) -> int:
+    """Return the action with the greatest improved probability minus share of visits."""
+    mixed, total, most = mixed_value(trees, settings, i, node)
+    scale, shift = _scale(settings, most), _shift(trees, settings, i, node, mixed, most)
+    weights, unvisited = 0.0, np.exp(-shift)
+    for action in range(trees.children.shape[2]):
+        child = trees.children[i, node, action]
+        factor = unvisited
+        if child > 0:
+            factor = np.exp(scale * (quality(trees, settings, i, node, child) - mixed) - shift)
+        weights += trees.priors[i, node, action] * factor
+    best, highest = -1, 2 * LOWEST
+    for action in range(trees.children.shape[2]):
+        if trees.priors[i, node, action] > 0:
+            child = trees.children[i, node, action]
+            factor, visits = unvisited, 0
+            if child > 0:
+                factor = np.exp(scale * (quality(trees, settings, i, node, child) - mixed) - shift)
+                visits = np.int64(trees.visits[i, child])
+            score = trees.priors[i, node, action] * factor / weights - visits / (1.0 + total)
+            if score > highest:
+                best, highest = action, score
+    return best
