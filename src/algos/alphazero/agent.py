@@ -50,12 +50,13 @@ class Evaluation:
     """An evaluation in progress, with the copy of its result to the CPU."""
 
     def __init__(self, priors: Tensor, values: Tensor) -> None:
-        self._tensors, self._copied = (priors, values), None
+        self._tensors: tuple[Tensor, ...] = (priors, values)
+        self._copied: Any = None
         if priors.is_cuda:
             self._tensors = tuple(torch.empty_like(one, device="cpu", pin_memory=True) for one in (priors, values))
             for target, source in zip(self._tensors, (priors, values), strict=True):
                 target.copy_(source, non_blocking=True)
-            self._copied = torch.cuda.Event()
+            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._copied.record()
 
     def result(self) -> Evaluated:

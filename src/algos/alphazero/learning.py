@@ -51,7 +51,7 @@ from ..network import (
 )
 from ..optimizer import Optimizer
 from .agent import NetworkEvaluator, PlayConfig, SearchAgent
-from .games import Finished, SelfPlayGames, gumbel_noise
+from .games import Finished, SelfPlayGames, gumbel_noise, pinned_zeros
 from .past_selves import RatedPastSelves
 from .replay import Batch, ReplayBuffer, Symmetries
 from .search import SearchConfig, run_searches
@@ -152,7 +152,7 @@ class AlphaZeroTrainer:
         self.steps = self.updates = 0
         self.unused = 0.0  # positions to train on that do not fill a batch yet
         self.next_evaluation = algo.eval_every  # step
-        self.sums: dict[str, float] = {}  # since the last logged row
+        self.sums: dict[str, Any] = {}  # numbers and tensors, since the last logged row
         self.log_every = max(1, round(algo.total_steps / (algo.num_envs * algo.steps_per_env) / LOGGED_ROWS))
 
     def fit(self) -> SearchAgent:
@@ -189,7 +189,8 @@ class AlphaZeroTrainer:
                 algo.td_lambda,
             )
             rng = self.run.generator("games", index)
-            groups.append(SelfPlayGames(self.game, size, algo.search, buffer, algo.opening_plies, rng))
+            zeros = pinned_zeros if algo.compute.on_gpu else np.zeros
+            groups.append(SelfPlayGames(self.game, size, algo.search, buffer, algo.opening_plies, rng, zeros))
         return groups
 
     def _play(self) -> None:

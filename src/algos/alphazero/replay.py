@@ -88,8 +88,8 @@ class ReplayBuffer:
         chosen = rng.choice(np.flatnonzero(self.ready), size)
         images = torch.from_numpy(rng.integers(symmetries.count, size=size))
         rows = torch.from_numpy(chosen).to(self.masks.device)
-        fields = (part.flatten(0, 1)[rows] for part in (self.observations, self.masks, self.policies))
-        observations, masks, policies = symmetries.transformed(*fields, images.to(self.masks.device))
+        fields = [part.flatten(0, 1)[rows] for part in (self.observations, self.masks, self.policies)]
+        observations, masks, policies = symmetries.transformed(fields, images.to(self.masks.device))
         values = torch.from_numpy(self.targets.ravel()[chosen]).to(self.masks.device)
         if observations.dtype == torch.float16:
             observations = observations.float()
@@ -98,7 +98,9 @@ class ReplayBuffer:
     def state(self) -> dict[str, Any]:
         """Return the stored moves, for `load_state`."""
         filled = min(self.added, self.steps)
-        arrays = {name: torch.from_numpy(getattr(self, name)[:filled]) for name in ("targets", "searched", "seats", "ready")}
+        arrays = {
+            name: torch.from_numpy(getattr(self, name)[:filled]) for name in ("targets", "searched", "seats", "ready")
+        }
         tensors = {name: getattr(self, name)[:filled] for name in ("observations", "policies", "masks")}
         return {**arrays, **tensors, "ages": self.ages.tolist(), "added": self.added}
 
@@ -119,10 +121,9 @@ class Symmetries:
         self._observation = torch.from_numpy(np.stack([one.observation for one in symmetries])).to(device)
         self._actions = torch.from_numpy(np.stack([one.actions for one in symmetries])).to(device)
 
-    def transformed(
-        self, observations: Tensor, masks: Tensor, policies: Tensor, images: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the image of row i under symmetry number `images[i]`."""
+    def transformed(self, fields: Sequence[Tensor], images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the image of row i of observations, masks and policies under symmetry number `images[i]`."""
+        observations, masks, policies = fields
         if self.count == 1:
             return observations, masks, policies
         turned = observations.flatten(1).gather(1, self._observation[images]).view_as(observations)

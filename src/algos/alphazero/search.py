@@ -30,7 +30,9 @@ MAX_SIMULATIONS = 30_000  # node numbers have 16 bits
 class SearchConfig:
     simulations: Annotated[int, Bounds(ge=1, le=MAX_SIMULATIONS)]  # positions evaluated for a move
     considered_actions: Annotated[int, Bounds(ge=1, le=65_536)]  # at the root
-    visit_offset: NonNegative  # weight of Q values = (visit_offset + visits of the most visited action) * value_scale
+    # Values, 0 for a loss to 1 for a win, have the weight (visit_offset + most visits of an action) * value_scale
+    # relative to the log probabilities of the network.
+    visit_offset: NonNegative
     value_scale: Positive
 
     def __post_init__(self) -> None:

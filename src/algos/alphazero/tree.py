@@ -1,5 +1,6 @@
-"""Search trees of many games as arrays, searched by compiled code (Danihelka et al. 2022, "Policy improvement by planning
-with Gumbel").
+"""Search trees of many games as arrays, searched by compiled code.
+
+The method is that of Danihelka et al. 2022, "Policy improvement by planning with Gumbel":
 
     root:  sequential halving over the best actions by Gumbel noise + log prior + scaled Q
     below: the action whose share of visits is furthest below its probability under the improved policy
@@ -54,11 +55,12 @@ def new_trees(count: int, nodes: int, actions: int) -> Trees:
 def considered_visits(considered: int, simulations: int) -> list[int]:
     """Return the visits that an action must have to be chosen at the root, for each simulation (sequential halving).
 
-    First all considered actions get visits in turn, then the better half of them, and so on; the last two share the rest.
+    First all considered actions get visits in turn, then the better half of them, ...; the last two share the rest.
     """
     if considered <= 1:
         return list(range(simulations))
-    rounds, sequence, visits = int(np.ceil(np.log2(considered))), [], 0
+    rounds, visits = (considered - 1).bit_length(), 0  # halvings down to one action
+    sequence: list[int] = []
     while len(sequence) < simulations:
         for _ in range(max(1, simulations // (rounds * considered))):
             sequence += [visits] * considered
@@ -87,11 +89,11 @@ def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: in
     for i in range(first, end):
         node, action = 0, root_action(trees, settings, i, targets[i])
         while True:
-            child = trees.children[i, node, action]
+            child: Any = trees.children[i, node, action]
             if child == 0:
                 trees.leaf_parents[i], trees.leaf_actions[i] = node, action
                 break
-            node = np.int64(child)
+            node = child
             if trees.ended[i, node]:
                 trees.leaves[i], trees.leaf_parents[i] = node, -1
                 break
@@ -142,16 +144,15 @@ def finish_some(
 ) -> None:
     """Write the chosen actions (N,), the improved policies (N, A), their values (N,) and the visits (N, A) of roots."""
     for i in range(first, end):
-        mixed, _, most = mixed_value(trees, settings, i, 0)
+        mixed, _, most, scale, highest = completed_values(trees, settings, i, 0)
         actions[i] = root_action(trees, settings, i, most)
-        scale, shift = _scale(settings, most), _shift(trees, settings, i, 0, mixed, most)
         total, value = 0.0, 0.0
         for action in range(policies.shape[1]):
             completed, visits[i, action] = mixed, 0
             child = trees.children[i, 0, action]
             if child > 0:
                 completed, visits[i, action] = quality(trees, settings, i, 0, child), trees.visits[i, child]
-            weight = trees.priors[i, 0, action] * np.exp(scale * (completed - mixed) - shift)
+            weight = trees.priors[i, 0, action] * np.exp(scale * (completed - highest))
             policies[i, action] = weight
             total += weight
             value += weight * completed
@@ -175,64 +176,55 @@ def _back_up(trees: Trees, i: int, node: int, value: float, discount: float) -> 
         trees.sums[i, node] += value
         if node == 0:
             break
-        parent = np.int64(trees.parents[i, node])
+        parent: Any = trees.parents[i, node]
         value *= discount if trees.seats[i, parent] == trees.seats[i, node] else -discount
         node = parent
 
 
 @inlined
-def quality(trees: Trees, settings: Settings, i: int, node: int, child: int) -> float:
+def quality(trees: Trees, settings: Settings, i: int, node: int, child: int) -> Any:
     """Return the Q value of the action that leads to a visited child, for the player to move at `node`."""
     mean = settings.discount * np.float64(trees.sums[i, child]) / trees.visits[i, child]
     return mean if trees.seats[i, node] == trees.seats[i, child] else -mean
 
 
 @kernel
-def mixed_value(trees: Trees, settings: Settings, i: int, node: int) -> tuple[float, int, int]:
-    """Return the Q value assumed for actions without visits, the visits of all children and those of the most visited.
+def completed_values(trees: Trees, settings: Settings, i: int, node: int) -> tuple[float, int, int, float, float]:
+    """Complete the Q values of a node for its actions without visits, and scale them against the policy.
 
-    It mixes the value of the network with the Q values of the visited actions, weighted by their priors.
+    Return the Q value assumed for those actions, the visits of all children, those of the most visited, the weight of a
+    unit of Q relative to log priors, which grows with the visits, and the highest Q value. The assumed value mixes that
+    of the network with the Q values of the visited actions, weighted by their priors.
     """
     total, most, weight, weighted = 0, 0, 0.0, 0.0
+    highest = LOWEST
     for action in range(trees.children.shape[2]):
         child = trees.children[i, node, action]
         if child > 0:
-            visits = np.int64(trees.visits[i, child])
-            total, most = total + visits, max(most, visits)
+            value, visits = quality(trees, settings, i, node, child), trees.visits[i, child]
+            total += visits
+            most = max(most, visits)
             weight += trees.priors[i, node, action]
-            weighted += trees.priors[i, node, action] * quality(trees, settings, i, node, child)
-    value = np.float64(trees.values[i, node])
-    return ((value + total * weighted / weight) / (1 + total) if total > 0 else value), total, most
-
-
-@inlined
-def _scale(settings: Settings, most: int) -> float:
-    """Return the weight of Q values in [-1, 1] relative to log priors; it grows with the visits."""
-    return (settings.visit_offset + most) * settings.value_scale / 2
-
-
-@kernel
-def _shift(trees: Trees, settings: Settings, i: int, node: int, mixed: float, most: int) -> float:
-    """Return the greatest exponent of the improved policy, at least 0, so that none overflows."""
-    scale, shift = _scale(settings, most), 0.0
-    for action in range(trees.children.shape[2]):
-        child = trees.children[i, node, action]
-        if child > 0:
-            shift = max(shift, scale * (quality(trees, settings, i, node, child) - mixed))
-    return shift
+            weighted += trees.priors[i, node, action] * value
+            highest = max(highest, value)
+    mixed: Any = np.float64(trees.values[i, node])
+    if total > 0:
+        mixed = (mixed + total * weighted / weight) / (1 + total)
+    scale = (settings.visit_offset + most) * settings.value_scale / 2  # Q values are in [-1, 1]
+    return mixed, total, most, scale, max(highest, mixed)
 
 
 @kernel
 def root_action(trees: Trees, settings: Settings, i: int, target: int) -> int:
     """Return the legal action with `target` visits that has the highest noise + log prior + scaled Q."""
-    mixed, _, most = mixed_value(trees, settings, i, 0)
-    scale, best, highest = _scale(settings, most), -1, 2 * LOWEST
+    mixed, _, _, scale, _ = completed_values(trees, settings, i, 0)
+    best, highest = -1, 2 * LOWEST
     for action in range(trees.children.shape[2]):
         if trees.priors[i, 0, action] > 0:
             visits, completed = 0, mixed
             child = trees.children[i, 0, action]
             if child > 0:
-                visits, completed = np.int64(trees.visits[i, child]), quality(trees, settings, i, 0, child)
+                visits, completed = trees.visits[i, child], quality(trees, settings, i, 0, child)
             score = trees.noisy[i, action] + scale * completed
             if visits == target and score > highest:
                 best, highest = action, score
@@ -242,14 +234,13 @@ def root_action(trees: Trees, settings: Settings, i: int, target: int) -> int:
 @kernel
 def interior_action(trees: Trees, settings: Settings, i: int, node: int) -> int:
     """Return the action with the greatest improved probability minus share of visits."""
-    mixed, total, most = mixed_value(trees, settings, i, node)
-    scale, shift = _scale(settings, most), _shift(trees, settings, i, node, mixed, most)
-    weights, unvisited = 0.0, np.exp(-shift)
+    mixed, total, _, scale, greatest = completed_values(trees, settings, i, node)
+    weights, unvisited = 0.0, np.exp(scale * (mixed - greatest))
     for action in range(trees.children.shape[2]):
         child = trees.children[i, node, action]
         factor = unvisited
         if child > 0:
-            factor = np.exp(scale * (quality(trees, settings, i, node, child) - mixed) - shift)
+            factor = np.exp(scale * (quality(trees, settings, i, node, child) - greatest))
         weights += trees.priors[i, node, action] * factor
     best, highest = -1, 2 * LOWEST
     for action in range(trees.children.shape[2]):
@@ -257,8 +248,8 @@ def interior_action(trees: Trees, settings: Settings, i: int, node: int) -> int:
             child = trees.children[i, node, action]
             factor, visits = unvisited, 0
             if child > 0:
-                factor = np.exp(scale * (quality(trees, settings, i, node, child) - mixed) - shift)
-                visits = np.int64(trees.visits[i, child])
+                factor = np.exp(scale * (quality(trees, settings, i, node, child) - greatest))
+                visits = trees.visits[i, child]
             score = trees.priors[i, node, action] * factor / weights - visits / (1.0 + total)
             if score > highest:
                 best, highest = action, score

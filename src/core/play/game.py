@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from ..errors import UserError
 from ..seeding import draw
 from .capabilities import AuxTask
-from .positions import GamePositions, PositionBatch, Symmetry, board_symmetries, identity
+from .positions import GamePositions, PositionBatch, Symmetry, Zeros, board_symmetries, identity
 from .search import Evaluation, Searcher
 
 State = TypeVar("State", default=Any)
@@ -197,12 +197,13 @@ class TwoPlayerGame(Game[State, State]):
         """Return the compiled search of this game, if it has one."""
         return None
 
-    def positions(self, count: int, nodes: int) -> PositionBatch:
+    def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> PositionBatch:
         """Return the trees of `count` games with at most `nodes` positions each; a compiled batch makes search faster.
 
-        All games start at the initial position, which is not described yet.
+        `set_roots` must be called before any other method. `zeros` creates the observations and masks: a network on a
+        GPU reads them faster from page-locked memory.
         """
-        return GamePositions(self, count, nodes)
+        return GamePositions(self, count, nodes, zeros)
 
     def symmetries(self) -> list[Symmetry]:
         """Return the symmetries of the rules, the identity first; learning uses them for data augmentation."""

@@ -1,13 +1,16 @@
 """Batches of positions for tree search: many games at once, with the positions of all nodes of their trees."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from .game import TwoPlayerGame
+
+
+Zeros = Callable[[tuple[int, ...], Any], np.ndarray]  # creates an array of a shape and dtype, like `np.zeros`
 
 
 class Symmetry(NamedTuple):
@@ -49,13 +52,13 @@ class PositionBatch(Protocol):
 class GamePositions:
     """A `PositionBatch` in Python, for every game."""
 
-    def __init__(self, game: "TwoPlayerGame", count: int, nodes: int) -> None:
+    def __init__(self, game: "TwoPlayerGame", count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
         self._game = game
         start = game.initial(np.random.default_rng(0))
         self._states = [[start] * nodes for _ in range(count)]
         observation = game.observe(start)
-        self.observations = np.zeros((count, *observation.shape), observation.dtype)
-        self.masks = np.zeros((count, game.num_actions), bool)
+        self.observations = zeros((count, *observation.shape), observation.dtype)
+        self.masks = zeros((count, game.num_actions), np.bool_)
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
         self.ended = np.zeros(count, bool)
 
@@ -98,5 +101,7 @@ def board_symmetries(shape: tuple[int, ...], num_actions: int) -> list[Symmetry]
     for transposed in (False, True) if shape[-2] == shape[-1] else (False,):
         for axes in ((), (-2,), (-1,), (-2, -1)):
             turned = [np.flip(index, axes) for index in (cells, actions)]
-            images.append(Symmetry(*(index.swapaxes(-2, -1).ravel() if transposed else index.ravel() for index in turned)))
+            images.append(
+                Symmetry(*(index.swapaxes(-2, -1).ravel() if transposed else index.ravel() for index in turned))
+            )
     return images

@@ -49,8 +49,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "final/elo_low": "lower end of its 95% interval",
         "final/elo_high": "upper end of its 95% interval",
         "train/past_selves": "with agent@env.opponent=past_selves or algo=alphazero: snapshots in the pool",
-        "train/first_player_win_rate": "algo=alphazero: share of the games against itself that the player who moves first "
-        "has won since the previous row",
+        "train/first_player_win_rate": "algo=alphazero: share of its games against itself since the previous row "
+        "that were won by the player who moves first",
         "train/draw_rate": "algo=alphazero: share of these games that were drawn",
         "eval/past_selves_elo": "algo=alphazero: strength of the network without search over time, Elo above its own "
         "initial weights, from games against past selves of the same run, with moves sampled from the policies; "
@@ -76,7 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "
-        "for imitation the cross entropy with the teacher's actions, for AlphaZero with the policies that searches found",
+        "for imitation the cross entropy with the teacher's actions, for AlphaZero with the policies found by search",
         "losses/value_loss": "mean squared error of the value against the estimated returns, or the outcome",
         "losses/entropy": "mean entropy of the policy over the legal actions, in nats",
         "losses/approx_kl": "KL divergence of the policy from the one that collected the rollout (Schulman's k3)",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...core.kernel_references import by_reference
-from ...core.play.positions import Symmetry
+from ...core.play.positions import Symmetry, Zeros
 from ...core.threads import run_in_spans
 from .board import BOARD, inlined, kernel, make, new_board, on_goal, place, unmake
 from .moves import is_over
@@ -40,16 +40,25 @@ class Trees(NamedTuple):
 class QuoridorPositions:
     """A `PositionBatch` of Quoridor; threads share the games."""
 
-    def __init__(self, game: "Quoridor", count: int, nodes: int) -> None:
+    def __init__(self, game: "Quoridor", count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
         shape = (8 if game.distance_maps else 6, game.size, game.size)
-        self.observations = np.zeros((count, *shape), np.float32)
-        self.masks = np.zeros((count, game.num_actions), bool)
+        self.observations = zeros((count, *shape), np.float32)
+        self.masks = zeros((count, game.num_actions), np.bool_)
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
         self.ended = np.zeros(count, bool)
-        scratch = [np.zeros((count, nodes), np.int16) for _ in range(4)]
-        described = self.masks, self.seats, self.ended, self.outcomes
-        planes = self.observations.reshape(count, shape[0], -1)
-        self._trees, self._walls = Trees(np.zeros(count, BOARD), *scratch, planes, *described), game.walls
+        self._walls = game.walls
+        self._trees = Trees(
+            boards=np.zeros(count, BOARD),
+            parents=np.zeros((count, nodes), np.int16),
+            moves=np.zeros((count, nodes), np.int16),
+            path=np.zeros((count, nodes), np.int16),
+            origins=np.zeros((count, nodes), np.int16),
+            observations=self.observations.reshape(count, shape[0], -1),
+            masks=self.masks,
+            seats=self.seats,
+            ended=self.ended,
+            outcomes=self.outcomes,
+        )
         self._trees.boards[:] = new_board(game.size, game.ply_limit)
 
     def set_roots(self, rows: Sequence[int], states: Sequence[Position]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...core.play.game import Trait, TwoPlayerGame
-from ...core.play.positions import Symmetry, identity
+from ...core.play.positions import Symmetry, Zeros, identity
 from ...core.play.search import Evaluation
 from ...core.ranges import Bounds, checked
 from . import moves, notation
@@ -159,8 +159,8 @@ class Quoridor(TwoPlayerGame[Position]):
     def searcher(self, evaluation: Evaluation) -> CompiledSearch:
         return CompiledSearch(self.size, self.ply_limit, evaluation)
 
-    def positions(self, count: int, nodes: int) -> QuoridorPositions:
-        return QuoridorPositions(self, count, nodes)
+    def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
+        return QuoridorPositions(self, count, nodes, zeros)
 
     def symmetries(self) -> list[Symmetry]:
         """Return the identity and the reflection that swaps left and right."""
