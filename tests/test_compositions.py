@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import schema
 from src.algos.alphabeta import AlphaBeta
+from src.algos.alphazero import AlphaZero
 from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
@@ -291,7 +292,7 @@ def test_every_value_carries_a_comment():
                 assert "#" in line, f"{path.name}: {line} has no comment"
 
 
-LEARNERS: list[type[Algorithm]] = [AlphaBeta, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
+LEARNERS: list[type[Algorithm]] = [AlphaBeta, AlphaZero, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
 
 
 def test_every_algorithm_is_a_learner():

@@ -54,10 +54,10 @@ def small_tree(seat_of_child: int = 1) -> Trees:
     return trees
 
 
-def add_leaf(trees: Trees, node: int, value: float, seat: int, outcome: int | None = None) -> None:
+def add_leaf(trees: Trees, node: int, value: float, seat: int, outcome: int | None = None, solved: int = 0) -> None:
     values, seats = np.array([value], np.float32), np.array([seat], np.int8)
     ended, outcomes = np.array([outcome is not None]), np.array([outcome or 0], np.int8)
-    back_up_some(trees, SETTINGS, node, PRIORS, values, seats, ended, outcomes, 0, 1)
+    back_up_some(trees, SETTINGS, node, PRIORS, values, seats, ended, outcomes, np.array([solved], np.int16), 0, 1)
 
 
 def test_values_change_sign_and_are_discounted_on_the_way_up():
@@ -146,6 +146,17 @@ def test_a_finished_position_counts_its_outcome_again_and_again():
     add_leaf(trees, 3, value=0.0, seat=1)
     assert trees.visits[0, :4].tolist() == [4, 1, 2, 0]
     assert trees.sums[0, 2] == 2.0
+
+
+@pytest.mark.parametrize(("plies", "value"), [(2, 0.25), (-3, -0.125)])
+def test_a_solved_position_counts_its_discounted_outcome(plies: int, value: float):
+    """A forced win of the player to move in 2 plies, or a loss in 3: 0.5 ** plies, and nothing more to search."""
+    trees = small_tree()
+    select_some(trees, SETTINGS, np.array([0]), 0, 1)
+    add_leaf(trees, 2, value=0.9, seat=1, solved=plies)
+    assert trees.values[0, 2] == value
+    assert trees.exact[0, :3].tolist() == [False, False, True]
+    assert trees.sums[0, 0] == pytest.approx(0.2 - 0.3 - 0.5 * value)
 
 
 class Uniform:

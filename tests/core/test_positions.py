@@ -10,7 +10,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game
 from tests.marks import mostly_slow
 
-DESCRIBED = ("masks", "seats", "ended", "outcomes")
+DESCRIBED = ("masks", "seats", "ended", "outcomes", "solved")
 START = "." * 9
 
 
@@ -53,9 +53,10 @@ def test_the_compiled_batch_is_the_same_as_that_in_python(size: int, maps: bool)
     rng, count, nodes = np.random.default_rng(size), 9, 12
     compiled, plain = game.positions(count, nodes), GamePositions(game, count, nodes)
     assert isinstance(compiled, QuoridorPositions)
-    start, finished = game.initial(rng), 0
+    start, finished, solved = game.initial(rng), 0, 0
+    starts = [start, *[start._replace(pawns=(0, game.cells - 1), left=(1, 0))] * (count - 1)]  # some races are decided
     for batch in (compiled, plain):
-        batch.set_roots(range(count), [start] * count)
+        batch.set_roots(range(count), starts)
     for _ in range(45):
         assert_same(compiled, plain)
         grow(rng, game.cells, compiled, plain, nodes)
@@ -68,9 +69,11 @@ def test_the_compiled_batch_is_the_same_as_that_in_python(size: int, maps: bool)
         plain.play(actions)
         over = np.flatnonzero(plain.ended).tolist()
         finished += len(over)
+        solved += int((plain.solved != 0).sum())
         for batch in (compiled, plain):
-            batch.set_roots(over, [start] * len(over))
+            batch.set_roots(over, [starts[row] for row in over])
     assert finished > 5
+    assert solved > 5
 
 
 def grow(rng: np.random.Generator, cells: int, compiled: PositionBatch, plain: GamePositions, nodes: int) -> None:

@@ -108,7 +108,7 @@ def search(
         in_threads(select_some, settings, targets[:, number].copy())
         positions.expand(trees.leaf_parents, trees.leaf_actions, number + 1)
         priors, values = yield
-        described = positions.seats, positions.ended, positions.outcomes
+        described = positions.seats, positions.ended, positions.outcomes, positions.solved
         in_threads(back_up_some, settings, number + 1, priors, values, *described)
     chosen, found = np.zeros(count, np.int64), np.zeros(count, np.float32)
     policies, visits = np.zeros((count, actions), np.float32), np.zeros((count, actions), np.int32)

@@ -28,12 +28,12 @@ class Trees(NamedTuple):
     parents: np.ndarray  # (N, M) int16
     visits: np.ndarray  # (N, M) int32
     sums: np.ndarray  # (N, M) float32: of the values of all visits
-    values: np.ndarray  # (N, M) float32: by the network, or the outcome
+    values: np.ndarray  # (N, M) float32: by the network, or exact
     seats: np.ndarray  # (N, M) int8
-    ended: np.ndarray  # (N, M) bool
+    exact: np.ndarray  # (N, M) bool: the value is exact, and there is nothing to search
     noisy: np.ndarray  # (N, A) float32: Gumbel noise + log prior at the root
     leaves: np.ndarray  # (N,) int64: node of the latest simulation
-    leaf_parents: np.ndarray  # (N,) int64: node before it; -1 if it is a finished position that was visited before
+    leaf_parents: np.ndarray  # (N,) int64: node before it; -1 if it was visited before and has an exact value
     leaf_actions: np.ndarray  # (N,) int64: action that leads to it
 
 
@@ -48,7 +48,7 @@ def new_trees(count: int, nodes: int, actions: int) -> Trees:
     shapes = {"priors": (nodes, actions), "children": (nodes, actions), "noisy": (actions,)}
     shapes |= dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), ())
     types: dict[str, Any] = {"children": np.int16, "parents": np.int16, "visits": np.int32, "seats": np.int8}
-    types |= {"ended": np.bool_} | dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), np.int64)
+    types |= {"exact": np.bool_} | dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), np.int64)
     return Trees(*(np.zeros((count, *shapes.get(n, (nodes,))), types.get(n, np.float32)) for n in Trees._fields))
 
 
@@ -75,7 +75,7 @@ def begin_some(
 ) -> None:
     """Create the roots from their evaluation by the network: priors (N, A), values (N,)."""
     for i in range(first, end):
-        trees.ended[i, 0] = False
+        trees.exact[i, 0] = False
         trees.seats[i, 0] = seats[i]
         _create(trees, i, 0, priors[i], values[i])
         _back_up(trees, i, 0, values[i], 1.0)
@@ -85,7 +85,7 @@ def begin_some(
 
 @kernel
 def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: int, end: int) -> None:
-    """Descend to a new leaf or a finished position; `targets` (N,) are the visits of the action at the root."""
+    """Descend to a new leaf or an exact value; `targets` (N,) are the visits of the action at the root."""
     for i in range(first, end):
         node, action = 0, root_action(trees, settings, i, targets[i])
         while True:
@@ -94,7 +94,7 @@ def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: in
                 trees.leaf_parents[i], trees.leaf_actions[i] = node, action
                 break
             node = child
-            if trees.ended[i, node]:
+            if trees.exact[i, node]:
                 trees.leaves[i], trees.leaf_parents[i] = node, -1
                 break
             action = interior_action(trees, settings, i, node)
@@ -110,12 +110,14 @@ def back_up_some(
     seats: np.ndarray,
     ended: np.ndarray,
     outcomes: np.ndarray,
+    solved: np.ndarray,
     first: int,
     end: int,
 ) -> None:
     """Add the selected leaves as node number `node`, and their values to all nodes above.
 
-    `priors` (N, A) and `values` (N,) are of the network; `outcomes` (N,) are for seat 0.
+    `priors` (N, A) and `values` (N,) are of the network, the others as in `PositionBatch`. Positions that are over or
+    solved have exact values and no children.
     """
     for i in range(first, end):
         parent = trees.leaf_parents[i]
@@ -123,9 +125,11 @@ def back_up_some(
             value = min(max(values[i], -1.0), 1.0)
             if ended[i]:
                 value = np.float64(outcomes[i]) if seats[i] == 0 else -np.float64(outcomes[i])
+            elif solved[i] != 0:
+                value = settings.discount ** abs(solved[i]) * (1.0 if solved[i] > 0 else -1.0)
             trees.children[i, parent, trees.leaf_actions[i]] = node
             trees.parents[i, node] = parent
-            trees.seats[i, node], trees.ended[i, node] = seats[i], ended[i]
+            trees.seats[i, node], trees.exact[i, node] = seats[i], ended[i] or solved[i] != 0
             _create(trees, i, node, priors[i], value)
             trees.leaves[i] = node
         _back_up(trees, i, trees.leaves[i], trees.values[i, trees.leaves[i]], settings.discount)

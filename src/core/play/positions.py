@@ -32,6 +32,7 @@ class PositionBatch(Protocol):
     seats: np.ndarray  # (N,) int8: the player to move
     ended: np.ndarray  # (N,) bool: the game is over
     outcomes: np.ndarray  # (N,) int8 for seat 0; 0 while the game continues
+    solved: np.ndarray  # (N,) int16: plies to a forced win as by `TwoPlayerGame.solved`; 0 if unknown or over
 
     def set_roots(self, rows: Sequence[int], states: Sequence[Any]) -> None:
         """Set the positions of some games."""
@@ -60,7 +61,7 @@ class GamePositions:
         self.observations = zeros((count, *observation.shape), observation.dtype)
         self.masks = zeros((count, game.num_actions), np.bool_)
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
-        self.ended = np.zeros(count, bool)
+        self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
 
     def set_roots(self, rows: Sequence[int], states: Sequence[Any]) -> None:
         for row, state in zip(rows, states, strict=True):
@@ -83,8 +84,9 @@ class GamePositions:
         outcome = game.outcome(state)
         self.seats[row], self.ended[row] = game.to_move(state), outcome is not None
         self.outcomes[row] = outcome or 0
-        self.masks[row] = False
+        self.masks[row], self.solved[row] = False, 0
         if outcome is None:
+            self.solved[row] = game.solved(state) or 0
             self.masks[row, game.legal_actions(state)] = True
             self.observations[row] = game.observe(state)
 

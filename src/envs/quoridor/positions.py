@@ -13,6 +13,7 @@ from .board import BOARD, inlined, kernel, make, new_board, on_goal, place, unma
 from .moves import is_over
 from .notation import Position
 from .planes import write_mask, write_planes
+from .race import plies_to_win
 from .stepping import as_move
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Trees(NamedTuple):
     seats: np.ndarray  # (N,) int8
     ended: np.ndarray  # (N,) bool
     outcomes: np.ndarray  # (N,) int8
+    solved: np.ndarray  # (N,) int16
 
 
 class QuoridorPositions:
@@ -45,7 +47,7 @@ class QuoridorPositions:
         self.observations = zeros((count, *shape), np.float32)
         self.masks = zeros((count, game.num_actions), np.bool_)
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
-        self.ended = np.zeros(count, bool)
+        self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
         self._walls = game.walls
         self._trees = Trees(
             boards=np.zeros(count, BOARD),
@@ -58,6 +60,7 @@ class QuoridorPositions:
             seats=self.seats,
             ended=self.ended,
             outcomes=self.outcomes,
+            solved=self.solved,
         )
         self._trees.boards[:] = new_board(game.size, game.ply_limit)
 
@@ -128,6 +131,7 @@ def _describe(trees: Trees, walls: int, i: int) -> None:
     trees.seats[i] = board.ply & 1
     trees.ended[i] = is_over(board)
     trees.outcomes[i] = 1 if on_goal(board, 0) else (-1 if on_goal(board, 1) else 0)
+    trees.solved[i] = 0 if trees.ended[i] else plies_to_win(board)
     write_mask(board, trees.masks[i])
     write_planes(board, walls, trees.observations[i])
 
