@@ -53,7 +53,7 @@ class Evaluation:
         self._tensors: tuple[Tensor, ...] = (priors, values)
         self._copied: Any = None
         if priors.is_cuda:
-            self._tensors = tuple(torch.empty_like(one, device="cpu", pin_memory=True) for one in (priors, values))
+            self._tensors = tuple(torch.empty(one.shape, dtype=one.dtype, pin_memory=True) for one in (priors, values))
             for target, source in zip(self._tensors, (priors, values), strict=True):
                 target.copy_(source, non_blocking=True)
             self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]

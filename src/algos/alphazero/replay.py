@@ -43,11 +43,19 @@ class ReplayBuffer:
         self.ready = np.zeros((steps, count), bool)
         self.ages = np.zeros(count, np.int64)  # stored positions of each game in progress
         self.added = 0  # steps
+        self._rows: np.ndarray | None = None  # of `ready`, while it does not change
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The numbers of the positions to train on, in arrays of (S * N)."""
+        if self._rows is None:
+            self._rows = np.flatnonzero(self.ready)
+        return self._rows
 
     @property
     def size(self) -> int:
         """The number of positions to train on."""
-        return int(self.ready.sum())
+        return len(self.rows)
 
     def add(
         self, observations: np.ndarray, masks: np.ndarray, seats: np.ndarray, found: SearchResult, kept: np.ndarray
@@ -60,6 +68,7 @@ class ReplayBuffer:
         self.searched[row], self.seats[row], self.ready[row] = found.values, seats, False
         self.ages = np.where(kept, np.minimum(self.ages + 1, self.steps), 0)
         self.added += 1
+        self._rows = None
 
     def finish(self, games: np.ndarray, outcomes: np.ndarray) -> int:
         """Compute the targets of games (G,) that ended with the latest move; `outcomes` (G,) are for seat 0.
@@ -81,11 +90,12 @@ class ReplayBuffer:
             returns = np.float32(self.discount) * returns
             self.targets[row, games], self.ready[row, games] = returns, True
         self.ages[ended] = 0
+        self._rows = None
         return ready
 
     def sample(self, size: int, symmetries: "Symmetries", rng: np.random.Generator) -> Batch:
         """Draw positions uniformly, each under a random symmetry of the game."""
-        chosen = rng.choice(np.flatnonzero(self.ready), size)
+        chosen = self.rows[rng.integers(len(self.rows), size=size)]
         images = torch.from_numpy(rng.integers(symmetries.count, size=size))
         rows = torch.from_numpy(chosen).to(self.masks.device)
         fields = [part.flatten(0, 1)[rows] for part in (self.observations, self.masks, self.policies)]
@@ -110,7 +120,7 @@ class ReplayBuffer:
             getattr(self, name)[:filled] = saved[name].cpu().numpy()
         for name in ("observations", "policies", "masks"):
             getattr(self, name)[:filled] = saved[name]
-        self.ages[:], self.added = saved["ages"], saved["added"]
+        self.ages[:], self.added, self._rows = saved["ages"], saved["added"], None
 
 
 class Symmetries:
