@@ -88,6 +88,7 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "eval_episodes": 2,
     "chunk_size": 20,
     "mini_batches": 2,
+    "past_selves_games": 2,
     "hidden": [16],
 }
 SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}

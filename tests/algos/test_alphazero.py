@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from src.algos.alphazero import AlphaZero
-from src.algos.alphazero.agent import PlayConfig, SearchAgent
+from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
 from src.algos.alphazero.games import gumbel_noise
 from src.algos.alphazero.learning import AlphaZeroTrainer
+from src.algos.alphazero.past_selves import RatedPastSelves
 from src.algos.alphazero.replay import Batch
 from src.algos.alphazero.search import SearchConfig
+from src.algos.minimax import MinimaxAgent
 from src.algos.network import Compute, build_net, export_weights
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
@@ -245,3 +247,36 @@ def test_what_does_not_fit_is_refused():
         PlayConfig(simulations=-1)
     with pytest.raises(UserError, match=r"algo=alphazero learns from itself alone: set curriculum=none"):
         alphazero().check(tictactoe(), Curriculum({"easy": lambda env: tictactoe()}, 0.5))
+
+
+def test_past_selves_are_rated_on_one_scale():
+    """A perfect player against snapshots that play at random: 8 games in all, both seats against each snapshot."""
+
+    def load(weights: dict[str, Any]) -> RandomAgent:
+        return RandomAgent()
+
+    rated, other = (RatedPastSelves(2, 8, load) for _ in range(2))
+    assert rated.measure(GAME, MinimaxAgent(), 0) == {}, "there is no past self yet"
+    rated.add(lambda: {"number": 0})
+    first = rated.measure(GAME, MinimaxAgent(), 0)
+    assert first["eval/past_selves_elo_low"] < first["eval/past_selves_elo"] < first["eval/past_selves_elo_high"]
+    assert first["eval/past_selves_elo"] > 200
+    for number in (1, 2):
+        rated.add(lambda number=number: {"number": number})  # type: ignore[misc]
+    other.load_state(rated.state())
+    assert rated.measure(GAME, RandomAgent(), 0) == other.measure(GAME, RandomAgent(), 0)
+    assert rated.state()["results"][0] == ["1", "0", *rated.state()["results"][0][2:]]
+    games = [row[3] for row in rated.state()["results"]]
+    assert games == [8, 4, 4], "one snapshot, then two"
+
+
+def test_priors_are_positive_for_legal_actions_only():
+    logits = torch.tensor([[200.0, -200.0, 300.0, *[0.0] * 6]])
+    evaluator = NetworkEvaluator(lambda _: Heads(logits, torch.tensor([1.5]), torch.zeros(1, 0)), CPU)  # type: ignore[arg-type]
+    positions = GAME.positions(1, 1)
+    positions.set_roots([0], ["..XO....."])
+    priors, values = evaluator(positions).result()
+    assert priors[0, [2, 3]].tolist() == [0.0, 0.0]
+    assert priors[0, 0] == pytest.approx(1.0)
+    assert 0 < priors[0, 1] < 1e-6
+    assert values.tolist() == [1.0], "values are limited to those of outcomes"

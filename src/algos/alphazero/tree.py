@@ -122,7 +122,7 @@ def back_up_some(
     for i in range(first, end):
         parent = trees.leaf_parents[i]
         if parent >= 0:
-            value = min(max(values[i], -1.0), 1.0)
+            value = values[i]
             if ended[i]:
                 value = np.float64(outcomes[i]) if seats[i] == 0 else -np.float64(outcomes[i])
             elif solved[i] != 0:
