@@ -23,6 +23,7 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
+from src.core.play.game import Trait
 from src.core.runs import checkpoint
 from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
@@ -238,6 +239,14 @@ def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):
         agent = algo.fit(env, Curriculum({}, None), run)
     agent.check(game)
     assert agent.decide(game, game.initial(np.random.default_rng(0)), np.random.default_rng(0)).action is not None
+
+
+def test_a_game_with_hidden_information_is_refused():
+    class Hidden(TicTacToe):
+        traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
+
+    with pytest.raises(UserError, match=r"it needs a game with perfect information"):
+        alphazero().check(tictactoe(Hidden(symmetric=True)), Curriculum({}, None))
 
 
 def test_what_does_not_fit_is_refused():

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...core.play.agent import Decision, Line
+from ...core.errors import require
+from ...core.play.agent import Decision, Line, require_traits
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.play.positions import PositionBatch
 from ...core.ranges import Bounds, check_fields
@@ -76,6 +77,11 @@ class SearchAgent(NetworkAgent):
         super().__init__(net, compute, InferenceConfig(multi_action_below=0.0, symmetries=False))
         self.simulations, self.discount = play.simulations, discount
         self.search = replace(search, simulations=max(1, play.simulations))
+
+    def check(self, game: Game) -> None:
+        require_traits(self.needs, game)
+        require(isinstance(game, TwoPlayerGame), f"it searches: {type(game).__name__} must be a TwoPlayerGame")
+        super().check(game)
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         if self.simulations == 0:

@@ -104,9 +104,8 @@ class AlphaZero:
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         require(len(curriculum.all(env)) == 1, "algo=alphazero learns from itself alone: set curriculum=none")
-        supported = isinstance(env.game, TwoPlayerGame)
-        require(supported, f"algo=alphazero searches: {type(env.game).__name__} must be a TwoPlayerGame")
-        agent = NetworkAgent(build_net(self.net, env, self.init_from), Compute("cpu", "float32", False), NETWORK_ALONE)
+        net, compute = build_net(self.net, env, self.init_from), Compute("cpu", "float32", False)
+        agent = SearchAgent(net, compute, PlayConfig(simulations=0), self.search, self.gamma)
         agent.check(env.game)
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
 
