@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.bench import quoridor, tictactoe_qlearning
+from experiments.bench import quoridor, quoridor_batch, tictactoe_qlearning
 from experiments.bench.__main__ import BENCHMARKS, main
 from experiments.bench.history import COLUMNS, Place, append, previous, table
 from experiments.bench.speed import Row
@@ -44,6 +44,12 @@ def test_tictactoe_tells_games_to_perfection():
     games, speed = tictactoe_qlearning.rows(0.0)
     assert (games.unit, speed.unit) == ("games", "games/s")
     assert 0 < games.figure <= 5000
+
+
+def test_compiled_self_play_is_compared_with_the_loop_in_python():
+    rows = quoridor_batch.rows(0.02, games=256)
+    assert {row.unit for row in rows} == {"moves/s"}
+    assert all(row.ratio is not None and row.ratio > 5 for row in rows)
 
 
 def test_the_table_shows_ratio_peer_and_change():

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import schema
 from src.algos.alphabeta import AlphaBeta
+from src.algos.alphazero import AlphaZero
 from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
 from src.algos.ppo import PPO
@@ -87,6 +88,7 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "eval_episodes": 2,
     "chunk_size": 20,
     "mini_batches": 2,
+    "past_selves_games": 2,
     "hidden": [16],
 }
 SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}
@@ -291,7 +293,7 @@ def test_every_value_carries_a_comment():
                 assert "#" in line, f"{path.name}: {line} has no comment"
 
 
-LEARNERS: list[type[Algorithm]] = [AlphaBeta, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
+LEARNERS: list[type[Algorithm]] = [AlphaBeta, AlphaZero, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
 
 
 def test_every_algorithm_is_a_learner():

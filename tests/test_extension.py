@@ -140,8 +140,23 @@ def test_only_classes_of_a_trusted_package_are_trusted(
         ("algo=alphabeta", "algo.player.difficulty=hard"),
         ("algo=ppo", "algo.total_steps=256", "algo.num_envs=8", "algo.steps_per_env=16", "net_defaults.channels=8"),
         ("algo=qlearning", "algo.episodes=50", *SMALL),
+        (
+            *(
+                "algo=alphazero",
+                "algo.total_steps=512",
+                "algo.num_envs=16",
+                "algo.batch_size=32",
+                "algo.eval_episodes=4",
+            ),
+            *(
+                "algo.search.simulations=4",
+                "algo.play.simulations=4",
+                "net_defaults.channels=8",
+                "net_defaults.blocks=1",
+            ),
+        ),
     ],
-    ids=["alphabeta", "ppo", "qlearning"],
+    ids=["alphabeta", "ppo", "qlearning", "alphazero"],
 )
 def test_an_extension_is_trained_evaluated_and_resumed(lab: Lab, folder: Path, words: tuple[str, ...]):
     environment = {"PYTHONPATH": f"{Path(src.__path__[0]).parent}:{folder}"}

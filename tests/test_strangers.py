@@ -126,6 +126,7 @@ COMPOSED = [
         for name in options(group)
     ),
     *(["algo=ppo", f"net@algo.net={name}", "env=deployment"] for name in options("net")),
+    ["algo=ppo", "env=deployment", "tuned=none", "+net@net_defaults.custom=units"],
     *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
     *([f"agent@env.opponent={name}", f"agent@algo.player={name}", *SEARCH] for name in options("agent")),
     *([f"+agent@env.baselines.another={name}"] for name in options("agent")),

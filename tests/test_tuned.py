@@ -51,8 +51,9 @@ def test_tuned_values_leave_what_a_user_chooses_alone():
         assert cfg.algo.lr == 0.25
 
 
-def test_tuned_quoridor_is_larger_on_a_gpu():
-    cpu, gpu = (composed("env=quoridor", "algo=ppo", f"device={device}") for device in ("cpu", "cuda"))
+@pytest.mark.parametrize("algo", ["ppo", "alphazero"])
+def test_tuned_quoridor_is_larger_on_a_gpu(algo: str):
+    cpu, gpu = (composed("env=quoridor", f"algo={algo}", f"device={device}") for device in ("cpu", "cuda"))
     for key in ("total_steps", "num_envs"):
         assert gpu.algo[key] > 4 * cpu.algo[key]
     assert gpu.net_defaults.channels > cpu.net_defaults.channels
@@ -64,7 +65,26 @@ def test_tuned_alphabeta_never_loses_tictactoe(tmp_path: Path):
     assert [walk_replies(env.game, agent, seat).losses for seat in (0, 1)] == [0, 0]
 
 
-@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta"])
+@pytest.mark.slow
+def test_tuned_alphazero_never_loses_tictactoe(tmp_path: Path):
+    """A fifth of the default budget, by the network alone."""
+    few = ("algo.total_steps=60000", "algo.past_selves_games=0", "algo.play.simulations=0")
+    env, agent = trained(tmp_path, "env=tictactoe", "algo=alphazero", *few)
+    lines = [walk_replies(env.game, agent, seat) for seat in (0, 1)]
+    assert sum(tally.losses for tally in lines) <= 5
+    assert evaluate(env.game, agent, env.baselines["random"], 200, seed=1).total.wins >= 170
+
+
+@pytest.mark.slow
+def test_tuned_alphazero_learns_quoridor_on_a_small_board(tmp_path: Path):
+    """A short run: against the runner, which beats every untrained network, it wins some games."""
+    few = ("algo.total_steps=40000", "algo.eval_every=40000", "algo.past_selves_games=0", "algo.play.simulations=16")
+    env, agent = trained(tmp_path, "env=quoridor", "algo=alphazero", "env.game.size=5", *few)
+    assert evaluate(env.game, agent, env.baselines["runner"], 60, seed=1, opening_plies=4).total.wins >= 18
+    assert evaluate(env.game, agent, env.baselines["random"], 60, seed=1, opening_plies=4).total.wins >= 55
+
+
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta", "alphazero"])
 def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
     """The runner, its first baseline, is deterministic."""
     cfg = composed("env=quoridor", f"algo={algo}")

@@ -20,6 +20,7 @@ from experiments.bench import (
     minesweeper_solver,
     ppo_throughput,
     quoridor,
+    quoridor_batch,
     tictactoe_qlearning,
 )
 from experiments.bench.history import Place, append, previous, table
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[float], list[Row]]] = {
     "minesweeper": minesweeper_env.rows,
     "ppo": ppo_throughput.rows,
     "quoridor": quoridor.rows,
+    "quoridor_batch": quoridor_batch.rows,
     "deployment": deployment_env.rows,
     "solver": minesweeper_solver.rows,
     "tictactoe": tictactoe_qlearning.rows,

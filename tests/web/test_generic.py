@@ -212,3 +212,18 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
     assert asked == [trained_on]
     with pytest.raises(UserError, match="player 'nobody' is unknown"):
         agents.agent("nobody")
+
+
+def test_the_search_behind_a_move_is_described(lab: TestLab):
+    async def look(page: GenericPage) -> None:
+        assert page.remark.text == ""
+        page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
+        await page.show()
+        assert page.remark.text == "40 of 64 simulations tried this move; its player expects 75% of the points."
+        page.match.play(first_legal(page))
+        await page.show()
+        assert page.remark.text == "", "of the person's move nothing is known"
+        await page.look_by(-1)
+        assert page.remark.text.startswith("40 of 64")
+
+    visit(lab, "connect_four", (YOU, YOU), look)

@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from ..errors import UserError
 from ..seeding import draw
 from .capabilities import AuxTask
+from .positions import GamePositions, PositionBatch, Symmetry, Zeros, board_symmetries, identity
 from .search import Evaluation, Searcher
 
 State = TypeVar("State", default=Any)
@@ -195,6 +196,21 @@ class TwoPlayerGame(Game[State, State]):
     def searcher(self, evaluation: Evaluation) -> Searcher | None:
         """Return the compiled search of this game, if it has one."""
         return None
+
+    def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> PositionBatch:
+        """Return the trees of `count` games with at most `nodes` positions each; a compiled batch makes search faster.
+
+        `set_roots` must be called before any other method. `zeros` creates the observations and masks: a network on a
+        GPU reads them faster from page-locked memory.
+        """
+        return GamePositions(self, count, nodes, zeros)
+
+    def symmetries(self) -> list[Symmetry]:
+        """Return the symmetries of the rules, the identity first; learning uses them for data augmentation."""
+        observation = self.observe(self.initial(np.random.default_rng(0)))
+        if self.mirrored:
+            return board_symmetries(observation.shape, self.num_actions)
+        return [identity(observation.size, self.num_actions)]
 
     def playout(self, state: State, rng: np.random.Generator) -> int:
         """Return the outcome of a random game from here."""

@@ -63,7 +63,7 @@ class PastSelves(SelfPlay):
         self.size, self.snapshot_every, self.current_share = size, snapshot_every, float(current_share)
         self.priority, self.memory = float(priority), float(memory)
         self.snapshots: list[Snapshot] = []  # the oldest first
-        self._evaluations = 0
+        self.evaluations = 0
         self._recent: dict[int, list[float]] = {}  # points and games since the last evaluation, by number
 
     def sample(self, rng: np.random.Generator) -> int:
@@ -110,12 +110,12 @@ class PastSelves(SelfPlay):
     def add_snapshot(self, weights: Callable[[], Weights], load: Load) -> None:
         """Update the results after an evaluation, and add the learner to the pool each `snapshot_every` times."""
         self._merge_recent()
-        if self._evaluations % self.snapshot_every == 0:
+        if self.evaluations % self.snapshot_every == 0:
             kept = weights()
-            self.snapshots.append(Snapshot(self._evaluations, kept, load(kept)))
+            self.snapshots.append(Snapshot(self.evaluations, kept, load(kept)))
             if len(self.snapshots) > self.size:
                 del self.snapshots[self._redundant()]
-        self._evaluations += 1
+        self.evaluations += 1
 
     def recent_results(self) -> np.ndarray:
         """Return the learner's points and games (2,) against the snapshots since the last evaluation."""
@@ -131,13 +131,13 @@ class PastSelves(SelfPlay):
         recent = [[number, *counts] for number, counts in self._recent.items()]
         return {
             "snapshots": snapshots,
-            "evaluations": self._evaluations,
+            "evaluations": self.evaluations,
             "recent": ranks.gather(recent),
         }
 
     def load_state(self, saved: Mapping[str, Any], load: Load) -> None:
         self.snapshots = [Snapshot(agent=load(one["weights"]), **one) for one in saved["snapshots"]]
-        self._evaluations = saved["evaluations"]
+        self.evaluations = saved["evaluations"]
         self._recent = {number: [points, games] for number, points, games in saved["recent"][ranks.rank()]}
 
     def _totals(self) -> dict[int, np.ndarray]:

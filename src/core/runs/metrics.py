@@ -48,7 +48,15 @@ GROUPS: dict[str, dict[str, str]] = {
         "final/elo": "the same for the best checkpoint, from the games of final/win_rate",
         "final/elo_low": "lower end of its 95% interval",
         "final/elo_high": "upper end of its 95% interval",
-        "train/past_selves": "with agent@env.opponent=past_selves: snapshots in the pool",
+        "train/past_selves": "with agent@env.opponent=past_selves or algo=alphazero: snapshots in the pool",
+        "train/first_player_win_rate": "algo=alphazero: share of its games against itself since the previous row "
+        "that were won by the player who moves first",
+        "train/draw_rate": "algo=alphazero: share of these games that were drawn",
+        "eval/past_selves_elo": "algo=alphazero: strength of the network without search over time, Elo above its own "
+        "initial weights, from games against past selves of the same run, with moves sampled from the policies; "
+        "Bradley-Terry over all such games so far",
+        "eval/past_selves_elo_low": "lower end of its 95% interval",
+        "eval/past_selves_elo_high": "upper end of its 95% interval",
         "train/past_selves_score": "the learner's share of points in training games against them since the previous "
         "evaluation, a draw being half a point",
     },
@@ -61,13 +69,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
+        "train/replay_size": "positions in the replay buffer that can be trained on",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
         "stage; drawn with every evaluation",
         "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "
-        "for imitation the cross entropy with the teacher's actions",
+        "for imitation the cross entropy with the teacher's actions, for AlphaZero with the policies found by search",
         "losses/value_loss": "mean squared error of the value against the estimated returns, or the outcome",
         "losses/entropy": "mean entropy of the policy over the legal actions, in nats",
         "losses/approx_kl": "KL divergence of the policy from the one that collected the rollout (Schulman's k3)",

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...core.play.game import Trait, TwoPlayerGame
+from ...core.play.positions import Symmetry, Zeros, identity
 from ...core.play.search import Evaluation
 from ...core.ranges import Bounds, checked
 from . import moves, notation
@@ -16,6 +17,7 @@ from .notation import Position
 from .observation import distance_planes, observe
 from .paths import NO_PATH, distance, distance_map, is_open, neighbor
 from .playout import play_out, shortest_step
+from .positions import QuoridorPositions, mirror
 from .race import plies_to_win
 from .search import MAX_MOVES, CompiledSearch
 
@@ -156,6 +158,14 @@ class Quoridor(TwoPlayerGame[Position]):
 
     def searcher(self, evaluation: Evaluation) -> CompiledSearch:
         return CompiledSearch(self.size, self.ply_limit, evaluation)
+
+    def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
+        return QuoridorPositions(self, count, nodes, zeros)
+
+    def symmetries(self) -> list[Symmetry]:
+        """Return the identity and the reflection that swaps left and right."""
+        planes = 8 if self.distance_maps else 6
+        return [identity(planes * self.cells, self.num_actions), mirror(self.size, planes)]
 
     def playout(self, state: Position, rng: np.random.Generator) -> int:
         board = self.board_of(state)

@@ -6,9 +6,10 @@ import numpy as np
 
 from ...core.kernel_references import by_reference
 from ..splitmix import below, next_word
-from .board import ZERO, bit, inlined, kernel, make, on_goal, set_up
+from .board import ZERO, inlined, kernel, make, on_goal, set_up
 from .moves import is_over, list_legal
-from .paths import NO_PATH, distance, distance_map
+from .paths import distance
+from .planes import write_mask, write_planes
 from .playout import shortest_step
 
 NO_ACTION = -1
@@ -37,11 +38,10 @@ GAME = np.dtype(
 class Buffers(NamedTuple):
     boards: np.ndarray  # (N,) BOARD
     games: np.ndarray  # (N,) GAME
-    observations: np.ndarray  # (N, C, H, W) float32
-    final_observations: np.ndarray  # (N, C, H, W) float32: of games that ended in this step
+    observations: np.ndarray  # (N, C, H * W) float32
+    final_observations: np.ndarray  # (N, C, H * W) float32: of games that ended in this step
     masks: np.ndarray  # (N, A) bool
     moves: np.ndarray  # (N, MAX_MOVES) int64, scratch
-    steps: np.ndarray  # (N, H * W) int64, scratch
 
 
 @by_reference
@@ -62,13 +62,13 @@ def step_some(buffers: Buffers, setup: Setup, actions: np.ndarray, first: int, e
     """Play an action in each game from `first` to before `end`; a game that ends is followed by a new one."""
     for i in range(first, end):
         board, game = buffers.boards[i], buffers.games[i]
-        make(board, _turned(board, actions[i]))
+        make(board, as_move(board, actions[i]))
         game.answer = game.opening = NO_ACTION
         if not is_over(board):
             game.answer = _opponent_moves(board, game, buffers.moves[i])
         _settle(board, game, setup)
         if game.ended:
-            _observe(board, setup, buffers.steps[i], buffers.final_observations[i])
+            write_planes(board, setup.walls, buffers.final_observations[i])
             _begin(board, game, setup, buffers.moves[i])
         _show(buffers, setup, i)
 
@@ -87,8 +87,8 @@ def show_some(buffers: Buffers, setup: Setup, first: int, end: int) -> None:
 
 
 @inlined
-def _turned(board: Any, action: int) -> int:
-    """Compiled version of `Quoridor.turned`."""
+def as_move(board: Any, action: int) -> int:
+    """Convert an action of the player to move to a move on the board, or back: compiled `Quoridor.turned`."""
     if board.ply & 1 == 0:
         return action
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
@@ -109,7 +109,7 @@ def _opponent_moves(board: Any, game: Any, moves: np.ndarray) -> int:
     """Make a move of the opponent and return it as an action of the opponent."""
     explores = game.explore > 0 and _uniform(game) < game.explore
     move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
-    action = _turned(board, move)
+    action = as_move(board, move)
     make(board, move)
     return action
 
@@ -157,42 +157,5 @@ def _begin(board: Any, game: Any, setup: Setup, moves: np.ndarray) -> None:
 @inlined
 def _show(buffers: Buffers, setup: Setup, i: int) -> None:
     """Write the observation and the legal actions of the player to move."""
-    board, moves, mask = buffers.boards[i], buffers.moves[i], buffers.masks[i]
-    _observe(board, setup, buffers.steps[i], buffers.observations[i])
-    mask[:] = False
-    for k in range(list_legal(board, moves)):
-        mask[_turned(board, moves[k])] = True
-
-
-@kernel
-def _observe(board: Any, setup: Setup, steps: np.ndarray, out: np.ndarray) -> None:
-    """Write the observation like `Quoridor.observe`, (C, H, W); six planes are without distance maps."""
-    size, me = board.size, board.ply & 1
-    side, last = size - 1, size - 1
-    out[:4] = 0.0
-    for plane in range(2):
-        cell = board.pawn[me if plane == 0 else 1 - me]
-        row, col = cell // size, cell % size
-        if me == 1:
-            row, col = last - row, last - col
-        out[plane, row, col] = 1.0
-    for wall in range(side * side):
-        row, col = wall // side, wall % side
-        if me == 1:
-            row, col = side - 1 - row, side - 1 - col
-        if board.horizontal & bit(wall):
-            out[2, row, col] = 1.0
-        if board.vertical & bit(wall):
-            out[3, row, col] = 1.0
-    out[4] = board.left[me] / max(setup.walls, 1)
-    out[5] = board.left[1 - me] / max(setup.walls, 1)
-    if out.shape[0] == 6:
-        return
-    for plane in range(2):
-        distance_map(board, me if plane == 0 else 1 - me, steps)
-        for cell in range(size * size):
-            row, col = cell // size, cell % size
-            if me == 1:
-                row, col = last - row, last - col
-            far = steps[cell] == NO_PATH or steps[cell] > 2 * size
-            out[6 + plane, row, col] = (2 * size if far else steps[cell]) / (2 * size)
+    write_planes(buffers.boards[i], setup.walls, buffers.observations[i])
+    write_mask(buffers.boards[i], buffers.masks[i])

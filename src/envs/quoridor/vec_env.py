@@ -15,6 +15,7 @@ from ..versus import GameReward
 from .agents import RunnerAgent
 from .board import BOARD, new_board
 from .notation import Position
+from .positions import as_positions
 from .reward import PathReward
 from .rules import Quoridor
 from .search import MAX_MOVES
@@ -47,14 +48,14 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
         self._setup = Setup(game.walls, seats[0], len(seats), *explore, *outcomes, path)
+        self._observations, self._final_observations = np.zeros((2, num_envs, *shape), np.float32)
         self._buffers = Buffers(
             boards=np.zeros(num_envs, BOARD),
             games=np.zeros(num_envs, GAME),
-            observations=np.zeros((num_envs, *shape), np.float32),
-            final_observations=np.zeros((num_envs, *shape), np.float32),
+            observations=self._observations.reshape(num_envs, shape[0], -1),
+            final_observations=self._final_observations.reshape(num_envs, shape[0], -1),
             masks=np.zeros((num_envs, game.num_actions), bool),
             moves=np.zeros((num_envs, MAX_MOVES), np.int64),
-            steps=np.zeros((num_envs, game.cells), np.int64),
         )
         self._buffers.boards[:] = new_board(game.size, game.ply_limit)
 
@@ -71,16 +72,14 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         if ended.any():
             outcomes = games["outcome"][ended]
             info |= self._final(ended, {"won": outcomes == 1, "outcome": outcomes})
-        return self._buffers.observations, games["reward"].copy(), ended, np.zeros(self.num_envs, bool), info
+        return self._observations, games["reward"].copy(), ended, np.zeros(self.num_envs, bool), info
 
     def action_masks(self) -> np.ndarray:
         return self._buffers.masks.copy()
 
     def positions(self) -> list[Position]:
         """Return the state of every game as a `Position`."""
-        boards = self._buffers.boards
-        fields = (boards[name].tolist() for name in ("pawn", "left", "horizontal", "vertical", "ply"))
-        return [Position(tuple(pawns), tuple(left), *rest) for pawns, left, *rest in zip(*fields, strict=True)]
+        return as_positions(self._buffers.boards)
 
     def opponent_actions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the opponent's reply to the last step, and its first move of a game that began in it; (N,) each, -1:
@@ -102,7 +101,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         run_in_spans(partial(kernel, *arguments), self.num_envs, GAMES_PER_THREAD)
 
     def _observe(self) -> np.ndarray:
-        return self._buffers.observations
+        return self._observations
 
     def _final_observation(self, i: int) -> np.ndarray:
-        return self._buffers.final_observations[i].copy()
+        return self._final_observations[i].copy()

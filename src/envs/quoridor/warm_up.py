@@ -31,4 +31,14 @@ def steps(env: QuoridorEnv) -> None:
     envs.step(info["action_mask"].argmax(axis=1))
 
 
-GROUPS = (search, steps)  # independent of each other; first what the web page needs
+def positions(env: QuoridorEnv) -> None:
+    """Search with a network, and play many games at once."""
+    game = env.game
+    batch, start = game.positions(1, 2), game.initial(np.random.default_rng(0))
+    batch.set_roots([0], [start])
+    first = batch.masks.argmax(axis=1)
+    batch.expand(np.zeros(1, np.int64), first, 1)
+    batch.play(first)
+
+
+GROUPS = (search, steps, positions)  # independent of each other; first what the web page needs

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core.errors import UserError
 from ...core.play.game import Canonical, TabularGame, Trait
+from ...core.play.positions import Symmetry, board_symmetries
 from . import symmetry
 
 EMPTY, STONES = ".", "XO"
@@ -71,6 +72,9 @@ class TicTacToe(TabularGame[str]):
     def observe(self, view: str) -> np.ndarray:
         """Return planes (2, 3, 3): the stones of the player to move, then the opponent's."""
         return _planes(view).copy()
+
+    def symmetries(self) -> list[Symmetry]:
+        return board_symmetries((2, 3, 3), self.num_actions)
 
     def render(self, state: str) -> str:
         return "\n".join(" ".join(state[row : row + 3]) for row in (0, 3, 6))

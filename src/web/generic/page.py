@@ -18,6 +18,7 @@ from ..game_page import GamePage, saved_game
 from ..lab import Lab, finished_runs
 from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
+from ..remarks import search_remark
 from ..saved_games import SavedGame
 from ..turns import in_thread
 
@@ -120,6 +121,7 @@ class GenericPage(GamePage[GameMatch]):
                     ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
                     undo = ui.button("Take back", icon="undo", on_click=shell.handler(self.take_back))
                     undo.props("outline").classes("undo")
+                self.remark = ui.label().classes("faint gp-remark")
                 ui.label("Legal moves").classes("faint")
                 self.legal = Drawing("", self.pick_move).classes("w-full")
                 ui.label("Moves: click one to see its position").classes("faint")
@@ -143,6 +145,7 @@ class GenericPage(GamePage[GameMatch]):
         self.ending.show(self.result)
         self.history.show(self.now, len(self.match.moves))
         self.moves.draw(move_list(self.match, self.now))
+        self.remark.text = search_remark(self.match.notes[self.now - 1]) if self.now > 0 else ""
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
         self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")
 

@@ -20,6 +20,7 @@ from ..ending import Result, result_for
 from ..game_page import GamePage, saved_game
 from ..lab import Lab, runs_of
 from ..players import AgentCache, Player
+from ..remarks import search_remark
 from ..saved_games import SavedGame
 from . import PAGE, panels
 from .clock import clock_text, read_clock, write_clock
@@ -207,7 +208,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             return f"position after ply {self.state.ply} - press Esc to return, or play another move to try it"
         if self.armed is not None:
             return f"click again to place {self.armed}"
-        return f"ply {self.match.state.ply} of at most {self.game.ply_limit}"
+        ply = f"ply {self.match.state.ply} of at most {self.game.ply_limit}"
+        remark = search_remark(self.match.notes[-1]) if self.match.notes else ""
+        return f"{ply} - {remark}" if remark else ply
 
     async def show(self, moved: bool = False) -> None:
         self.redraw(moved)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..remarks import search_remark
+
 RULES = {"greedy": "It uses its table", "win_in_1": "It wins at once", "block_in_1": "It blocks a row"}
 LOOKED_UP = {
     "Identity": "as it is",
@@ -23,6 +25,8 @@ def remark_of(info: Mapping[str, Any]) -> str:
             return f"{RULES[rule]}. Looked up {LOOKED_UP[transform]}, the best move has the value {best + 0.0:.3g}."
         case {"score": score, "depth": depth, "nodes": nodes, "line": line}:
             return f"It sees {_score(score)}, {depth} plies deep in {nodes} positions: {line.replace(',', ' ')}."
+        case {"visits": _, "simulations": _, "value": _}:
+            return search_remark(info)
         case {"value": value}:
             return f"It values the position at {value:.3g}, where a win is 1 and a loss -1."
     return ""

@@ -1,0 +1,121 @@
+"""A trained network with search as an agent, and the evaluation of positions by the network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...core.errors import require
+from ...core.play.agent import Decision, Line, require_traits
+from ...core.play.game import Game, Trait, TwoPlayerGame
+from ...core.play.positions import PositionBatch
+from ...core.ranges import Bounds, check_fields
+from ...nets.masked import MaskedCategorical
+from ..network import Compute, InferenceConfig, NetworkAgent
+from .search import MAX_SIMULATIONS, Evaluated, SearchConfig, SearchResult, run_searches, search
+
+SMALLEST_PRIOR = 1e-9  # of a legal action, so that 0 means illegal
+
+
+@dataclass(frozen=True)
+class PlayConfig:
+    """Settings of the trained agent."""
+
+    simulations: Annotated[int, Bounds(ge=0, le=MAX_SIMULATIONS)]  # 0: the move of the network, without search
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class NetworkEvaluator:
+    """Evaluate the positions of a batch; on a GPU it returns before the result is there."""
+
+    def __init__(self, net: nn.Module, compute: Compute) -> None:
+        self.net, self.compute = net, compute
+
+    @torch.inference_mode()
+    def __call__(self, positions: PositionBatch) -> "Evaluation":
+        device = self.compute.torch_device
+        observations = torch.from_numpy(positions.observations).to(device, non_blocking=True)
+        masks = torch.from_numpy(positions.masks).to(device, non_blocking=True)
+        with self.compute.autocast():
+            heads = self.net(observations)
+        priors = MaskedCategorical(heads.policy, masks).probs.clamp_min(SMALLEST_PRIOR) * masks
+        return Evaluation(priors, heads.value.float().clamp(-1, 1))
+
+
+class Evaluation:
+    """An evaluation in progress, with the copy of its result to the CPU."""
+
+    def __init__(self, priors: Tensor, values: Tensor) -> None:
+        self._tensors: tuple[Tensor, ...] = (priors, values)
+        self._copied: Any = None
+        if priors.is_cuda:
+            self._tensors = tuple(torch.empty(one.shape, dtype=one.dtype, pin_memory=True) for one in (priors, values))
+            for target, source in zip(self._tensors, (priors, values), strict=True):
+                target.copy_(source, non_blocking=True)
+            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._copied.record()
+
+    def result(self) -> Evaluated:
+        if self._copied is not None:
+            self._copied.synchronize()
+        return Evaluated(*(one.numpy() for one in self._tensors))
+
+
+class SearchAgent(NetworkAgent):
+    """Search from the position with the network; `info` has the visits and the value of the search."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+
+    def __init__(
+        self, net: nn.Module, compute: Compute, play: PlayConfig, search: SearchConfig, discount: float
+    ) -> None:
+        super().__init__(net, compute, InferenceConfig(multi_action_below=0.0, symmetries=False))
+        self.simulations, self.discount = play.simulations, discount
+        self.search = replace(search, simulations=max(1, play.simulations))
+
+    def check(self, game: Game) -> None:
+        require_traits(self.needs, game)
+        require(isinstance(game, TwoPlayerGame), f"it searches: {type(game).__name__} must be a TwoPlayerGame")
+        super().check(game)
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        if self.simulations == 0:
+            return super().decide_batch(game, views, rngs)
+        found = self._search(game, views)
+        return [Decision(int(action), _info(found, i)) for i, action in enumerate(found.actions)]
+
+    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+        """Return the most visited moves with their values, or the most probable ones without search."""
+        if self.simulations == 0:
+            chances = self.decide(game, view, np.random.default_rng(0)).info["action_probability"]
+            ranked = np.argsort(-chances, kind="stable")[:count].tolist()
+            return [Line(f"{chances[action]:.3f}", (action,)) for action in ranked if chances[action] > 0]
+        found = self._search(game, [view])
+        return [
+            Line(f"{found.action_value(0, action):.3f}", found.line(0, action)) for action in found.ranked(0)[:count]
+        ]
+
+    def _search(self, game: Game, views: Sequence[Any]) -> SearchResult:
+        assert isinstance(game, TwoPlayerGame)
+        positions = game.positions(len(views), self.search.simulations + 1)
+        positions.set_roots(range(len(views)), views)
+        noise = np.zeros(positions.masks.shape, np.float32)
+        searching = search(positions, self.search, self.discount, noise)
+        with self.compute.fixed_threads():
+            return run_searches([searching], [positions], NetworkEvaluator(self.net, self.compute))[0]
+
+
+def _info(found: SearchResult, i: int) -> dict[str, Any]:
+    action = int(found.actions[i])
+    return {
+        "value": round(float(found.values[i]), 3),
+        "visits": int(found.visits[i, action]),
+        "simulations": int(found.visits[i].sum()),
+        "action_probability": found.policies[i],
+        "action_visits": found.visits[i],
+    }

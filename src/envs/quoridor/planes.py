@@ -1,0 +1,76 @@
+"""Observations and action masks of boards, written by compiled code; `Quoridor.observe` is the reference."""
+
+from typing import Any
+
+import numpy as np
+
+from .board import ONE, ZERO, inlined, kernel, lowest
+from .moves import is_over, legal_walls, pawn_targets
+from .paths import spread
+
+
+@kernel
+def write_planes(board: Any, walls: int, out: np.ndarray) -> None:
+    """Write the observation (C, cells) of the player to move; six planes are without distance maps."""
+    size, me = board.size, board.ply & 1
+    cells, side = size * size, size - 1
+    out[:4] = 0.0
+    for plane in range(2):
+        cell = board.pawn[me if plane == 0 else 1 - me]
+        out[plane, cells - 1 - cell if me == 1 else cell] = 1.0
+    for wall in range(side * side):
+        block = side * side - 1 - wall if me == 1 else wall
+        cell = block + block // side
+        out[2, cell] = (board.horizontal >> np.uint64(wall)) & ONE
+        out[3, cell] = (board.vertical >> np.uint64(wall)) & ONE
+    out[4] = board.left[me] / max(walls, 1)
+    out[5] = board.left[1 - me] / max(walls, 1)
+    if out.shape[0] > 6:
+        _write_distances(board, me, me, out[6])
+        _write_distances(board, 1 - me, me, out[7])
+
+
+@inlined
+def _write_distances(board: Any, player: int, me: int, out: np.ndarray) -> None:
+    """Write the distance of each cell to the goal of `player`, relative to 2N steps and at most 1."""
+    cells, longest = board.size * board.size, 2 * board.size
+    out[:] = 1.0
+    low, high = board.goal_low[player], board.goal_high[player]
+    new_low, new_high, steps = low, high, 0
+    while (new_low | new_high) != ZERO and steps < longest:
+        far = steps / longest
+        while new_low:
+            cell = lowest(new_low)
+            out[cells - 1 - cell if me == 1 else cell] = far
+            new_low &= new_low - ONE
+        while new_high:
+            cell = 64 + lowest(new_high)
+            out[cells - 1 - cell if me == 1 else cell] = far
+            new_high &= new_high - ONE
+        next_low, next_high = spread(board, low, high)
+        new_low, new_high = next_low & ~low, next_high & ~high
+        low, high = next_low, next_high
+        steps += 1
+
+
+@kernel
+def write_mask(board: Any, out: np.ndarray) -> None:
+    """Write the legal actions (A,) of the player to move; none once the game is over."""
+    out[:] = False
+    if is_over(board):
+        return
+    me, cells, walls = board.ply & 1, board.size * board.size, (board.size - 1) * (board.size - 1)
+    low, high = pawn_targets(board, me)
+    while low:
+        cell = lowest(low)
+        out[cells - 1 - cell if me == 1 else cell] = True
+        low &= low - ONE
+    while high:
+        cell = 64 + lowest(high)
+        out[cells - 1 - cell if me == 1 else cell] = True
+        high &= high - ONE
+    horizontal, vertical = legal_walls(board)
+    for wall in range(walls):
+        block = walls - 1 - wall if me == 1 else wall
+        out[cells + block] = (horizontal >> np.uint64(wall)) & ONE
+        out[cells + walls + block] = (vertical >> np.uint64(wall)) & ONE

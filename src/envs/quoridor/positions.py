@@ -1,0 +1,147 @@
+"""The positions of many search trees, played and described by compiled code."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core.kernel_references import by_reference
+from ...core.play.positions import Symmetry, Zeros
+from ...core.threads import run_in_spans
+from .board import BOARD, inlined, kernel, make, new_board, on_goal, place, unmake
+from .moves import is_over
+from .notation import Position
+from .planes import write_mask, write_planes
+from .race import plies_to_win
+from .stepping import as_move
+
+if TYPE_CHECKING:
+    from .rules import Quoridor
+
+GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
+
+
+@by_reference
+class Trees(NamedTuple):
+    """N trees with M nodes each. Boards stay at the root: the moves to another node are made and taken back."""
+
+    boards: np.ndarray  # (N,) BOARD
+    parents: np.ndarray  # (N, M) int16: node from which a node was reached
+    moves: np.ndarray  # (N, M) int16: the move that reached it
+    path: np.ndarray  # (N, M) int16, scratch: nodes from the last one up to the root
+    origins: np.ndarray  # (N, M) int16, scratch: cells of the pawns before these moves
+    observations: np.ndarray  # (N, C, H * W) float32
+    masks: np.ndarray  # (N, A) bool
+    seats: np.ndarray  # (N,) int8
+    ended: np.ndarray  # (N,) bool
+    outcomes: np.ndarray  # (N,) int8
+    solved: np.ndarray  # (N,) int16
+
+
+class QuoridorPositions:
+    """A `PositionBatch` of Quoridor; threads share the games."""
+
+    def __init__(self, game: "Quoridor", count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
+        shape = (8 if game.distance_maps else 6, game.size, game.size)
+        self.observations = zeros((count, *shape), np.float32)
+        self.masks = zeros((count, game.num_actions), np.bool_)
+        self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
+        self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
+        self._walls = game.walls
+        self._trees = Trees(
+            boards=np.zeros(count, BOARD),
+            parents=np.zeros((count, nodes), np.int16),
+            moves=np.zeros((count, nodes), np.int16),
+            path=np.zeros((count, nodes), np.int16),
+            origins=np.zeros((count, nodes), np.int16),
+            observations=self.observations.reshape(count, shape[0], -1),
+            masks=self.masks,
+            seats=self.seats,
+            ended=self.ended,
+            outcomes=self.outcomes,
+            solved=self.solved,
+        )
+        self._trees.boards[:] = new_board(game.size, game.ply_limit)
+
+    def set_roots(self, rows: Sequence[int], states: Sequence[Position]) -> None:
+        for row, state in zip(rows, states, strict=True):
+            place(self._trees.boards[row], state)
+            describe_some(self._trees, self._walls, row, row + 1)
+
+    def roots(self) -> list[Position]:
+        return as_positions(self._trees.boards)
+
+    def play(self, actions: np.ndarray) -> None:
+        self._in_threads(play_some, self._trees, self._walls, actions)
+
+    def expand(self, parents: np.ndarray, actions: np.ndarray, node: int) -> None:
+        self._in_threads(expand_some, self._trees, self._walls, parents, actions, node)
+
+    def _in_threads(self, kernel: Any, *arguments: Any) -> None:
+        run_in_spans(partial(kernel, *arguments), len(self.masks), GAMES_PER_THREAD)
+
+
+def as_positions(boards: np.ndarray) -> list[Position]:
+    """Return boards (N,) as states of the game."""
+    fields = (boards[name].tolist() for name in ("pawn", "left", "horizontal", "vertical", "ply"))
+    return [Position(tuple(pawns), tuple(left), *rest) for pawns, left, *rest in zip(*fields, strict=True)]
+
+
+@kernel
+def describe_some(trees: Trees, walls: int, first: int, end: int) -> None:
+    for i in range(first, end):
+        _describe(trees, walls, i)
+
+
+@kernel
+def play_some(trees: Trees, walls: int, actions: np.ndarray, first: int, end: int) -> None:
+    for i in range(first, end):
+        make(trees.boards[i], as_move(trees.boards[i], actions[i]))
+        _describe(trees, walls, i)
+
+
+@kernel
+def expand_some(
+    trees: Trees, walls: int, parents: np.ndarray, actions: np.ndarray, node: int, first: int, end: int
+) -> None:
+    for i in range(first, end):
+        if parents[i] >= 0:
+            board, path, origins = trees.boards[i], trees.path[i], trees.origins[i]
+            depth = 0
+            at = parents[i]
+            while at > 0:
+                path[depth] = at
+                at = trees.parents[i, at]
+                depth += 1
+            for k in range(depth - 1, -1, -1):
+                origins[k] = make(board, trees.moves[i, path[k]])
+            move = as_move(board, actions[i])
+            trees.parents[i, node], trees.moves[i, node] = parents[i], move
+            origin = make(board, move)
+            _describe(trees, walls, i)
+            unmake(board, move, origin)
+            for k in range(depth):
+                unmake(board, trees.moves[i, path[k]], origins[k])
+
+
+@inlined
+def _describe(trees: Trees, walls: int, i: int) -> None:
+    board = trees.boards[i]
+    trees.seats[i] = board.ply & 1
+    trees.ended[i] = is_over(board)
+    trees.outcomes[i] = 1 if on_goal(board, 0) else (-1 if on_goal(board, 1) else 0)
+    trees.solved[i] = 0 if trees.ended[i] else plies_to_win(board)
+    write_mask(board, trees.masks[i])
+    write_planes(board, walls, trees.observations[i])
+
+
+def mirror(size: int, planes: int) -> Symmetry:
+    """Return the reflection that swaps left and right; walls are marked in all columns but the last."""
+    cells = np.arange(size * size).reshape(size, size)
+    blocks = np.concatenate([cells[:, -2::-1], cells[:, -1:]], axis=1)
+    images = [blocks if plane in (2, 3) else cells[:, ::-1] for plane in range(planes)]
+    observation = np.stack([size * size * plane + image for plane, image in enumerate(images)])
+    walls = np.arange((size - 1) ** 2).reshape(size - 1, size - 1)[:, ::-1].ravel()
+    actions = [cells[:, ::-1].ravel(), size * size + walls, size * size + walls.size + walls]
+    return Symmetry(observation.ravel(), np.concatenate(actions))

@@ -1,0 +1,291 @@
+"""AlphaZero: it learns, resumes bit by bit, refuses what it cannot play, and reports what its search found."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.algos.alphazero import AlphaZero
+from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
+from src.algos.alphazero.games import gumbel_noise
+from src.algos.alphazero.learning import AlphaZeroTrainer
+from src.algos.alphazero.past_selves import RatedPastSelves
+from src.algos.alphazero.replay import Batch
+from src.algos.alphazero.search import SearchConfig
+from src.algos.minimax import MinimaxAgent
+from src.algos.network import Compute, build_net, export_weights
+from src.core.errors import UserError
+from src.core.play.agent import RandomAgent
+from src.core.play.arena import evaluate
+from src.core.play.curriculum import Curriculum
+from src.core.play.game import Trait
+from src.core.runs import checkpoint
+from src.core.runs.run import Run
+from src.envs.tictactoe.rules import TicTacToe
+from src.envs.versus import OutcomeReward, VersusEnv
+from src.nets.boards import Heads, Residual
+from src.nets.flat import MLP
+from tests.envs.quoridor.making import make_game
+from tests.marks import mostly_slow
+
+CPU = Compute("cpu", "float32", compile=False, threads=1)
+GAME = TicTacToe(symmetric=True)
+
+
+def alphazero(**changes: Any) -> AlphaZero:
+    settings: dict[str, Any] = {
+        "net": MLP([32]),
+        "compute": CPU,
+        "play": PlayConfig(simulations=16),
+        "search": SearchConfig(simulations=8, considered_actions=4, visit_offset=50.0, value_scale=0.25),
+        "init_from": None,
+        "total_steps": 256,
+        "seconds": None,
+        "num_envs": 16,
+        "steps_per_env": 4,
+        "opening_plies": 2,
+        "buffer_size": 400,
+        "batch_size": 32,
+        "repeats": 1.5,
+        "augment": True,
+        "gamma": 0.99,
+        "td_lambda": 0.9,
+        "vf_coef": 1.0,
+        "lr": 0.01,
+        "lr_warmup": 2,
+        "weight_decay": 0.0001,
+        "max_grad_norm": 1.0,
+        "ema_decay": 0.9,
+        "eval_every": 128,
+        "eval_episodes": 10,
+        "eval_opening_plies": 0,
+        "past_selves": 2,
+        "past_selves_games": 8,
+    }
+    return AlphaZero(**{**settings, **changes})
+
+
+def tictactoe(game: Any = GAME) -> VersusEnv:
+    reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+    return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
+
+
+def run_in(folder: Path) -> Run:
+    folder.mkdir(exist_ok=True)
+    return Run(folder, {"seed": 0, "checkpoint_seconds": 1e9}, None)
+
+
+@contextmanager
+def killed_after(saves: int, folder: Path) -> Iterator[Run]:
+    """A run that saves after every update and is killed right after the `saves`th save."""
+    done = 0
+    with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
+        run._checkpoint_seconds = 0
+        save = run.save
+
+        def save_and_die(learner: dict[str, Any]) -> None:
+            nonlocal done
+            save(learner)
+            done += 1
+            if done == saves:
+                raise KeyboardInterrupt
+
+        run.save = save_and_die  # type: ignore[method-assign]
+        yield run
+
+
+def rows_without_times(folder: Path) -> list[dict[str, str]]:
+    with (folder / "metrics.csv").open() as file:
+        return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    with run_in(folder) as run:
+        alphazero().fit(tictactoe(), Curriculum({}, None), run)
+    return folder
+
+
+@pytest.mark.parametrize("saves", mostly_slow([2, 3, 1, 4], fast=2))
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: Path, saves: int):
+    """Four updates of 4 moves in 16 games, in which games begun before the save end after it."""
+    with killed_after(saves, tmp_path) as run:
+        alphazero().fit(tictactoe(), Curriculum({}, None), run)
+    with run_in(tmp_path) as run:
+        alphazero().fit(tictactoe(), Curriculum({}, None), run)
+    rows = rows_without_times(tmp_path)
+    assert len(rows) == 4
+    assert rows == rows_without_times(uninterrupted)
+    assert float(rows[-1]["losses/value_loss"]) > 0
+    mine, theirs = (checkpoint.load(one / "checkpoints/best.safetensors") for one in (tmp_path, uninterrupted))
+    for name, weight in mine["learner"]["weights"].items():
+        assert torch.equal(weight, theirs["learner"]["weights"][name])
+
+
+def test_it_logs_its_games_and_its_rating_above_its_first_weights(uninterrupted: Path):
+    rows = rows_without_times(uninterrupted)
+    last = {name: float(value) for name, value in rows[-1].items() if value}
+    assert 5 <= last["train/episode_length"] <= 9
+    assert 0 <= last["train/draw_rate"] + last["train/first_player_win_rate"] <= 1
+    assert last["eval/past_selves_elo_low"] < last["eval/past_selves_elo"] < last["eval/past_selves_elo_high"]
+    assert last["train/past_selves"] == 2
+    assert 0 < last["train/replay_size"] <= 400
+
+
+def test_it_learns_tic_tac_toe(tmp_path: Path):
+    algo = alphazero(net=MLP([64]), total_steps=6400, num_envs=64, buffer_size=6400, batch_size=64, eval_every=6400)
+    with run_in(tmp_path) as run:
+        agent = algo.fit(tictactoe(), Curriculum({}, None), run)
+    alone = AlphaZero.load_agent(alphazero(net=MLP([64]), play=PlayConfig(simulations=0)), run.best())
+    score = evaluate(GAME, agent, RandomAgent(), 100, 0).total
+    assert score.wins >= 85
+    assert score.losses <= 10
+    assert evaluate(GAME, alone, RandomAgent(), 100, 0).total.wins >= 75
+    untrained = evaluate(GAME, agent_of(alphazero(), simulations=0), RandomAgent(), 100, 0).total
+    assert untrained.wins < 70
+
+
+def agent_of(algo: AlphaZero, simulations: int, env: Any = None) -> SearchAgent:
+    torch.manual_seed(0)
+    env = env or tictactoe()
+    saved = export_weights(build_net(algo.net, env, None), env)
+    return SearchAgent(algo.load_agent(saved).net, CPU, PlayConfig(simulations), algo.search, algo.gamma)
+
+
+def test_the_search_of_the_agent_is_reported_with_its_decision():
+    agent = agent_of(alphazero(), simulations=64)
+    decision = agent.decide(GAME, "XX.OO....", np.random.default_rng(0))
+    assert decision.action == 2
+    assert decision.info["simulations"] == 64
+    assert decision.info["visits"] == decision.info["action_visits"][2] == decision.info["action_visits"].max()
+    assert decision.info["value"] > 0.8
+    assert decision.info["action_probability"][2] > 0.9
+    assert agent.deterministic
+    best, *others = agent.analyse(GAME, "XX.OO....", 9)
+    assert (best.score, best.actions) == ("0.990", (2,))
+    assert all(float(line.score) <= 0.99 for line in others)
+    assert len({line.actions[0] for line in others}) == len(others) == 3, "only four actions are considered"
+
+
+def test_without_simulations_the_network_moves():
+    agent = agent_of(alphazero(), simulations=0)
+    decision = agent.decide(GAME, "XX.OO....", np.random.default_rng(0))
+    chances = decision.info["action_probability"]
+    assert decision.action == int(chances.argmax())
+    lines = agent.analyse(GAME, "XX.OO....", 3)
+    assert [line.actions[0] for line in lines] == np.argsort(-chances)[:3].tolist()
+    assert lines[0].score == f"{chances.max():.3f}"
+
+
+def test_decisions_do_not_depend_on_the_batch():
+    agent, rng = agent_of(alphazero(), simulations=16), np.random.default_rng(0)
+    states = ["." * 9, "XX.OO....", "X...O...X"]
+    together = agent.decide_batch(GAME, states, [rng] * 3)
+    assert [agent.decide(GAME, state, rng).action for state in states] == [one.action for one in together]
+
+
+def test_search_loses_fewer_games():
+    algo = alphazero()
+    lost = [evaluate(GAME, agent_of(algo, simulations), RandomAgent(), 100, 0).total.losses for simulations in (0, 32)]
+    assert lost[1] < lost[0] / 2
+
+
+def test_gumbel_noise_has_its_mean_and_variance():
+    noise = gumbel_noise(400, 100, torch.Generator().manual_seed(0))
+    assert noise.mean() == pytest.approx(0.5772, abs=0.02)
+    assert noise.var() == pytest.approx(np.pi**2 / 6, abs=0.05)
+    assert np.isfinite(noise).all()
+
+
+def test_losses_by_hand(tmp_path: Path):
+    """Two legal actions with equal logits: cross entropy log 2; values 0.5 for a target of -1: 2.25; vf_coef 2."""
+    with run_in(tmp_path) as run:
+        trainer = AlphaZeroTrainer(alphazero(vf_coef=2.0), tictactoe(), run)
+    logits = torch.zeros(1, 9)
+    logits[0, 5] = 100.0  # illegal
+    trainer.compiled = lambda observations: Heads(logits, torch.tensor([0.5]), torch.zeros(1, 0))
+    mask, policy = torch.zeros(1, 9, dtype=torch.bool), torch.zeros(1, 9)
+    mask[0, :2], policy[0, :2] = True, torch.tensor([0.25, 0.75])
+    losses = trainer._losses(Batch(torch.zeros(1, 2, 3, 3), mask, policy, torch.tensor([-1.0])))
+    assert losses["policy_loss"].item() == pytest.approx(np.log(2))
+    assert losses["value_loss"].item() == pytest.approx(2.25)
+    assert losses["loss"].item() == pytest.approx(np.log(2) + 4.5)
+    assert losses["entropy"].item() == pytest.approx(np.log(2))
+
+
+def test_self_play_begins_with_random_moves_that_are_not_trained_on(tmp_path: Path):
+    with run_in(tmp_path) as run:
+        trainer = AlphaZeroTrainer(alphazero(opening_plies=3, num_envs=64, buffer_size=6400), tictactoe(), run)
+    (group,) = trainer.groups
+    openings = group.openings.copy()
+    assert set(openings.tolist()) == {0, 1, 2, 3}
+    trainer._play()  # four moves
+    assert group.buffer.ages.max() == 4
+    assert (group.buffer.ages == 4 - openings).all()
+
+
+def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):
+    game = make_game(3, walls=1, ply_limit=20, distance_maps=True)
+    env = tictactoe(game)
+    algo = alphazero(net=Residual(8, 1, 1, corner_planes=True), total_steps=64, eval_every=64, eval_opening_plies=1)
+    algo.check(env, Curriculum({}, None))
+    with run_in(tmp_path) as run:
+        agent = algo.fit(env, Curriculum({}, None), run)
+    agent.check(game)
+    assert agent.decide(game, game.initial(np.random.default_rng(0)), np.random.default_rng(0)).action is not None
+
+
+def test_a_game_with_hidden_information_is_refused():
+    class Hidden(TicTacToe):
+        traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
+
+    with pytest.raises(UserError, match=r"it needs a game with perfect information"):
+        alphazero().check(tictactoe(Hidden(symmetric=True)), Curriculum({}, None))
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(UserError, match=r"algo.buffer_size=8 must be at least algo.num_envs=16"):
+        alphazero(buffer_size=8)
+    with pytest.raises(UserError, match=r"simulations=-1 must be"):
+        PlayConfig(simulations=-1)
+    with pytest.raises(UserError, match=r"algo=alphazero learns from itself alone: set curriculum=none"):
+        alphazero().check(tictactoe(), Curriculum({"easy": lambda env: tictactoe()}, 0.5))
+
+
+def test_past_selves_are_rated_on_one_scale():
+    """A perfect player against snapshots that play at random: 8 games in all, both seats against each snapshot."""
+
+    def load(weights: dict[str, Any]) -> RandomAgent:
+        return RandomAgent()
+
+    rated, other = (RatedPastSelves(2, 8, load) for _ in range(2))
+    assert rated.measure(GAME, MinimaxAgent(), 0) == {}, "there is no past self yet"
+    rated.add(lambda: {"number": 0})
+    first = rated.measure(GAME, MinimaxAgent(), 0)
+    assert first["eval/past_selves_elo_low"] < first["eval/past_selves_elo"] < first["eval/past_selves_elo_high"]
+    assert first["eval/past_selves_elo"] > 200
+    for number in (1, 2):
+        rated.add(lambda number=number: {"number": number})  # type: ignore[misc]
+    other.load_state(rated.state())
+    assert rated.measure(GAME, RandomAgent(), 0) == other.measure(GAME, RandomAgent(), 0)
+    assert rated.state()["results"][0] == ["1", "0", *rated.state()["results"][0][2:]]
+    games = [row[3] for row in rated.state()["results"]]
+    assert games == [8, 4, 4], "one snapshot, then two"
+
+
+def test_priors_are_positive_for_legal_actions_only():
+    logits = torch.tensor([[200.0, -200.0, 300.0, *[0.0] * 6]])
+    evaluator = NetworkEvaluator(lambda _: Heads(logits, torch.tensor([1.5]), torch.zeros(1, 0)), CPU)  # type: ignore[arg-type]
+    positions = GAME.positions(1, 1)
+    positions.set_roots([0], ["..XO....."])
+    priors, values = evaluator(positions).result()
+    assert priors[0, [2, 3]].tolist() == [0.0, 0.0]
+    assert priors[0, 0] == pytest.approx(1.0)
+    assert 0 < priors[0, 1] < 1e-6
+    assert values.tolist() == [1.0], "values are limited to those of outcomes"
