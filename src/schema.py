@@ -77,6 +77,23 @@ class Tournament(Command):
 
 
 @dataclass
+class Sprt(Command):
+    agents: list[str]
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    games: Count
+    stop_early: bool
+    minutes: float | None
+    opening_plies: Plies
+    fewest_opening_plies: Plies | None
+    workers: Count
+    seed: Seed
+    json: str | None
+
+
+@dataclass
 class Engine(Command):
     agent: Any
     seed: Seed

@@ -75,9 +75,9 @@ def list_plausible(board: Any, out: np.ndarray) -> int:
     if board.left[me] == 0:
         return count
     across, upright = walls_across_path(board, 1 - me)
-    box = _box(board, board.pawn[1 - me])
+    beside = box(board, board.pawn[1 - me])
     free, free_upright = free_walls(board)
-    across, upright = (across | box) & free, (upright | box) & free_upright
+    across, upright = (across | beside) & free, (upright | beside) & free_upright
     if me == 0:
         count = list_up(across, cells, out, count)
         return list_up(upright, cells + walls, out, count)
@@ -96,7 +96,7 @@ def _list_down(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
 
 
 @inlined
-def _box(board: Any, cell: int) -> Any:
+def box(board: Any, cell: int) -> Any:
     """Return the numbers of the walls around a cell whose middle is at one of its corners: four, fewer at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size

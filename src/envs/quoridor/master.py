@@ -1,0 +1,79 @@
+"""The strongest player of Quoridor: the timed search with the learned evaluation."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision, Line
+from ...core.play.game import Game
+from ...core.play.search import DECIDED, WIN
+from ...core.ranges import Count, Positive, checked
+from .features import MAX_WALLS, SIZE
+from .nnue import load_network
+from .notation import Position
+from .rules import Quoridor
+from .thinker import SearchOptions, Thinker
+
+
+class MasterAgent(Agent):
+    """Thinks for a time, or for a number of nodes.
+
+    The transposition table and the positions of the game are kept between moves, so a decision depends on those before.
+    """
+
+    @checked
+    def __init__(
+        self,
+        network: str,
+        seconds: Positive | None = 0.3,
+        nodes: Count | None = None,
+        search: SearchOptions | None = None,
+    ) -> None:
+        require((seconds is None) != (nodes is None), "set one of agent.seconds and agent.nodes, and the other to null")
+        path = Path(network)
+        require(path.is_file(), f"agent.network={network} is not a file: train one, or use the one in the repository")
+        self.network, self.seconds, self.nodes, self.options = (
+            load_network(path),
+            seconds,
+            nodes,
+            search or SearchOptions(),
+        )
+        self._own = threading.local()  # a search per thread
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        fits = isinstance(game, Quoridor) and game.size == SIZE and game.walls <= MAX_WALLS
+        require(fits, f"it plays Quoridor on {SIZE}x{SIZE} with at most {MAX_WALLS} walls per player only")
+
+    def decide(self, game: Game, view: Position, rng: np.random.Generator) -> Decision:
+        assert isinstance(game, Quoridor)
+        thinker = self.thinker(game)
+        *_, thought = thinker.think(view, self.seconds, self.nodes)
+        action = thought.line[0]
+        thinker.remember(game.play(view, action))
+        info = {
+            "score": score_text(thought.score),
+            "depth": thought.depth,
+            "nodes": thought.nodes,
+            "nodes_per_second": round(thought.nodes / thought.seconds),
+            "line": ",".join(game.line_names(view, thought.line)),
+        }
+        return Decision(action, info)
+
+    def thinker(self, game: Quoridor) -> Thinker:
+        """Return the search of this thread."""
+        found: Thinker | None = getattr(self._own, "thinker", None)
+        if found is None or found.board["ply_limit"] != game.ply_limit:
+            found = self._own.thinker = Thinker(self.network, game.ply_limit, self.options)
+        return found
+
+
+def score_text(score: int) -> str:
+    """Return a score in units of log odds, or the plies to a proven result."""
+    if abs(score) <= DECIDED:
+        return f"{score / 100:+.2f}"
+    return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
