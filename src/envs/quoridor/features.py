@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .board import ONE, ZERO, bit, cell_set, has_cell, inlined, kernel, popcount, shift_down, shift_up
-from .paths import NO_PATH, spread
+from .board import ONE, ZERO, bit, cell_set, has_cell, inlined, kernel, lowest, popcount, shift_down
+from .paths import NO_PATH, pair, spread
 
 SIZE, MAX_WALLS = 9, 10  # of the games that the network knows
 WORDS = 12
@@ -23,14 +23,16 @@ FEATURES = 64 * WORDS
 MAX_LENGTH, MAX_BOTTLENECKS = 31, 15  # longer paths and more bottlenecks count as these
 
 # What `trace` finds out about the shortest paths of a player.
-CELLS_LOW, CELLS_HIGH, NORTH_LOW, NORTH_HIGH, EAST_LOW, EAST_HIGH, BOTTLENECKS = range(7)
+CELLS_LOW, CELLS_HIGH, NORTH_LOW, NORTH_HIGH, EAST_LOW, EAST_HIGH, CUT, CUT_UPRIGHT, BOTTLENECKS = range(9)
+PATH_WORDS = 9
 
 
 @kernel
-def trace(board: Any, player: int, out: np.ndarray) -> int:
-    """Write the cells on all shortest paths, their steps and the number of bottlenecks into (7,); return the length.
+def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
+    """Write what is known about all shortest paths of a player into (PATH_WORDS,); return their length, or NO_PATH.
 
-    A step is written as the cell south or west of it. A bottleneck is a cell that all shortest paths visit.
+    Their cells, without that of the pawn, and the number of cells that all of them visit (bottlenecks); if `steps_too`,
+    also their steps, each as the cell south or west of it, and the walls that cut all of the steps at one distance.
     """
     low, high, steps = board.goal_low[player], board.goal_high[player], 0
     while not has_cell(low, high, board.pawn[player]):
@@ -45,8 +47,8 @@ def trace(board: Any, player: int, out: np.ndarray) -> int:
     for k in range(steps - 1, -1, -1):
         next_low, next_high = spread(board, low, high)
         next_low, next_high = next_low & board.reached[k, 0], next_high & board.reached[k, 1]
-        _add_steps(board, low, high, next_low, next_high, out)
-        _add_steps(board, next_low, next_high, low, high, out)
+        if steps_too:
+            _add_steps(board, low, high, next_low, next_high, out)
         out[CELLS_LOW] |= next_low
         out[CELLS_HIGH] |= next_high
         out[BOTTLENECKS] += np.uint64(popcount(next_low) + popcount(next_high) == 1)
@@ -56,19 +58,47 @@ def trace(board: Any, player: int, out: np.ndarray) -> int:
 
 @inlined
 def _add_steps(board: Any, low: Any, high: Any, to_low: Any, to_high: Any, out: np.ndarray) -> None:
-    """Add the steps north and east from a set of cells to another."""
+    """Add the steps from a set of cells to the next, and the walls that cut all of these."""
     row = np.uint64(board.size)
-    north_low, north_high = shift_down(to_low, to_high, row)
-    east_low, east_high = shift_down(to_low, to_high, ONE)
-    out[NORTH_LOW] |= low & north_low & board.north_low
-    out[NORTH_HIGH] |= high & north_high & board.north_high
-    out[EAST_LOW] |= low & east_low & board.east_low
-    out[EAST_HIGH] |= high & east_high & board.east_high
+    north_low, north_high = _between(low, high, to_low, to_high, row, board.north_low, board.north_high)
+    east_low, east_high = _between(low, high, to_low, to_high, ONE, board.east_low, board.east_high)
+    out[NORTH_LOW] |= north_low
+    out[NORTH_HIGH] |= north_high
+    out[EAST_LOW] |= east_low
+    out[EAST_HIGH] |= east_high
+    norths, easts = popcount(north_low) + popcount(north_high), popcount(east_low) + popcount(east_high)
+    if easts == 0 and norths <= 2:
+        out[CUT] |= _cutting(board, north_low, north_high, True)
+    elif norths == 0 and easts <= 2:
+        out[CUT_UPRIGHT] |= _cutting(board, east_low, east_high, False)
+
+
+@inlined
+def _between(
+    low: Any, high: Any, to_low: Any, to_high: Any, count: Any, open_low: Any, open_high: Any
+) -> tuple[Any, Any]:
+    """Return the steps between two sets of cells in either direction, each as its first cell."""
+    there_low, there_high = shift_down(to_low, to_high, count)
+    back_low, back_high = shift_down(low, high, count)
+    return (low & there_low | to_low & back_low) & open_low, (high & there_high | to_high & back_high) & open_high
+
+
+@inlined
+def _cutting(board: Any, low: Any, high: Any, horizontal: bool) -> Any:
+    """Return the walls that cut all of the steps."""
+    found = board.all_walls
+    while low != ZERO:
+        found &= pair(board, lowest(low), horizontal)
+        low &= low - ONE
+    while high != ZERO:
+        found &= pair(board, 64 + lowest(high), horizontal)
+        high &= high - ONE
+    return found
 
 
 @inlined
 def write_features(board: Any, paths: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> None:
-    """Write the words of a position; `paths` (2, 7) and `lengths` (2,) are those of `trace`."""
+    """Write the words of a position; `paths` (2, PATH_WORDS) and `lengths` (2,) are those of `trace`."""
     me = board.ply & 1
     other = 1 - me
     out[0], out[1] = board.horizontal, board.vertical

@@ -25,16 +25,16 @@ HIDDEN, NARROW = 128, 32  # widths of the layers
 
 @by_reference
 class Network(NamedTuple):
-    """Weights of the network, rounded to integers, and the buffer of its second layer."""
+    """Weights of the network, rounded to integers, and a buffer of the first layer's activations."""
 
     first: np.ndarray  # (FEATURES, HIDDEN) int16, a unit is ACTIVE
     first_bias: np.ndarray  # (HIDDEN,) int16
-    second: np.ndarray  # (HIDDEN, NARROW) int16, a unit is WEIGHT
+    second: np.ndarray  # (NARROW, HIDDEN) int16, a unit is WEIGHT
     second_bias: np.ndarray  # (NARROW,) int32, a unit is ACTIVE * WEIGHT
     third: np.ndarray  # (NARROW,) int32, a unit is WEIGHT
     third_bias: np.ndarray  # (1,) int64, a unit is ACTIVE * WEIGHT
     columns: np.ndarray  # (2, FEATURES) int16, see `features`
-    sums: np.ndarray  # (NARROW,) int32
+    active: np.ndarray  # (HIDDEN,) int16
 
 
 def quantised(weights: Mapping[str, np.ndarray]) -> Network:
@@ -44,12 +44,12 @@ def quantised(weights: Mapping[str, np.ndarray]) -> Network:
     return Network(
         first=_rounded(first, ACTIVE, np.int16),
         first_bias=_rounded(weights["first.bias"], ACTIVE, np.int16),
-        second=_rounded(weights["second.weight"].T, WEIGHT, np.int16),
+        second=_rounded(weights["second.weight"], WEIGHT, np.int16),
         second_bias=_rounded(weights["second.bias"], ACTIVE * WEIGHT, np.int32),
         third=_rounded(weights["third.weight"][0], WEIGHT, np.int32),
         third_bias=_rounded(weights["third.bias"], ACTIVE * WEIGHT, np.int64),
         columns=COLUMNS,
-        sums=np.zeros(NARROW, np.int32),
+        active=np.zeros(HIDDEN, np.int16),
     )
 
 
@@ -108,16 +108,14 @@ def _subtract(network: Network, word: Any, offset: int, player: int, sums: np.nd
 @kernel
 def output(network: Network, sums: np.ndarray) -> int:
     """Return the score for the player to move, in hundredths of log odds, from the sums of the first layer."""
-    hidden = network.sums
-    for k in range(NARROW):
-        hidden[k] = network.second_bias[k]
+    active = network.active
     for j in range(HIDDEN):
-        active = min(np.int32(sums[j]), ACTIVE)
-        if active > 0:
-            row = network.second[j]
-            for k in range(NARROW):
-                hidden[k] += active * row[k]
+        active[j] = min(max(sums[j], 0), ACTIVE)
     total = network.third_bias[0]
     for k in range(NARROW):
-        total += min(max(hidden[k] // WEIGHT, 0), ACTIVE) * network.third[k]
+        row, value = network.second[k], np.int32(0)
+        for j in range(HIDDEN):
+            value = np.int32(value + np.int32(active[j]) * np.int32(row[j]))
+        value = (value + network.second_bias[k]) // WEIGHT
+        total += min(max(value, 0), ACTIVE) * network.third[k]
     return total * SCORE // (ACTIVE * WEIGHT)

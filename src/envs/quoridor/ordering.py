@@ -6,8 +6,8 @@ import numpy as np
 
 from .board import ONE, ZERO, bit, flip_wall, has_cell, inlined, kernel, lowest
 from .evaluation import box
-from .features import CELLS_HIGH, CELLS_LOW, EAST_HIGH, EAST_LOW, NORTH_HIGH, NORTH_LOW
-from .moves import free_walls, list_up, pawn_targets
+from .features import CELLS_HIGH, CELLS_LOW, CUT, CUT_UPRIGHT, EAST_HIGH, EAST_LOW, NORTH_HIGH, NORTH_LOW
+from .moves import doubtful_walls, free_walls, list_up, pawn_targets
 from .paths import NO_PATH, distance, pair
 
 ILLEGAL = -100  # gain of a wall that cuts off a pawn
@@ -49,18 +49,24 @@ def list_moves(
         return count
     theirs_h, theirs_v = walls_across(board, paths[1 - me])
     mine_h, mine_v = walls_across(board, paths[me])
+    doubtful_h, doubtful_v = doubtful_walls(board)
+    hinder_h, hinder_v = theirs_h & (paths[1 - me, CUT] | doubtful_h), theirs_v & (paths[1 - me, CUT_UPRIGHT] | doubtful_v)
+    cost_h, cost_v = mine_h & (paths[me, CUT] | doubtful_h), mine_v & (paths[me, CUT_UPRIGHT] | doubtful_v)
+    listed_h, listed_v = hinder_h, hinder_v
+    if wide:
+        near = box(board, board.pawn[0]) | box(board, board.pawn[1])
+        listed_h, listed_v = theirs_h | near, theirs_v | near
     free_h, free_v = free_walls(board)
-    near = box(board, board.pawn[0]) | box(board, board.pawn[1]) if wide else ZERO
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
     first = count
-    last = list_up((theirs_h | near) & free_h, cells, moves, count)
-    last = list_up((theirs_v | near) & free_v, cells + walls, moves, last)
+    last = list_up(listed_h & free_h, cells, moves, count)
+    last = list_up(listed_v & free_v, cells + walls, moves, last)
     for i in range(first, last):
         move = moves[i]
         horizontal = move < cells + walls
         wall = move - cells if horizontal else move - cells - walls
-        hinders = ((theirs_h if horizontal else theirs_v) & bit(wall)) != ZERO
-        costs = ((mine_h if horizontal else mine_v) & bit(wall)) != ZERO
+        hinders = ((hinder_h if horizontal else hinder_v) & bit(wall)) != ZERO
+        costs = ((cost_h if horizontal else cost_v) & bit(wall)) != ZERO
         gain = _gain(board, horizontal, wall, hinders, costs, lengths)
         if gain > 0 or (wide and gain != ILLEGAL):
             moves[count], gains[count] = move, gain

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .board import ONE, ZERO, bit, kernel, lowest, new_board, set_up
-from .features import COLUMNS, SIZE, WORDS, trace, write_features
+from .features import COLUMNS, PATH_WORDS, SIZE, WORDS, trace, write_features
 from .notation import Position
 
 RECORD = np.dtype(
@@ -34,7 +34,7 @@ def _pack(board: Any, records: Any, paths: Any, lengths: Any, words: Any, column
         record = records[n]
         set_up(board, record.horizontal, record.vertical, record.pawns, record.left, np.int64(record.ply))
         for player in range(2):
-            lengths[player] = trace(board, player, paths[player])
+            lengths[player] = trace(board, player, False, paths[player])
         write_features(board, paths, lengths, words)
         for i in range(WORDS):
             word = words[i]
@@ -47,6 +47,6 @@ def _pack(board: Any, records: Any, paths: Any, lengths: Any, words: Any, column
 def packed_features(records: np.ndarray) -> np.ndarray:
     """Return the features of each record as bits, (N, FEATURES / 8) uint8, in the order of the network's columns."""
     out = np.zeros((len(records), WORDS), np.uint64)
-    paths, lengths, words = np.zeros((2, 7), np.uint64), np.zeros(2, np.int64), np.zeros(WORDS, np.uint64)
+    paths, lengths, words = np.zeros((2, PATH_WORDS), np.uint64), np.zeros(2, np.int64), np.zeros(WORDS, np.uint64)
     _pack(new_board(SIZE, 1 << 20), records, paths, lengths, words, COLUMNS, out)
     return out.astype("<u8").view(np.uint8)

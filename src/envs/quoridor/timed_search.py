@@ -12,7 +12,7 @@ from ...core.kernel_references import by_reference
 from ...core.play.search import DECIDED, WIN
 from .board import inlined, kernel, make, on_goal, unmake
 from .evaluation import position_key
-from .features import WORDS, trace, write_features
+from .features import PATH_WORDS, WORDS, trace, write_features
 from .nnue import HIDDEN, Network, output, refresh, update
 from .ordering import list_moves
 from .race import plies_to_win
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
     replies: np.ndarray  # (2, ACTIONS) int64: counter-move to the last move
     history: np.ndarray  # (2, ACTIONS) int64: success of a move at beta cutoffs, up to MOST_HISTORY
     keys: np.ndarray  # (PAST + ROWS,) uint64: positions of the game, then of the line
-    paths: np.ndarray  # (ROWS, 2, 7) uint64: shortest paths of both players, see `features.trace`
+    paths: np.ndarray  # (ROWS, 2, PATH_WORDS) uint64: shortest paths of both players, see `features.trace`
     lengths: np.ndarray  # (ROWS, 2) int64
     words: np.ndarray  # (ROWS, WORDS) uint64: features
     sums: np.ndarray  # (ROWS, HIDDEN) int16: first layer of the network
@@ -85,7 +85,7 @@ def new_tree(table_bits: int) -> Tree:
         replies=np.full((2, ACTIONS), NOWHERE, np.int64),
         history=np.zeros((2, ACTIONS), np.int64),
         keys=np.zeros(PAST + ROWS, np.uint64),
-        paths=np.zeros((ROWS, 2, 7), np.uint64),
+        paths=np.zeros((ROWS, 2, PATH_WORDS), np.uint64),
         lengths=np.zeros((ROWS, 2), np.int64),
         words=np.zeros((ROWS, WORDS), np.uint64),
         sums=np.zeros((ROWS, HIDDEN), np.int16),
@@ -98,11 +98,10 @@ def new_tree(table_bits: int) -> Tree:
 
 
 @kernel
-def survey(board: Any, tree: Tree, height: int) -> None:
+def survey(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
     """Find the shortest paths of both players."""
-    other = 1 - (board.ply & 1)
-    tree.lengths[height, other] = trace(board, other, tree.paths[height, other])
-    tree.lengths[height, 1 - other] = trace(board, 1 - other, tree.paths[height, 1 - other])
+    for player in range(2):
+        tree.lengths[height, player] = trace(board, player, steps_too, tree.paths[height, player])
 
 
 @kernel
@@ -266,7 +265,7 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             return score
         if depth <= 0:
             return np.int64(entry.static)
-    survey(board, tree, height)
+    survey(board, tree, height, depth > 0)
     static = np.int64(entry.static) if found else assess(board, tree, network, height)
     tree.static[height] = static
     if depth <= 0 or height >= ROWS - 2:
