@@ -32,7 +32,7 @@ def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
     """Write what is known about all shortest paths of a player into (PATH_WORDS,); return their length, or NO_PATH.
 
     Their cells, without that of the pawn, and the number of cells that all of them visit (bottlenecks); if `steps_too`,
-    also their steps, each as the cell south or west of it, and the walls that cut all of the steps at one distance.
+    also their steps, each as the cell south or west of it, and the walls across steps that all of them take.
     """
     low, high, steps = board.goal_low[player], board.goal_high[player], 0
     while not has_cell(low, high, board.pawn[player]):
@@ -58,7 +58,7 @@ def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
 
 @inlined
 def _add_steps(board: Any, low: Any, high: Any, to_low: Any, to_high: Any, out: np.ndarray) -> None:
-    """Add the steps from a set of cells to the next, and the walls that cut all of these."""
+    """Add the steps from a set of cells to the next; if there is only one, also the walls across it."""
     row = np.uint64(board.size)
     north_low, north_high = _between(low, high, to_low, to_high, row, board.north_low, board.north_high)
     east_low, east_high = _between(low, high, to_low, to_high, ONE, board.east_low, board.east_high)
@@ -66,11 +66,11 @@ def _add_steps(board: Any, low: Any, high: Any, to_low: Any, to_high: Any, out: 
     out[NORTH_HIGH] |= north_high
     out[EAST_LOW] |= east_low
     out[EAST_HIGH] |= east_high
-    norths, easts = popcount(north_low) + popcount(north_high), popcount(east_low) + popcount(east_high)
-    if easts == 0 and norths <= 2:
-        out[CUT] |= _cutting(board, north_low, north_high, True)
-    elif norths == 0 and easts <= 2:
-        out[CUT_UPRIGHT] |= _cutting(board, east_low, east_high, False)
+    if popcount(north_low) + popcount(north_high) + popcount(east_low) + popcount(east_high) == 1:
+        horizontal = (north_low | north_high) != ZERO
+        low, high = (north_low, north_high) if horizontal else (east_low, east_high)
+        only = lowest(low) if low != ZERO else 64 + lowest(high)
+        out[CUT if horizontal else CUT_UPRIGHT] |= pair(board, only, horizontal)
 
 
 @inlined
@@ -81,19 +81,6 @@ def _between(
     there_low, there_high = shift_down(to_low, to_high, count)
     back_low, back_high = shift_down(low, high, count)
     return (low & there_low | to_low & back_low) & open_low, (high & there_high | to_high & back_high) & open_high
-
-
-@inlined
-def _cutting(board: Any, low: Any, high: Any, horizontal: bool) -> Any:
-    """Return the walls that cut all of the steps."""
-    found = board.all_walls
-    while low != ZERO:
-        found &= pair(board, lowest(low), horizontal)
-        low &= low - ONE
-    while high != ZERO:
-        found &= pair(board, 64 + lowest(high), horizontal)
-        high &= high - ONE
-    return found
 
 
 @inlined

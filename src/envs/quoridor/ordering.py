@@ -7,27 +7,34 @@ import numpy as np
 from .board import ONE, ZERO, bit, flip_wall, has_cell, inlined, kernel, lowest
 from .evaluation import box
 from .features import CELLS_HIGH, CELLS_LOW, CUT, CUT_UPRIGHT, EAST_HIGH, EAST_LOW, NORTH_HIGH, NORTH_LOW
-from .moves import doubtful_walls, free_walls, list_up, pawn_targets
+from .moves import free_walls, list_up, pawn_targets
 from .paths import NO_PATH, distance, pair
 
 ILLEGAL = -100  # gain of a wall that cuts off a pawn
 
 
 @kernel
-def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any]:
-    """Return the horizontal and vertical walls that cut a step of the shortest paths found by `trace`."""
-    horizontal = _across(board, path[NORTH_LOW], 0, True) | _across(board, path[NORTH_HIGH], 64, True)
-    vertical = _across(board, path[EAST_LOW], 0, False) | _across(board, path[EAST_HIGH], 64, False)
-    return horizontal, vertical
+def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any, Any, Any]:
+    """Return the walls across a step of the shortest paths found by `trace`, and those that may cut all of them.
+
+    A wall closes two steps. If only one of them is on a shortest path, it cuts all paths only if they all take it.
+    """
+    across, both = _across(board, path[NORTH_LOW], 0, True, ZERO, ZERO)
+    across, both = _across(board, path[NORTH_HIGH], 64, True, across, both)
+    upright, both_upright = _across(board, path[EAST_LOW], 0, False, ZERO, ZERO)
+    upright, both_upright = _across(board, path[EAST_HIGH], 64, False, upright, both_upright)
+    return across, upright, both | path[CUT], both_upright | path[CUT_UPRIGHT]
 
 
 @inlined
-def _across(board: Any, cells: Any, offset: int, horizontal: bool) -> Any:
-    found = ZERO
+def _across(board: Any, cells: Any, offset: int, horizontal: bool, across: Any, both: Any) -> tuple[Any, Any]:
+    """Add the walls that close a step, and those that close two."""
     while cells != ZERO:
-        found |= pair(board, offset + lowest(cells), horizontal)
+        found = pair(board, offset + lowest(cells), horizontal)
+        both |= across & found
+        across |= found
         cells &= cells - ONE
-    return found
+    return across, both
 
 
 @kernel
@@ -47,11 +54,8 @@ def list_moves(
         gains[i] = 1 if has_cell(paths[me, CELLS_LOW], paths[me, CELLS_HIGH], moves[i]) else 0
     if board.left[me] == 0:
         return count
-    theirs_h, theirs_v = walls_across(board, paths[1 - me])
-    mine_h, mine_v = walls_across(board, paths[me])
-    doubtful_h, doubtful_v = doubtful_walls(board)
-    hinder_h, hinder_v = theirs_h & (paths[1 - me, CUT] | doubtful_h), theirs_v & (paths[1 - me, CUT_UPRIGHT] | doubtful_v)
-    cost_h, cost_v = mine_h & (paths[me, CUT] | doubtful_h), mine_v & (paths[me, CUT_UPRIGHT] | doubtful_v)
+    theirs_h, theirs_v, hinder_h, hinder_v = walls_across(board, paths[1 - me])
+    _, _, cost_h, cost_v = walls_across(board, paths[me])
     listed_h, listed_v = hinder_h, hinder_v
     if wide:
         near = box(board, board.pawn[0]) | box(board, board.pawn[1])
