@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 
 from src.envs.quoridor.features import FEATURES, MIRRORED
-from src.envs.quoridor.nnue import HIDDEN, NARROW
+from src.envs.quoridor.nnue import HIDDEN, NARROW, quantised, save_network
 from src.envs.quoridor.records import PROVEN, packed_features
 
 VALIDATION = 0.05  # fraction of the positions, the last ones
@@ -114,14 +113,7 @@ def main() -> None:
     print(f"{len(bits):,} positions on {device}; points per unit of log odds: {[score_scale(p) for p in parts]}")
     network = Network().to(device)
     fit(network, bits, goals, options)
-    save_file({name: value.cpu().contiguous() for name, value in exported(network).items()}, options.out)
-
-
-def exported(network: Network) -> dict[str, torch.Tensor]:
-    """Return the weights as `nnue.quantised` expects them: the first layer by feature."""
-    weights = dict(network.state_dict())
-    weights["first.weight"] = weights["first.weight"].T
-    return weights
+    save_network(quantised({name: value.cpu().numpy() for name, value in network.state_dict().items()}), options.out)
 
 
 if __name__ == "__main__":

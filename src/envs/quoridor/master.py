@@ -13,7 +13,7 @@ from ...core.play.game import Game
 from ...core.play.search import DECIDED, WIN
 from ...core.ranges import Count, Positive, checked
 from .features import MAX_WALLS, SIZE
-from .nnue import load_network
+from .nnue import SHIPPED, load_network
 from .notation import Position
 from .rules import Quoridor
 from .thinker import SearchOptions, Thinker
@@ -27,21 +27,11 @@ class MasterAgent(Agent):
 
     @checked
     def __init__(
-        self,
-        network: str,
-        seconds: Positive | None = 0.3,
-        nodes: Count | None = None,
-        search: SearchOptions | None = None,
+        self, network: str | None, seconds: Positive | None, nodes: Count | None, search: SearchOptions
     ) -> None:
         require((seconds is None) != (nodes is None), "set one of agent.seconds and agent.nodes, and the other to null")
-        path = Path(network)
-        require(path.is_file(), f"agent.network={network} is not a file: train one, or use the one in the repository")
-        self.network, self.seconds, self.nodes, self.options = (
-            load_network(path),
-            seconds,
-            nodes,
-            search or SearchOptions(),
-        )
+        self.network = load_network(SHIPPED if network is None else Path(network))
+        self.seconds, self.nodes, self.options = seconds, nodes, search
         self._own = threading.local()  # a search per thread
 
     def check(self, game: Game) -> None:

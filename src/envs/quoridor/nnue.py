@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import require
+from ...core.errors import UserError, require
 from ...core.kernel_references import by_reference
 from .board import ONE, ZERO, inlined, kernel, lowest
 from .features import COLUMNS, FEATURES, WORDS
@@ -21,6 +21,15 @@ ACTIVE = 255  # the integer of an activation of 1
 WEIGHT = 1024  # the integer of a weight of 1 in the second and third layer
 SCORE = 100  # points of one unit of log odds
 HIDDEN, NARROW = 128, 32  # widths of the layers
+SHIPPED = Path(__file__).parent / "network.safetensors"
+SAVED = {
+    "first": (FEATURES, HIDDEN),
+    "first_bias": (HIDDEN,),
+    "second": (NARROW, HIDDEN),
+    "second_bias": (NARROW,),
+    "third": (NARROW,),
+    "third_bias": (1,),
+}
 
 
 @by_reference
@@ -38,11 +47,9 @@ class Network(NamedTuple):
 
 
 def quantised(weights: Mapping[str, np.ndarray]) -> Network:
-    """Round the weights of a trained network: `first.weight` (FEATURES, HIDDEN), and so on."""
-    first = weights["first.weight"]
-    require(first.shape == (FEATURES, HIDDEN), f"the first layer is {first.shape}: expected ({FEATURES}, {HIDDEN})")
+    """Round the weights of a trained network: `first.weight` (HIDDEN, FEATURES), `first.bias` (HIDDEN,), and so on."""
     return Network(
-        first=_rounded(first, ACTIVE, np.int16),
+        first=_rounded(weights["first.weight"].T, ACTIVE, np.int16),
         first_bias=_rounded(weights["first.bias"], ACTIVE, np.int16),
         second=_rounded(weights["second.weight"], WEIGHT, np.int16),
         second_bias=_rounded(weights["second.bias"], ACTIVE * WEIGHT, np.int32),
@@ -59,10 +66,24 @@ def _rounded(values: np.ndarray, unit: int, dtype: Any) -> np.ndarray:
     return np.ascontiguousarray(scaled.astype(dtype))
 
 
+def save_network(network: Network, path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({name: getattr(network, name) for name in SAVED}, path)
+
+
 def load_network(path: Path) -> Network:
+    """Read a file of `save_network`; raise `UserError` if it is something else."""
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    return quantised(load_file(path))
+    try:
+        saved = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} is not a network of Quoridor's evaluation: {error}") from error
+    shapes = {name: value.shape for name, value in saved.items()}
+    require(shapes == SAVED, f"{path} is not a network of Quoridor's evaluation: it has {shapes}, expected {SAVED}")
+    return Network(columns=COLUMNS, active=np.zeros(HIDDEN, np.int16), **saved)
 
 
 @kernel
