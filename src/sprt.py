@@ -37,7 +37,8 @@ class Match:
         rng, (fewest, most) = generator(self.seed, "sprt", number), self.plies
         start = random_opening(self.game, int(rng.integers(fewest, most + 1)), rng)
         seed = int(rng.integers(1 << 31))
-        return evaluate(self.game, *self.players, 2, seed, starts=[start]).outcomes
+        one, other = self.players
+        return evaluate(self.game, one, other, 2, seed, starts=[start]).outcomes
 
 
 def new_match(cfg: DictConfig) -> Match:

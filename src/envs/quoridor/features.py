@@ -95,8 +95,8 @@ def write_features(board: Any, paths: np.ndarray, lengths: np.ndarray, out: np.n
     out[8], out[9] = cell_set(board.pawn[other])
     out[10] = bit(min(lengths[me], MAX_LENGTH)) | bit(32 + min(lengths[other], MAX_LENGTH))
     out[11] = bit(board.left[me]) | bit(16 + board.left[other])
-    out[11] |= bit(32 + min(np.int64(paths[me, BOTTLENECKS]), MAX_BOTTLENECKS))
-    out[11] |= bit(48 + min(np.int64(paths[other, BOTTLENECKS]), MAX_BOTTLENECKS))
+    mine, theirs = np.int64(paths[me, BOTTLENECKS]), np.int64(paths[other, BOTTLENECKS])
+    out[11] |= bit(32 + min(int(mine), MAX_BOTTLENECKS)) | bit(48 + min(int(theirs), MAX_BOTTLENECKS))
 
 
 def _mapped(number: int, cells: Any, walls: Any) -> int:

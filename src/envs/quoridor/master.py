@@ -1,14 +1,12 @@
 """The strongest player of Quoridor: the timed search with the learned evaluation."""
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...core.errors import require
-from ...core.play.agent import Agent, Decision, Line
+from ...core.play.agent import Agent, Decision
 from ...core.play.game import Game
 from ...core.play.search import DECIDED, WIN
 from ...core.ranges import Count, Positive, checked

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from ...core.interrupt import stoppable
 from ...core.play.search import DECIDED
 from ...core.ranges import Bounds, NonNegativeInt, check_fields

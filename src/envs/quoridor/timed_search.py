@@ -123,11 +123,10 @@ def assess(board: Any, tree: Tree, network: Network, height: int) -> int:
 @inlined
 def _is_repeated(tree: Tree, key: Any, height: int) -> bool:
     """Whether the position has occurred before, in the game or in the line."""
-    at = tree.settings[BEFORE] + height
-    for i in range(at - 2, -1, -2):
-        if tree.keys[i] == key:
-            return True
-    return False
+    i = tree.settings[BEFORE] + height - 2
+    while i >= 0 and tree.keys[i] != key:
+        i -= 2
+    return bool(i >= 0)
 
 
 @inlined
@@ -152,7 +151,7 @@ def _recall(entry: Any, depth: int, alpha: int, beta: int, height: int) -> int:
     """Return the table's score if it suffices, else UNKNOWN; wins are counted from the root, in the table from here."""
     if entry.depth < depth or entry.bound == 0:
         return UNKNOWN
-    score = np.int64(entry.score)
+    score = int(entry.score)
     if score > DECIDED:
         score -= height
     elif score < -DECIDED:
@@ -264,9 +263,9 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
         if score != UNKNOWN and not open_window:
             return score
         if depth <= 0:
-            return np.int64(entry.static)
+            return int(entry.static)
     survey(board, tree, height, depth > 0)
-    static = np.int64(entry.static) if found else assess(board, tree, network, height)
+    static = int(entry.static) if found else assess(board, tree, network, height)
     tree.static[height] = static
     if depth <= 0 or height >= ROWS - 2:
         _remember(tree, entry, key, static, NOWHERE, 0, EXACT, height)
@@ -281,7 +280,7 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             board.ply -= 1
             if score >= beta and settings[STOPPED] == 0:
                 return score if score < DECIDED else beta
-    first = np.int64(entry.move) if found else NOWHERE
+    first = int(entry.move) if found else NOWHERE
     if first == NOWHERE and depth >= 4:
         depth -= 1  # without a good first move a full search is wasteful
     wide = depth > settings[NARROW_DEPTH]
