@@ -27,12 +27,13 @@ GAME = Quoridor(size=9, walls=10, ply_limit=200, distance_maps=False)
 MAX_OPENING = 8  # random plies at the beginning of a game
 RANDOM_MOVES = 0.03  # fraction of random moves later in a game
 NOISE = 4  # of the evaluation of `hell`, so that games from similar openings differ
+PATIENCE = 60  # plies of a game
 
 Search = Callable[[Position], tuple[int, int]]  # returns score and action
 
 
 def hell(depth: int, seed: int) -> Search:
-    searcher = GAME.searcher(Evaluation(WEIGHTS, NOISE, seed, True))
+    searcher = GAME.searcher(Evaluation(WEIGHTS, NOISE, seed, True, PATIENCE))
 
     def search(state: Position) -> tuple[int, int]:
         found = searcher.search(state, depth, None, 1 << 60)

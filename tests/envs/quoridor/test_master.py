@@ -64,8 +64,9 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
 
 
 def test_it_wins_as_soon_as_it_can_and_stops_then():
-    state = GAME.read_position("e6 a9 0 0 0 -")
-    *_, thought = thinker().think(state, seconds=5)
+    state, search = GAME.read_position("e6 a9 0 0 0 -"), thinker()
+    list(search.think(START, nodes=10))  # compiles
+    *_, thought = search.think(state, seconds=5)
     assert thought.score == WIN - 5
     assert thought.seconds < 1, "a deeper search cannot change the result"
     assert GAME.line_names(state, thought.line)[0] == "e7"
