@@ -56,8 +56,11 @@ class MasterAgent(Agent):
         """Return the search of this thread."""
         found: Thinker | None = getattr(self._own, "thinker", None)
         if found is None or found.board["ply_limit"] != game.ply_limit:
-            found = self._own.thinker = Thinker(self.network, game.ply_limit, self.options)
+            found = self._own.thinker = self.new_thinker(game)
         return found
+
+    def new_thinker(self, game: Quoridor) -> Thinker:
+        return Thinker(self.network, game.ply_limit, self.options)
 
 
 def score_text(score: int) -> str:

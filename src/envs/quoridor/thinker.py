@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from ...core.interrupt import stoppable
 from ...core.play.search import DECIDED
 from ...core.ranges import Bounds, NonNegativeInt, check_fields
@@ -69,7 +71,7 @@ class Thinker:
     """A search of 9x9 positions that keeps its table, and the positions of the game, from move to move."""
 
     def __init__(self, network: Network, ply_limit: int, options: SearchOptions) -> None:
-        self.network, self.options = network, options
+        self.network, self.options = network._replace(active=np.zeros_like(network.active)), options  # own buffer
         self.board, self.tree = new_board(SIZE, ply_limit), new_tree(options.table_bits)
         numbers = astuple(options)
         self.tree.settings[CONTEMPT : CONTEMPT + 7] = numbers[:7]
