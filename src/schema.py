@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from .core.ranges import Bounds, Count, NonNegative, Plies, Seed
+from .core.ranges import Bounds, Count, NonNegative, Plies, Positive, Seed
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Sprt(Command):
     beta: float
     games: Count
     stop_early: bool
-    minutes: float | None
+    minutes: Positive | None
     opening_plies: Plies
     fewest_opening_plies: Plies | None
     workers: Count

@@ -38,12 +38,14 @@ SCHEMAS: dict[str, Any] = {
     "play": schema.Play,
     "play_local": schema.PlayLocal,
     "record": schema.Record,
+    "sprt": schema.Sprt,
     "tournament": schema.Tournament,
 }
 REWRITES = {
     "train": apply_group_aliases,
     "evaluate": expand_opponent,
     "record": expand_opponent,
+    "sprt": quote_agents,
     "tournament": quote_agents,
 }
 
