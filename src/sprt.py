@@ -12,8 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from .cli import exit_on_user_error, launch
 from .core.errors import require
+from .entries import build_player, parse_entries, quote_agents
 from .paths import CONF
-from .tournament import build_player, parse_entries, quote_agents
 
 if TYPE_CHECKING:
     from .core.play.agent import Agent

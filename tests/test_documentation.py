@@ -15,8 +15,8 @@ from omegaconf import OmegaConf
 from src import schema
 from src.cli import apply_group_aliases, expand_opponent
 from src.compose import validate
+from src.entries import quote_agents
 from src.paths import CONF
-from src.tournament import quote_agents
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need
