@@ -1,20 +1,23 @@
 """The strongest player of Quoridor: the timed search with the learned evaluation."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ...core.errors import require
-from ...core.play.agent import Agent, Decision
-from ...core.play.game import Game
-from ...core.play.search import DECIDED, WIN
+from ...core.play.agent import Agent, Decision, Line
+from ...core.play.game import Game, outcome_for_seat
+from ...core.play.search import DECIDED, WIN, parent_score
 from ...core.ranges import Count, Positive, checked
 from .features import MAX_WALLS, SIZE
 from .nnue import SHIPPED, load_network
 from .notation import Position
 from .rules import Quoridor
 from .thinker import SearchOptions, Thinker
+
+OTHER_NODES, OTHER_BITS = 2000, 14  # of the searches of the other moves in an analysis
 
 
 class MasterAgent(Agent):
@@ -52,6 +55,19 @@ class MasterAgent(Agent):
         }
         return Decision(action, info)
 
+    def analyse(self, game: Game, view: Position, count: int) -> list[Line]:
+        """Return the chosen move, searched with the whole budget, and the best others, searched with few nodes each."""
+        assert isinstance(game, Quoridor)
+        *_, best = self.thinker(game).think(view, self.seconds, self.nodes)
+        thinker = Thinker(self.network, game.ply_limit, replace(self.options, table_bits=OTHER_BITS))
+        others = []
+        for action in game.candidates(view, False):
+            if action != best.line[0]:
+                score, line = _value_of(game, thinker, game.play(view, action))
+                others.append((parent_score(score), (action, *line)))
+        others.sort(key=lambda scored: -scored[0])
+        return [Line(score_text(score), line) for score, line in [(best.score, best.line), *others][:count]]
+
     def thinker(self, game: Quoridor) -> Thinker:
         """Return the search of this thread."""
         found: Thinker | None = getattr(self._own, "thinker", None)
@@ -63,8 +79,17 @@ class MasterAgent(Agent):
         return Thinker(self.network, game.ply_limit, self.options)
 
 
+def _value_of(game: Quoridor, thinker: Thinker, state: Position) -> tuple[int, tuple[int, ...]]:
+    """Return score and line of a position, which may be finished."""
+    outcome = game.outcome(state)
+    if outcome is not None:
+        return WIN * outcome_for_seat(game.to_move(state), outcome), ()
+    *_, thought = thinker.think(state, nodes=OTHER_NODES)
+    return thought.score, thought.line
+
+
 def score_text(score: int) -> str:
-    """Return a score in units of log odds, or the plies to a proven result."""
+    """Return a score in hundredths of log odds, or the plies to a proven result."""
     if abs(score) <= DECIDED:
-        return f"{score / 100:+.2f}"
+        return str(score)
     return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"

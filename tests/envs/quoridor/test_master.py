@@ -156,6 +156,16 @@ def test_the_player_reports_what_it_found():
     assert decision.info["nodes_per_second"] > 1000
 
 
+def test_an_analysis_begins_with_the_move_that_is_played():
+    state = GAME.read_position("e8 a5 3 3 20 -")
+    best, *others = make_master(nodes=3000).analyse(GAME, state, 4)
+    assert (best.score, GAME.line_names(state, best.actions)) == ("win-in-1", ["e9"])
+    assert len(others) == 3
+    for line in others:
+        assert GAME.line_names(state, line.actions)[0] != "e9"
+    assert others[0].score != "win-in-1", "it cannot be better than the first"
+
+
 def test_it_beats_a_random_player():
     assert evaluate(GAME, make_master(nodes=300), RandomAgent(), 4, 3).total.wins == 4
 
