@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ...core.interrupt import stoppable
-from ...core.play.search import DECIDED
+from ...core.play.search import DECIDED, WIN
 from ...core.ranges import Bounds, NonNegativeInt, check_fields
 from .board import new_board, place, turned
 from .evaluation import position_key
@@ -87,7 +87,7 @@ class Thinker:
         yield thought  # the first depth is always searched
         settings[NODE_LIMIT] = UNLIMITED if nodes is None else nodes
         with _alarm(None if seconds is None else seconds - (time.perf_counter() - began), self.stop):
-            while thought.depth < depth and abs(thought.score) < DECIDED and not settings[STOPPED]:
+            while thought.depth < depth and not _is_final(thought) and not settings[STOPPED]:
                 score, line = self._search(state, thought.depth + 1, thought)
                 if settings[STOP] == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -146,6 +146,11 @@ class Thinker:
     def _line(self, state: Position) -> tuple[int, ...]:
         moves = self.tree.line[0, : self.tree.length[0]].tolist()
         return tuple(turned(SIZE, state.ply + i, move) for i, move in enumerate(moves))
+
+
+def _is_final(thought: Thought) -> bool:
+    """Whether the end of the game is within the depth; a win further away may rest on moves that were left out."""
+    return abs(thought.score) > DECIDED and thought.depth >= WIN - abs(thought.score)
 
 
 def _follows(before: Position, after: Position) -> bool:

@@ -175,10 +175,11 @@ def _remember(tree: Tree, entry: Any, key: Any, score: int, move: int, depth: in
     entry.depth, entry.bound, entry.age = depth, bound, age
 
 
-@inlined
-def _order(board: Any, tree: Tree, height: int, count: int, first: int) -> None:
-    """Set the priorities of the listed moves: `first`, the steps they gain, killers and counter-move, history."""
+@kernel
+def _list(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
+    """List the moves with their priorities: `first`, the steps they gain, killers and counter-move, history."""
     me, moves, urgency = board.ply & 1, tree.moves[height], tree.urgency[height]
+    count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
     last = tree.played[height]
     reply = tree.replies[me, last] if last >= 0 else NOWHERE
     for i in range(count):
@@ -190,6 +191,7 @@ def _order(board: Any, tree: Tree, height: int, count: int, first: int) -> None:
             urgency[i] += 12_000
         elif move == reply:
             urgency[i] += 8_000
+    return count
 
 
 @inlined
@@ -284,11 +286,16 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     if first == NOWHERE and depth >= 4:
         depth -= 1  # without a good first move a full search is wasteful
     wide = depth > settings[NARROW_DEPTH]
-    moves = tree.moves[height]
-    count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
-    _order(board, tree, height, count, first)
-    best, best_move = -INFINITY, NOWHERE
-    for i in range(count):
+    moves, best, best_move = tree.moves[height], -INFINITY, NOWHERE
+    count = _list(board, tree, height, wide, first)
+    i = -1
+    while True:
+        i += 1
+        if i == count:
+            if wide or best > -DECIDED or board.left[board.ply & 1] == 0:
+                break
+            wide, i = True, 0  # lost, unless a wall helps that gains nothing
+            count = _list(board, tree, height, wide, first)
         _bring_forward(tree, height, i, count)
         move, low = moves[i], max(alpha, best)
         if best > -DECIDED and not open_window and i > settings[LATE_MOVES] * depth and tree.gains[height, i] <= 0:
