@@ -49,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=200, help="a match, an even number")
     parser.add_argument("--slow-games", type=int, default=40, help=f"a match of {', '.join(SLOW)}")
+    parser.add_argument("--players", nargs="+", default=PLAYERS, choices=PLAYERS, help="only matches between these")
     parser.add_argument("--jobs", type=int, default=1, help="matches at a time")
     parser.add_argument("--seed", type=int, default=2030)
     parser.add_argument("--folder", type=Path, default=HERE)
@@ -61,6 +62,7 @@ def main() -> None:
         games = options.slow_games if SLOW & set(pair) else options.games
         matches[pair] = games, options.folder / "results" / f"{'_'.join(pair)}_{games}_{options.seed}.json"
     missing = {pair: match for pair, match in matches.items() if not match[1].exists()}
+    missing = {pair: match for pair, match in missing.items() if set(pair) <= set(options.players)}
     if not options.only_report:
         with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
             jobs = [pool.submit(play, *pair, games, options.seed, kept) for pair, (games, kept) in missing.items()]
