@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from .core.ranges import Bounds, Count, NonNegative, Plies, Seed
+from .core.ranges import Bounds, Count, NonNegative, Plies, Positive, Seed
 
 
 @dataclass
@@ -74,6 +74,23 @@ class Tournament(Command):
     anchor: str | None
     json: str | None
     markdown: str | None
+
+
+@dataclass
+class Sprt(Command):
+    agents: list[str]
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    games: Count
+    stop_early: bool
+    minutes: Positive | None
+    opening_plies: Plies
+    fewest_opening_plies: Plies | None
+    workers: Count
+    seed: Seed
+    json: str | None
 
 
 @dataclass

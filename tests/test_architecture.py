@@ -12,8 +12,8 @@ from tests.lab import ROOT
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 ENTRY_POINTS = {
-    *("train", "evaluate", "export", "engine", "play", "play_local", "record", "sweep", "tournament", "warm"),
-    *("cli", "compose", "hydra_errors", "search"),
+    *("train", "evaluate", "export", "engine", "play", "play_local", "record", "sprt", "sweep", "tournament", "warm"),
+    *("cli", "compose", "entries", "hydra_errors", "search"),
 }
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
@@ -35,6 +35,7 @@ MAY_IMPORT = {
             "schema",
             "resolvers",
             "cli",
+            "entries",
             "hydra_errors",
             "paths",
             "search",

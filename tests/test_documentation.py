@@ -15,8 +15,8 @@ from omegaconf import OmegaConf
 from src import schema
 from src.cli import apply_group_aliases, expand_opponent
 from src.compose import validate
+from src.entries import quote_agents
 from src.paths import CONF
-from src.tournament import quote_agents
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need
@@ -38,12 +38,14 @@ SCHEMAS: dict[str, Any] = {
     "play": schema.Play,
     "play_local": schema.PlayLocal,
     "record": schema.Record,
+    "sprt": schema.Sprt,
     "tournament": schema.Tournament,
 }
 REWRITES = {
     "train": apply_group_aliases,
     "evaluate": expand_opponent,
     "record": expand_opponent,
+    "sprt": quote_agents,
     "tournament": quote_agents,
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from src.core.errors import UserError
-from src.tournament import Entry, parse_entries, parse_entry, quote_agents
+from src.entries import Entry, parse_entries, parse_entry, quote_agents
 from tests.lab import ROOT, Lab, read_json
 from tests.marks import mostly_slow
 

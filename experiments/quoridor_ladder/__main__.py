@@ -1,36 +1,31 @@
 """Rate Quoridor agents by a round robin, colours swapped, each pair of games from its own random opening.
 
-    python -m experiments.quoridor_ladder [--games 200] [--slow-games 40]
+    python -m experiments.quoridor_ladder [--games 200] [--slow-games 40] [--jobs 8]
 
 Every match is kept in results/ and not played again; table.md and ladder.png are written at the end.
 """
 
 import argparse
 import json
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import combinations
+from multiprocessing import get_context
 from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.bench.quoridor_matches import player
+from experiments.quoridor_ladder.match import play
 from src.core.files import write_atomic
-from src.core.play.arena import Tally, evaluate
+from src.core.play.arena import Tally
 from src.core.play.rating import Rating
 from src.core.play.tournament import Standings
 from src.core.runs.leaderboard import markdown
 
 HERE = Path(__file__).parent
-PLAYERS = ("hell", "hard", "normal", "mcts", "runner", "easy", "random")
-SLOW = {"mcts"}
+PLAYERS = ("master", "hell", "reference", "hard", "normal", "mcts", "easy", "runner", "random")
+SLOW = {"master", "mcts"}
 ANCHOR = "easy"
-
-
-def play(first: str, second: str, games: int, seed: int, kept: Path) -> None:
-    (agent, game), (opponent, _) = player(first), player(second)
-    score = evaluate(game, agent, opponent, games, seed, opening_plies=4)
-    write_atomic(kept, json.dumps(score.outcomes) + "\n")
-    print(f"{first} against {second}: {score.total.wins}/{score.total.draws}/{score.total.losses}", flush=True)
 
 
 def tally(kept: Path) -> Tally:
@@ -54,20 +49,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=200, help="a match, an even number")
     parser.add_argument("--slow-games", type=int, default=40, help=f"a match of {', '.join(SLOW)}")
+    parser.add_argument("--players", nargs="+", default=PLAYERS, choices=PLAYERS, help="only matches between these")
+    parser.add_argument("--jobs", type=int, default=1, help="matches at a time")
     parser.add_argument("--seed", type=int, default=2030)
     parser.add_argument("--folder", type=Path, default=HERE)
     parser.add_argument("--only-report", action="store_true", help="of the matches that are there, play nothing")
     options = parser.parse_args()
     if options.games % 2 or options.slow_games % 2:
         parser.error("games are played in pairs with colours swapped: give an even number")
-    results = {}
-    for pair in sorted(combinations(PLAYERS, 2), key=lambda pair: bool(SLOW & set(pair))):  # the slow ones last
+    matches = {}
+    for pair in combinations(PLAYERS, 2):  # those of master, which take longest, begin first
         games = options.slow_games if SLOW & set(pair) else options.games
-        kept = options.folder / "results" / f"{'_'.join(pair)}_{games}_{options.seed}.json"
-        if not kept.exists() and not options.only_report:
-            play(*pair, games, options.seed, kept)
-        if kept.exists():
-            results[pair] = tally(kept)
+        matches[pair] = games, options.folder / "results" / f"{'_'.join(pair)}_{games}_{options.seed}.json"
+    missing = {pair: match for pair, match in matches.items() if not match[1].exists()}
+    missing = {pair: match for pair, match in missing.items() if set(pair) <= set(options.players)}
+    if not options.only_report:
+        with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+            jobs = [pool.submit(play, *pair, games, options.seed, kept) for pair, (games, kept) in missing.items()]
+            for job in as_completed(jobs):
+                job.result()
+    results = {pair: tally(kept) for pair, (_, kept) in matches.items() if kept.exists()}
     if {ANCHOR} - {name for pair in results for name in pair}:
         raise SystemExit(f"no match of {ANCHOR} is finished yet: there is nothing to report")
     standings = Standings(results, ANCHOR)

@@ -11,7 +11,7 @@ from ..core.errors import require
 from ..core.play.agent import Agent, Decision, Line
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from ..core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, parent_score
+from ..core.play.search import DECIDED, ENDLESS, WIN, Evaluation, Searcher, SearchResult, parent_score
 from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from ..core.runs.run import Run
 from .plain_search import PlainSearch
@@ -26,6 +26,7 @@ class DifficultyConfig:
     depth: Annotated[int, Bounds(ge=1, le=MAX_DEPTH)]  # plies
     noise: NonNegativeInt  # largest random error of the evaluation
     selective: bool  # search only moves that gain something, and extend lines by threats
+    patience: NonNegativeInt = ENDLESS  # ply of the game from which a selective search leaves out waiting moves
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -52,7 +53,7 @@ class AlphaBetaAgent(Agent):
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
-        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.selective)
+        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.selective, self.level.patience)
         self.deterministic = seconds is None
 
     def check(self, game: Game) -> None:
@@ -78,7 +79,7 @@ class AlphaBetaAgent(Agent):
         searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
         best, depth = self._deepen(searcher, view, clock)
         others = []
-        for action in game.candidates(view, self.level.selective):
+        for action in game.candidates(view, self.level.selective, self.level.patience):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
                 others.append((parent_score(found.score), (action, *found.line)))

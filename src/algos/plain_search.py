@@ -60,8 +60,8 @@ class PlainSearch:
                 return best, ()
         if self.nodes > self.node_limit:
             raise _OutOfNodesError
-        game, selective = self.game, self.evaluation.selective
-        actions = game.candidates(state, selective) if depth > 0 else game.threats(state)
+        game, rules = self.game, self.evaluation
+        actions = game.candidates(state, rules.selective, rules.patience) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
             below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
             score = parent_score(below)

@@ -13,7 +13,7 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
-from src.core.play.search import DECIDED, WIN, Evaluation, Searcher, SearchResult, noise_at, parent_score
+from src.core.play.search import DECIDED, ENDLESS, WIN, Evaluation, Searcher, SearchResult, noise_at, parent_score
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map
@@ -27,14 +27,21 @@ TICTACTOE = TicTacToe(symmetric=True)
 
 
 def make_agent(
-    depth: int, noise: int = 0, selective: bool = False, seed: int = 0, nodes=None, seconds=None, weights=WEIGHTS
+    depth: int,
+    noise: int = 0,
+    selective: bool = False,
+    seed: int = 0,
+    nodes=None,
+    seconds=None,
+    weights=WEIGHTS,
+    patience: int = ENDLESS,
 ):
-    level = DifficultyConfig(depth, noise, selective)
+    level = DifficultyConfig(depth, noise, selective, patience)
     return AlphaBetaAgent("level", {"level": level}, weights, seed, nodes, seconds)
 
 
-def evaluation(noise: int = 0, selective: bool = False, seed: int = 0) -> Evaluation:
-    return Evaluation(WEIGHTS, noise, seed, selective)
+def evaluation(noise: int = 0, selective: bool = False, seed: int = 0, patience: int = ENDLESS) -> Evaluation:
+    return Evaluation(WEIGHTS, noise, seed, selective, patience)
 
 
 def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
@@ -59,10 +66,16 @@ def test_pruning_changes_no_value(drawn, noise, depth):
 
 
 @settings(max_examples=40, deadline=None)
-@given(positions(sizes=(3, 4, 5, 9), plies=40), st.sampled_from([0, 7]), st.booleans(), st.integers(0, 3))
-def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed):
+@given(
+    positions(sizes=(3, 4, 5, 9), plies=40),
+    st.sampled_from([0, 7]),
+    st.booleans(),
+    st.integers(0, 3),
+    st.sampled_from([0, 20, ENDLESS]),
+)
+def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed, patience):
     game, state = drawn
-    rules = evaluation(noise, selective, seed)
+    rules = evaluation(noise, selective, seed, patience)
     compiled, plain, first = game.searcher(rules), PlainSearch(game, rules), None
     for depth in range(1, 4 if game.size == 9 else 5):
         ours, theirs = (searcher.search(state, depth, first, 10**9) for searcher in (compiled, plain))
@@ -96,6 +109,14 @@ def test_both_players_search_alike(drawn, selective):
     )
     assert ours.action == theirs.action
     assert ours.info["score"] == theirs.info["score"]
+
+
+def test_an_impatient_player_makes_the_shortest_moves_only():
+    state = GAME.read_position("e4 a5 5 5 0 -")
+    for ply, names in ((58, ["d4", "e5", "f4"]), (59, ["a4", "b5"]), (60, ["e5"]), (61, ["a4"])):
+        position = state._replace(ply=ply)
+        actions = GAME.candidates(position, selective=True, patience=60)
+        assert sorted(GAME.move_name(position, action) for action in actions if action < GAME.cells) == names
 
 
 def test_noise_belongs_to_the_position_and_the_seed():

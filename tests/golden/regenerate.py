@@ -14,7 +14,10 @@ from tests.algos.test_alphabeta import make_agent
 from tests.golden import deployment, minesweeper
 
 FOLDER = Path(__file__).parent
-LEVELS = {"hard": make_agent(depth=2, noise=3), "hell": make_agent(depth=4, selective=True)}
+LEVELS = {
+    "hard": make_agent(depth=2, noise=3, selective=True, patience=60),
+    "hell": make_agent(depth=6, selective=True, patience=60),
+}
 
 
 def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:

@@ -14,7 +14,7 @@ from ..errors import UserError
 from ..seeding import draw
 from .capabilities import AuxTask
 from .positions import GamePositions, PositionBatch, Symmetry, Zeros, board_symmetries, identity
-from .search import Evaluation, Searcher
+from .search import ENDLESS, Evaluation, Searcher
 
 State = TypeVar("State", default=Any)
 View = TypeVar("View", default=Any)  # what the player to move may know of a state
@@ -171,8 +171,10 @@ class TwoPlayerGame(Game[State, State]):
 
     # Used by search. The defaults work for every game; overriding them makes the search stronger or faster.
 
-    def candidates(self, state: State, selective: bool) -> list[int]:
-        """Return the actions to search, most promising first; `selective` limits them to moves that gain something."""
+    def candidates(self, state: State, selective: bool, patience: int = ENDLESS) -> list[int]:
+        """Return the actions to search, most promising first; `selective` limits them to moves that gain something, and
+        from the ply `patience` on excludes moves that only wait.
+        """
         return self.legal_actions(state)
 
     def threats(self, state: State) -> list[int]:

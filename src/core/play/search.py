@@ -10,6 +10,7 @@ from ..ranges import NonNegativeInt, check_fields
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
 QUIET_PLIES = 2  # how far a selective search follows threats beyond its depth
 DECIDED = 900_000  # scores of greater magnitude are proven wins and losses
+ENDLESS = 99_999  # as patience: longer than any game
 MAX_FACTOR = 100  # magnitude of the factors of every game
 _WORD = (1 << 64) - 1
 
@@ -22,6 +23,7 @@ class Evaluation:
     noise: NonNegativeInt  # largest random error of the evaluation
     seed: int  # of that noise
     selective: bool  # search only moves that gain something, extend lines by threats, and use `TwoPlayerGame.solved`
+    patience: NonNegativeInt = ENDLESS  # ply of the game from which a selective search leaves out waiting moves
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -75,9 +75,9 @@ def list_plausible(board: Any, out: np.ndarray) -> int:
     if board.left[me] == 0:
         return count
     across, upright = walls_across_path(board, 1 - me)
-    box = _box(board, board.pawn[1 - me])
+    beside = box(board, board.pawn[1 - me])
     free, free_upright = free_walls(board)
-    across, upright = (across | box) & free, (upright | box) & free_upright
+    across, upright = (across | beside) & free, (upright | beside) & free_upright
     if me == 0:
         count = list_up(across, cells, out, count)
         return list_up(upright, cells + walls, out, count)
@@ -96,7 +96,7 @@ def _list_down(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
 
 
 @inlined
-def _box(board: Any, cell: int) -> Any:
+def box(board: Any, cell: int) -> Any:
     """Return the numbers of the walls around a cell whose middle is at one of its corners: four, fewer at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size
@@ -121,23 +121,25 @@ def is_sound(board: Any, move: int) -> bool:
 
 
 @kernel
-def list_candidates(board: Any, selective: bool, out: np.ndarray) -> int:
+def list_candidates(board: Any, selective: bool, patience: int, out: np.ndarray) -> int:
     """Write the plausible moves that are legal; if `selective`, only those that gain.
 
     A wall that costs the opponent one step is no better than a step, and is used up. So it must cost two, unless the
     player to move is behind or the opponent is about to win. Selective pawn moves do not retreat; otherwise a player in
     front of a corridor that the opponent can close would move back and forth, with its loss always just beyond the
-    search depth.
+    search depth. From the ply `patience` on they lead as close to the goal as possible: two players who both wait for
+    the other to commit itself would never end the game.
     """
     me, cells, count = board.ply & 1, board.size * board.size, 0
     mine, theirs = distance(board, me), distance(board, 1 - me)
     enough = 1 if mine - theirs > LAG else GAIN
     plausible = list_plausible(board, out)
     fewest = steps_left(board, closest(board, out, plausible)) if selective else 0
+    most = max(fewest, mine) if board.ply < patience else fewest
     for i in range(plausible):
         move = out[i]
         if move < cells:
-            kept = not selective or steps_left(board, move) <= max(fewest, mine)
+            kept = not selective or steps_left(board, move) <= most
         else:
             kept = gains(board, move, mine, theirs, enough) if selective else is_sound(board, move)
         if kept:

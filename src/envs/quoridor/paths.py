@@ -112,15 +112,15 @@ def walls_across_path(board: Any, player: int) -> tuple[Any, Any]:
         direction = way_back(board, player, cell, steps)
         before = neighbor(board, cell, direction)
         if direction & 1 == NORTH:  # or SOUTH
-            horizontal |= _pair(board, min(cell, before), True)
+            horizontal |= pair(board, min(cell, before), True)
         else:
-            vertical |= _pair(board, min(cell, before), False)
+            vertical |= pair(board, min(cell, before), False)
         cell = before
     return horizontal, vertical
 
 
 @inlined
-def _pair(board: Any, cell: int, horizontal: bool) -> Any:
+def pair(board: Any, cell: int, horizontal: bool) -> Any:
     """Return the walls that would close the step north (horizontal) or east of a cell: two, or one at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size

@@ -8,7 +8,7 @@ import numpy as np
 from ...core.errors import UserError, require
 from ...core.play.game import Trait, TwoPlayerGame
 from ...core.play.positions import Symmetry, Zeros, identity
-from ...core.play.search import Evaluation
+from ...core.play.search import ENDLESS, Evaluation
 from ...core.ranges import Bounds, checked
 from . import moves, notation
 from .board import MAX_SIZE, new_board, place, turned
@@ -139,8 +139,8 @@ class Quoridor(TwoPlayerGame[Position]):
             return planes
         return np.concatenate([planes, distance_planes(self.board_of(view), view.ply % 2)])
 
-    def candidates(self, state: Position, selective: bool) -> list[int]:
-        return self._listed(list_candidates, state, selective)
+    def candidates(self, state: Position, selective: bool, patience: int = ENDLESS) -> list[int]:
+        return self._listed(list_candidates, state, selective, patience)
 
     def threats(self, state: Position) -> list[int]:
         return self._listed(list_threats, state)

@@ -44,15 +44,15 @@ class SearchBuffers(NamedTuple):
     table: np.ndarray  # (2^TABLE_BITS,) ENTRY
     factors: np.ndarray  # (5,) int64
     weights: np.ndarray  # (5,) int64
-    settings: np.ndarray  # (7,) int64, see below
+    settings: np.ndarray  # (8,) int64, see below
 
 
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED = range(7)  # indices of SearchBuffers.settings
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED, PATIENCE = range(8)  # indices of SearchBuffers.settings
 
 
 def new_buffers(evaluation: Evaluation) -> SearchBuffers:
-    settings = np.zeros(7, np.int64)
-    settings[NOISE], settings[SELECTIVE] = evaluation.noise, evaluation.selective
+    settings = np.zeros(8, np.int64)
+    settings[[NOISE, SELECTIVE, PATIENCE]] = evaluation.noise, evaluation.selective, evaluation.patience
     return SearchBuffers(
         moves=np.zeros((ROWS, MAX_MOVES), np.int64),
         urgency=np.zeros((ROWS, MAX_MOVES), np.int64),
@@ -125,8 +125,8 @@ def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
 def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, first: int) -> int:
     """List the moves of a position with their priorities: `first`, then by history of cutoffs."""
     moves, urgency, me = buffers.moves[height], buffers.urgency[height], board.ply & 1
-    selective = buffers.settings[SELECTIVE] != 0
-    count = list_candidates(board, selective, moves) if depth > 0 else list_threats(board, moves)
+    selective, patience = buffers.settings[SELECTIVE] != 0, buffers.settings[PATIENCE]
+    count = list_candidates(board, selective, patience, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):
         urgency[i] = -i  # keeps the order at the root, where the first of equal moves is played
         if height > 0:

@@ -5,7 +5,9 @@ import numpy as np
 from ...core.play.search import Evaluation
 from .env import QuoridorEnv
 from .evaluation import FACTORS
+from .nnue import SHIPPED, load_network
 from .rules import Quoridor
+from .thinker import SearchOptions, Thinker
 
 ENV = "quoridor"
 
@@ -25,6 +27,13 @@ def search(env: QuoridorEnv) -> None:
     game.searcher(Evaluation(dict.fromkeys(FACTORS, 1), 0, 0, True)).search(state, 1, None, 1000)
 
 
+def master(env: QuoridorEnv) -> None:
+    game = env.game
+    assert isinstance(game, Quoridor)
+    thinker = Thinker(load_network(SHIPPED), game.ply_limit, SearchOptions(table_bits=10))
+    list(thinker.think(game.initial(np.random.default_rng(0)), depth=1))
+
+
 def steps(env: QuoridorEnv) -> None:
     envs = env.vectorize(2)
     _, info = envs.reset(seed=0)
@@ -41,4 +50,4 @@ def positions(env: QuoridorEnv) -> None:
     batch.play(first)
 
 
-GROUPS = (search, steps, positions)  # independent of each other; first what the web page needs
+GROUPS = (search, master, steps, positions)  # independent of each other; first what the web page needs

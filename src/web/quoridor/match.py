@@ -22,7 +22,7 @@ DEEP, DEEP_SECONDS = "deep", 3.0  # the player that searches as deep as it can w
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     general = general_players()
-    deep = Player(f"Search: {DEEP_SECONDS:g} seconds a move", "alphabeta", {"difficulty": "hell"})
+    deep = Player(f"Master: {DEEP_SECONDS:g} seconds a move", "master", {"seconds": DEEP_SECONDS})
     others = {"runner": Player("Runner, never a wall", "runner"), "random": general.pop("random")}
     levels = {level: general.pop(level) for level in LEVELS}
     return {YOU: HUMAN_PLAYER, **levels, DEEP: deep, **general, **others, **trained_players(runs)}

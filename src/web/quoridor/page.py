@@ -11,9 +11,11 @@ from nicegui import ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...envs.quoridor.master import MasterAgent
 from ...envs.quoridor.notation import Position
 from ...envs.quoridor.rules import Quoridor
 from ...envs.quoridor.search import CompiledSearch
+from ...envs.quoridor.thinker import Thinker, Thought
 from .. import shell
 from ..drawing import RIGHT, Pick, numbered
 from ..ending import Result, result_for
@@ -40,7 +42,7 @@ from .match import (
 from .picture import Marks, Mode, draw
 from .review import Judgement, judge
 from .style import CSS
-from .thinking import Budget, SearchingAgent, Thought, deepen
+from .thinking import Budget, SearchingAgent
 
 ANALYST = "hell"  # the agent that evaluates positions and gives hints
 HINTS = 5
@@ -96,6 +98,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
         self.variations: list[Variation] = []
         self.budget: Budget | None = None  # of the search of the deep player
+        self.thinker: Thinker | None = None  # its search, which remembers the game
         self.clock = read_clock(self.setup["clock"])
         self.lost_on_time: int | None = None  # the seat whose time is over
         self.ready = asyncio.Event()  # set once the compiled engine is loaded
@@ -260,6 +263,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Let the deep player make the best move that it has found."""
         if self.budget is not None:
             self.budget.stop()
+        if self.thinker is not None:
+            self.thinker.stop()
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         if self.player_keys[self.match.seat] != DEEP:
@@ -275,10 +280,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def _think(self, state: Position, budget: Budget, loop: asyncio.AbstractEventLoop) -> Thought:
         """Search until the budget is used, and show every depth."""
+        if self.thinker is None:
+            agent = self.agents.agent(DEEP)
+            assert isinstance(agent, MasterAgent)
+            self.thinker = agent.new_thinker(self.game)
         thought = None
-        for thought in deepen(self._searcher(DEEP), state, budget):
+        for thought in self.thinker.think(state, DEEP_SECONDS):
             loop.call_soon_threadsafe(self._show_thought, state, thought)
+            if not budget.left:
+                break
         assert thought is not None
+        self.thinker.remember(self.game.play(state, thought.line[0]))
         return thought
 
     def _show_thought(self, state: Position | None, thought: Thought | None) -> None:
@@ -287,9 +299,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         words = f"thinks for {DEEP_SECONDS:g} seconds"
         if state is not None and thought is not None:
             line = " ".join(self.game.line_names(state, thought.line)[:6])
-            words = (
-                f"{words} · depth {thought.depth} · {panels.leader(thought.score, self.game.to_move(state))} · {line}"
-            )
+            speed = f"{thought.nodes / thought.seconds / 1000:,.0f}k positions a second"
+            leader = panels.leader(thought.score, self.game.to_move(state))
+            words = f"{words} · depth {thought.depth} · {leader} · {line} · {speed}"
         self.layout.thinking.text = words
         self.layout.thinking_row.set_visibility(True)
 
