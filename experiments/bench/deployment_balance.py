@@ -25,6 +25,7 @@ from src.envs.deployment.world import World
 
 BOTS = ("greedy", "defensive", "tactical")
 ENVS = ("deployment", "deployment_mirror", "deployment_siege")
+OTHERS = ("deployment_alternated", "deployment_classic", "deployment_classic_mirror")
 
 
 class Balance(NamedTuple):
@@ -70,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=2000, help="games of each bot")
     parser.add_argument("--seed", type=int, default=2027)
-    parser.add_argument("--envs", nargs="+", default=ENVS, choices=[*ENVS, "deployment_alternated"])
+    parser.add_argument("--envs", nargs="+", default=ENVS, choices=[*ENVS, *OTHERS])
     options = parser.parse_args(arguments)
     print(f"{'':<36}{'games':>7}{'player 1':>10}{'95% range':>14}{'drawn':>8}{'on points':>11}{'rounds':>8}")
     for env in options.envs:

@@ -8,8 +8,5 @@ def search_remark(info: Mapping[str, Any] | None) -> str:
     """Describe the search that chose a move by its visits and its value; empty for other agents."""
     match info:
         case {"visits": visits, "simulations": simulations, "value": value}:
-            share = (1 + value) / 2
-            return (
-                f"{visits} of {simulations} simulations tried this move; its player expects {share:.0%} of the points."
-            )
+            return f"{visits} of {simulations} simulations tried this move; its value is {value:+.2f} (a win: +1)."
     return ""

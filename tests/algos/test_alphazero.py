@@ -289,3 +289,16 @@ def test_priors_are_positive_for_legal_actions_only():
     assert priors[0, 0] == pytest.approx(1.0)
     assert 0 < priors[0, 1] < 1e-6
     assert values.tolist() == [1.0], "values are limited to those of outcomes"
+
+
+def test_outputs_that_are_not_finite_are_an_error_and_not_a_move():
+    heads = Heads(torch.full((1, 9), torch.nan), torch.tensor([torch.nan]), torch.zeros(1, 0))
+    positions = GAME.positions(1, 1)
+    positions.set_roots([0], ["." * 9])
+    with pytest.raises(UserError, match="the network returns NaN or infinite values"):
+        NetworkEvaluator(lambda _: heads, CPU)(positions).result()  # type: ignore[arg-type]
+
+
+def test_long_searches_play_fewer_games_at_once():
+    games = [agent_of(alphazero(), simulations).games_in_step for simulations in (0, 64, 4095)]
+    assert games == [512, 512, 16]

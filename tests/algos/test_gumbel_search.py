@@ -141,8 +141,9 @@ def test_a_finished_position_counts_its_outcome_again_and_again():
     select_some(trees, SETTINGS, np.array([0]), 0, 1)
     add_leaf(trees, 2, value=-0.9, seat=1, outcome=-1)
     assert trees.values[0, 2] == 1.0
+    trees.noisy[0, 1] = 100.0  # choose its action again
     select_some(trees, SETTINGS, np.array([1]), 0, 1)
-    trees.leaf_parents[0], trees.leaves[0] = -1, 2
+    assert (trees.leaf_parents[0], trees.leaves[0]) == (-1, 2)
     add_leaf(trees, 3, value=0.0, seat=1)
     assert trees.visits[0, :4].tolist() == [4, 1, 2, 0]
     assert trees.sums[0, 2] == 2.0

@@ -219,7 +219,7 @@ def test_the_search_behind_a_move_is_described(lab: TestLab):
         assert page.remark.text == ""
         page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
         await page.show()
-        assert page.remark.text == "40 of 64 simulations tried this move; its player expects 75% of the points."
+        assert page.remark.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
         page.match.play(first_legal(page))
         await page.show()
         assert page.remark.text == "", "of the person's move nothing is known"

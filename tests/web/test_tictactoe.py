@@ -89,7 +89,7 @@ def test_every_agent_tells_its_choice_in_a_sentence():
         "It values the position at 1,"
     )
     searched = {"value": -0.5, "visits": 3, "simulations": 16}
-    assert remark_of(searched) == "3 of 16 simulations tried this move; its player expects 25% of the points."
+    assert remark_of(searched) == "3 of 16 simulations tried this move; its value is -0.50 (a win: +1)."
     assert remark_of({}) == ""
     assert LOOKED_UP.keys() == TRANSFORMS.keys()
 

@@ -18,6 +18,7 @@ from ..network import Compute, InferenceConfig, NetworkAgent
 from .search import MAX_SIMULATIONS, Evaluated, SearchConfig, SearchResult, run_searches, search
 
 SMALLEST_PRIOR = 1e-9  # of a legal action, so that 0 means illegal
+POSITIONS_IN_STEP = 1 << 16  # in the trees of all games that an agent plays at once
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,18 @@ class Evaluation:
             for target, source in zip(self._tensors, (priors, values), strict=True):
                 target.copy_(source, non_blocking=True)
             self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._copied.record()
+            self._copied.record(torch.cuda.current_stream(priors.device))  # not that of the default device
 
     def result(self) -> Evaluated:
         if self._copied is not None:
             self._copied.synchronize()
-        return Evaluated(*(one.numpy() for one in self._tensors))
+        found = Evaluated(*(one.numpy() for one in self._tensors))
+        require(
+            bool(np.isfinite(found.values).all()),
+            "the network returns NaN or infinite values: its training diverged, or algo.compute.precision=float16 "
+            "overflows; use a lower algo.lr, or precision=float32",
+        )
+        return found
 
 
 class SearchAgent(NetworkAgent):
@@ -76,6 +83,8 @@ class SearchAgent(NetworkAgent):
     ) -> None:
         super().__init__(net, compute, InferenceConfig(multi_action_below=0.0, symmetries=False))
         self.simulations, self.discount = play.simulations, discount
+        games = max(1, POSITIONS_IN_STEP // (play.simulations + 1))
+        self.games_in_step = min(self.games_in_step, games)  # type: ignore[misc]  # by instance
         self.search = replace(search, simulations=max(1, play.simulations))
 
     def check(self, game: Game) -> None:

@@ -302,7 +302,7 @@ class AlphaZeroTrainer:
 
     def _begin(self) -> None:
         """Restore the saved state, or add the initial weights to the past selves."""
-        saved = self.saved
+        saved, self.saved = self.saved, None  # large with its replay buffer: it is needed once
         if saved is None:
             self.past_selves.add(self._snapshot)
             return

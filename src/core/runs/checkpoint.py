@@ -41,7 +41,7 @@ def save(path: Path, tree: dict[str, Any]) -> None:
     if excess is not None:
         raise CheckpointError(
             f"{path} is not written: {excess}. Train with a smaller rollout (algo.num_envs, algo.steps_per_env), "
-            "network or table"
+            "replay buffer (algo.buffer_size), network or table"
         )
     write_atomic(path, data)
 

@@ -190,7 +190,7 @@ class Run:
         self._began = time.monotonic() - self._restored["seconds"]
         _, rates = self._log.column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
-        learner: dict[str, Any] = self._restored["learner"]
+        learner: dict[str, Any] = self._restored.pop("learner")
         return ranks.broadcast(learner)
 
     def _load_last(self) -> dict[str, Any] | None:

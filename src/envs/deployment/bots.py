@@ -99,7 +99,9 @@ class Redeployed(Agent):
 def require_action(action: int) -> None:
     """Raise `UserError` if the placement has no legal hex for the next unit; there is no fallback."""
     if action == NO_ACTION:
-        raise UserError("the bot's placement has no free hex left for its next unit: choose another placement")
+        raise UserError(
+            "a placement (of the bot, or of env.placements) has no free hex left for its next unit: choose another one"
+        )
 
 
 def _require_wargame(game: Game) -> None:

@@ -67,6 +67,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self._opponents = opponents_in(opponent)
         self.invalid_action_penalty = invalid_action_penalty
         self.placements = tuple((placements or {}).values())
+        require(
+            not self.placements or game.deployment_type == "active",
+            "env.placements is for active deployments, but game.deployment_type=fixed places the units: set it to {}",
+        )
         for placement in self.placements:
             placement.check(game.scenario)
         self._batch = Batch(

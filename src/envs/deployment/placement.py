@@ -11,7 +11,7 @@ from ...core.errors import UserError
 from .scenario import Scenario
 from .world import World
 
-FAR = 256  # more than any distance on a board
+DISTANCES = 256  # a number of distances that no board exceeds
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 
 
@@ -53,7 +53,7 @@ class FrontLine(ZonePlacement):
 
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         to_enemy = world.distance[np.ix_(cells, pool(world, 1 - seat))].min(axis=1).astype(int)
-        return self.sign * to_enemy * FAR + world.to_objective[:, cells].min(axis=0)
+        return self.sign * to_enemy * DISTANCES + world.to_objective[:, cells].min(axis=0)
 
 
 class BackLine(FrontLine):

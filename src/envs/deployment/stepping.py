@@ -32,7 +32,7 @@ RESULT = np.dtype(
         ("invalid", np.int32),  # rejected ones
         ("terminated", np.bool_),
         ("truncated", np.bool_),
-        ("stuck", np.bool_),  # the opponent had no action
+        ("stuck", np.bool_),  # the opponent had no action, or a placement no hex
         ("deadlock", np.bool_),  # a pass was not played, because its deadlock is an error
         ("hopeless", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
     ],
@@ -47,7 +47,7 @@ MAX_STARTS = 10_000  # consecutive games that may be decided before the learner'
 class Buffers(NamedTuple):
     observations: np.ndarray  # (N, D) float32
     results: np.ndarray  # (N,) RESULT
-    luck: np.ndarray  # (N,) LUCK: generator of seats, dice seeds and exploring opponents
+    luck: np.ndarray  # (N,) LUCK: generator of seats, dice seeds, placements and opponents
     final_observations: np.ndarray  # (N, D) float32: this and the next three are of games that ended in this step
     final_results: np.ndarray  # (N,) RESULT
     final_games: np.ndarray  # (N,) GAME

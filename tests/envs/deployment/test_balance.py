@@ -1,17 +1,22 @@
-"""The shipped scenarios are fair: a bot that plays itself wins about half of the games as player 1."""
+"""How fair the scenarios are: the benchmark counts games of a bot against itself, and finds the shipped ones fair."""
 
+import numpy as np
 import pytest
 
-from experiments.bench.deployment_balance import BOTS, balance
+from experiments.bench.deployment_balance import BOTS, ENVS, balance
 from experiments.bench.deployment_bots import player
+from src.core.errors import UserError
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.placement import Scripted
+from tests.envs.deployment.making import begin, bot, small_game
 
 GAMES = 400  # the standard error of a share is at most 2.5 points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTS)
-@pytest.mark.parametrize("env", ["deployment", "deployment_mirror", "deployment_siege"])
+@pytest.mark.parametrize("env", ENVS)
 def test_a_bot_that_plays_itself_wins_half_of_the_games(env: str, name: str):
     game, bot = player(f"env={env}", f"agent={name}")
     assert isinstance(game, DeploymentGame)
@@ -20,3 +25,36 @@ def test_a_bot_that_plays_itself_wins_half_of_the_games(env: str, name: str):
     assert 0.4 < found.first < 0.6
     assert found.on_points > 0.45, "victory points decide most games, not the loss of all units"
     assert found.rounds > 4.5
+
+
+@pytest.mark.slow  # its kernel takes longer to compile than all other tests of this folder
+def test_it_counts_what_the_same_games_give_one_by_one():
+    game, player, rng = small_game(rounds=2), bot(), np.random.default_rng(3)
+    found, outcomes, alive, rounds = balance(game, player, 30, seed=3), [], [], []
+    for seed in rng.integers(2**64, size=30, dtype=np.uint64):
+        state = begin(game)
+        state.game["random"] = seed
+        while game.outcome(state) is None:
+            action = player.decide(game, state, rng).action
+            assert action is not None
+            game.play(state, action)
+        outcomes.append(int(state.game["outcome"]))
+        alive.append({unit.player for unit in state.units.values() if unit.hp > 0} == {1, 2})
+        rounds.append(state.round)
+    assert found.first == pytest.approx((np.mean(outcomes) + 1) / 2)
+    assert found.drawn == pytest.approx(outcomes.count(0) / 30)
+    assert (found.on_points, found.rounds) == pytest.approx((np.mean(alive), np.mean(rounds)))
+    assert 0 < found.first < 1
+    assert 0 < found.on_points < 1
+
+
+@pytest.mark.slow
+def test_a_placement_without_a_hex_for_a_unit_is_an_error():
+    zones = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 8], "rows": [0, 5]}]}
+    taken = {
+        "player_1": [{"id": "a", "profile": "rifleman", "position": [4, 5]}],
+        "player_2": [{"id": "b", "profile": "rifleman", "position": [4, 5]}],
+    }
+    game = small_game(zones=zones, scenario=taken, deployment_max_hex_slots=60)
+    with pytest.raises(UserError):
+        balance(game, Bot(Scripted(), 1, 0, 0, 0, 0, 0), 1)

@@ -80,7 +80,9 @@ def test_equally_good_hexes_are_equally_likely():
         state = begin(game)
         while game.to_move(state) == 0:
             game.play(state, choice(first_player, game, state))
-        game.play(state, agent.decide(game, state, rng).action)
+        action = agent.decide(game, state, rng).action
+        assert action is not None
+        game.play(state, action)
         counts[int(state.games.units["cell"][0, game.world.units.size // 2])] += 1
     assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 25, counts  # chi-squared, 6 degrees of freedom
 

@@ -251,7 +251,7 @@ def test_an_opponent_whose_placement_is_blocked_is_an_error_not_a_fallback():
     env.reset(seed=0)
     state = env._batch.states[0]
     env.step(game.actions.deploy(0, state.cell_of((2, 1))))
-    with pytest.raises(UserError, match="placement has no free hex left"):
+    with pytest.raises(UserError, match="has no free hex left"):
         env.step(game.actions.deploy(1, state.cell_of((0, 6))))
 
 

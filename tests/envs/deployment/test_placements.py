@@ -43,7 +43,8 @@ def test_placements_are_drawn_for_each_game_and_do_not_count_as_deployments():
     game = full_game()
     batch = make(game, bot(), "first", front=FrontLine(), back=BackLine()).vectorize(8)
     batch.reset(seed=3)
-    rng, drawn, starts = np.random.default_rng(0), set(), {0: set(), 1: set()}
+    rng, drawn = np.random.default_rng(0), set()
+    starts: dict[int, set[int]] = {0: set(), 1: set()}
     for _ in range(200):
         for i, placement in enumerate(batch._batch.buffers.results["placement"]):
             drawn.add(int(placement))
@@ -64,6 +65,11 @@ def test_units_that_were_placed_for_the_learner_are_not_rewarded(opponent: Agent
     env.reset(seed=1)
     _, _, _, _, info = env.step(int(np.flatnonzero(env.action_masks())[-1]))
     assert info["rewards"]["deployment"] == 0
+
+
+def test_a_fixed_deployment_has_no_placements():
+    with pytest.raises(UserError, match=r"env\.placements is for active deployments"):
+        make(small_game(deployment_type="fixed"), bot(), "first", front=FrontLine())
 
 
 def test_a_script_that_does_not_fit_is_refused():
