@@ -52,8 +52,8 @@ def mirrored(state: Position) -> Position:
     def columns(word: int) -> int:
         return sum(1 << wall + 7 - 2 * (wall % 8) for wall in range(64) if word >> wall & 1)
 
-    pawns = tuple(cell + 8 - 2 * (cell % 9) for cell in state.pawns)
-    return state._replace(pawns=pawns, horizontal=columns(state.horizontal), vertical=columns(state.vertical))
+    first, second = (cell + 8 - 2 * (cell % 9) for cell in state.pawns)
+    return state._replace(pawns=(first, second), horizontal=columns(state.horizontal), vertical=columns(state.vertical))
 
 
 @settings(max_examples=60, deadline=None)
