@@ -28,6 +28,7 @@ def test_every_pair_is_tuned_or_has_a_reason():
         "imitation": [env for env in options("env") if env.startswith("minesweeper")],
         "qlearning": ["tictactoe"],
         "alphabeta": ["quoridor", "tictactoe"],
+        "alphazero": ["quoridor", "tictactoe"],
         "ppo": options("env"),
         "maskable_ppo": options("env"),
     }

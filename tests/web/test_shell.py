@@ -147,10 +147,10 @@ def test_a_page_gets_games_and_agents_by_name_with_changes(laboratory: ConfigLab
     game = laboratory.game("minesweeper_8x8", {"config.H": 4, "config.mine_count": 2})
     assert game.num_actions == 4 * 8
     assert laboratory.agent("exact", game).deterministic
-    scenario = {"env/deployment/scenario@env.game.scenario": "siege"}
+    scenario = {"env/deployment/scenario@env.game.scenario": "classic_siege"}
     with pytest.raises(UserError, match=r"^deployment_max_unit_slots=9 is too few"):
-        laboratory.game("deployment", choices=scenario)
-    assert laboratory.game("deployment", {"game.deployment_max_unit_slots": 11}, scenario).players == 2
+        laboratory.game("deployment_classic", choices=scenario)
+    assert laboratory.game("deployment_classic", {"game.deployment_max_unit_slots": 11}, scenario).players == 2
     assert laboratory.rng().integers(1 << 30) != laboratory.rng().integers(1 << 30)
 
 

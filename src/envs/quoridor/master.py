@@ -23,7 +23,8 @@ OTHER_NODES, OTHER_BITS = 2000, 14  # of the searches of the other moves in an a
 class MasterAgent(Agent):
     """Thinks for a time, or for a number of nodes.
 
-    The transposition table and the positions of the game are kept between moves, so a decision depends on those before.
+    The transposition table and the positions of the game are kept between moves, so a decision depends on those before
+    it in the game, but not on other games. Of several games at once it remembers the last one only.
     """
 
     @checked
@@ -50,7 +51,7 @@ class MasterAgent(Agent):
             "score": score_text(thought.score),
             "depth": thought.depth,
             "nodes": thought.nodes,
-            "nodes_per_second": round(thought.nodes / thought.seconds),
+            "nodes_per_second": round(thought.nodes / thought.seconds) if thought.seconds > 0 else 0,
             "line": ",".join(game.line_names(view, thought.line)),
         }
         return Decision(action, info)

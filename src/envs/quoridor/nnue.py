@@ -83,6 +83,8 @@ def load_network(path: Path) -> Network:
         raise UserError(f"{path} is not a network of Quoridor's evaluation: {error}") from error
     shapes = {name: value.shape for name, value in saved.items()}
     require(shapes == SAVED, f"{path} is not a network of Quoridor's evaluation: it has {shapes}, expected {SAVED}")
+    kinds, expected = ({name: str(one[name].dtype) for name in SAVED} for one in (saved, load_file(SHIPPED)))
+    require(kinds == expected, f"{path} is not a network of Quoridor's evaluation: it has {kinds}, expected {expected}")
     return Network(columns=COLUMNS, active=np.zeros(HIDDEN, np.int16), **saved)
 
 

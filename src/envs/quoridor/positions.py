@@ -2,22 +2,19 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.kernel_references import by_reference
 from ...core.play.positions import Symmetry, Zeros
 from ...core.threads import run_in_spans
-from .board import BOARD, inlined, kernel, make, new_board, on_goal, place, unmake
+from .board import BOARD, inlined, kernel, make, on_goal, place, unmake
 from .moves import is_over
 from .notation import Position
 from .planes import write_mask, write_planes
 from .race import plies_to_win
 from .stepping import as_move
-
-if TYPE_CHECKING:
-    from .rules import Quoridor
 
 GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
 
@@ -42,27 +39,28 @@ class Trees(NamedTuple):
 class QuoridorPositions:
     """A `PositionBatch` of Quoridor; threads share the games."""
 
-    def __init__(self, game: "Quoridor", count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
-        shape = (8 if game.distance_maps else 6, game.size, game.size)
-        self.observations = zeros((count, *shape), np.float32)
-        self.masks = zeros((count, game.num_actions), np.bool_)
+    def __init__(self, board: Any, walls: int, planes: int, count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
+        """`board` is an empty one with the size and ply limit of the games, `planes` the number of an observation."""
+        size = int(board["size"])
+        self.observations = zeros((count, planes, size, size), np.float32)
+        self.masks = zeros((count, size**2 + 2 * (size - 1) ** 2), np.bool_)
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
         self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
-        self._walls = game.walls
+        self._walls = walls
         self._trees = Trees(
             boards=np.zeros(count, BOARD),
             parents=np.zeros((count, nodes), np.int16),
             moves=np.zeros((count, nodes), np.int16),
             path=np.zeros((count, nodes), np.int16),
             origins=np.zeros((count, nodes), np.int16),
-            observations=self.observations.reshape(count, shape[0], -1),
+            observations=self.observations.reshape(count, planes, -1),
             masks=self.masks,
             seats=self.seats,
             ended=self.ended,
             outcomes=self.outcomes,
             solved=self.solved,
         )
-        self._trees.boards[:] = new_board(game.size, game.ply_limit)
+        self._trees.boards[:] = board
 
     def set_roots(self, rows: Sequence[int], states: Sequence[Position]) -> None:
         for row, state in zip(rows, states, strict=True):

@@ -160,12 +160,17 @@ class Quoridor(TwoPlayerGame[Position]):
         return CompiledSearch(self.size, self.ply_limit, evaluation)
 
     def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
-        return QuoridorPositions(self, count, nodes, zeros)
+        board = new_board(self.size, self.ply_limit)
+        return QuoridorPositions(board, self.walls, self._planes, count, nodes, zeros)
 
     def symmetries(self) -> list[Symmetry]:
         """Return the identity and the reflection that swaps left and right."""
-        planes = 8 if self.distance_maps else 6
-        return [identity(planes * self.cells, self.num_actions), mirror(self.size, planes)]
+        return [identity(self._planes * self.cells, self.num_actions), mirror(self.size, self._planes)]
+
+    @property
+    def _planes(self) -> int:
+        """The number of planes of an observation."""
+        return 8 if self.distance_maps else 6
 
     def playout(self, state: Position, rng: np.random.Generator) -> int:
         board = self.board_of(state)

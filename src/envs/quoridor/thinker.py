@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -21,12 +21,19 @@ from .timed_search import (
     AGE,
     BEFORE,
     CONTEMPT,
+    ENTRY,
+    FUTILITY,
     INFINITY,
+    LATE_MOVES,
+    MARGIN,
     MAX_DEPTH,
+    NARROW_DEPTH,
     NODE_LIMIT,
     NODES,
     NOWHERE,
+    NULL_MOVE,
     PAST,
+    REDUCE,
     STOP,
     STOPPED,
     negamax,
@@ -37,6 +44,15 @@ UNLIMITED = 1 << 60
 ASPIRATION_DEPTH = 4  # first depth that is searched with a narrow window
 MAX_WINDOW = 1000
 INTERRUPTED = 2  # as stop flag: by Ctrl-C
+COPIED = {  # options by their index in the settings of the tree
+    CONTEMPT: "contempt",
+    NARROW_DEPTH: "narrow_depth",
+    FUTILITY: "futility",
+    LATE_MOVES: "late_moves",
+    REDUCE: "reduce",
+    NULL_MOVE: "null_move",
+    MARGIN: "margin",
+}
 
 
 @dataclass(frozen=True)
@@ -73,19 +89,36 @@ class Thinker:
     def __init__(self, network: Network, ply_limit: int, options: SearchOptions) -> None:
         self.network, self.options = network._replace(active=np.zeros_like(network.active)), options  # own buffer
         self.board, self.tree = new_board(SIZE, ply_limit), new_tree(options.table_bits)
-        numbers = astuple(options)
-        self.tree.settings[CONTEMPT : CONTEMPT + 7] = numbers[:7]
+        for index, name in COPIED.items():
+            self.tree.settings[index] = getattr(options, name)
         self._past: list[Position] = []  # positions of the game that the search has been asked about or has produced
+        self._lock = threading.Lock()  # of the board and the tree
+        self._can_stop = self._is_stopped = False
 
     def think(
         self, state: Position, seconds: float | None = None, nodes: int | None = None, depth: int = MAX_DEPTH
     ) -> Iterator[Thought]:
-        """Yield the result of every depth until the budget is used or a deeper search cannot change it."""
-        began, settings = time.perf_counter(), self.tree.settings
+        """Yield the result of every depth until the budget is used or a deeper search cannot change it.
+
+        The first depth is always searched. It may have to load or compile the kernels, which takes none of the time.
+        """
+        with self._lock:
+            yield from self._think(state, seconds, nodes, depth)
+
+    def _think(self, state: Position, seconds: float | None, nodes: int | None, depth: int) -> Iterator[Thought]:
+        settings = self.tree.settings
+        self._can_stop = self._is_stopped = False
         self._begin(state)
-        thought = Thought(1, *self._search(state, 1, None), int(settings[NODES]), time.perf_counter() - began)
-        yield thought  # the first depth is always searched
+        first = self._search(state, 1, None)
+        if settings[STOP] == INTERRUPTED:
+            raise KeyboardInterrupt
+        began = time.perf_counter()
+        thought = Thought(1, *first, int(settings[NODES]), 0.0)
+        yield thought
         settings[NODE_LIMIT] = UNLIMITED if nodes is None else nodes
+        self._can_stop = True
+        if self._is_stopped:
+            return
         with _alarm(None if seconds is None else seconds - (time.perf_counter() - began), self.stop):
             while thought.depth < depth and not _is_final(thought) and not settings[STOPPED]:
                 score, line = self._search(state, thought.depth + 1, thought)
@@ -96,19 +129,29 @@ class Thinker:
                     yield thought
 
     def stop(self) -> None:
-        """End the running search at its next node; may be called from another thread."""
-        self.tree.settings[STOP] = 1
+        """End the running search at its next node, but not before depth 1; may be called from another thread."""
+        self._is_stopped = True
+        if self._can_stop:
+            self.tree.settings[STOP] = 1
 
     def remember(self, state: Position) -> None:
         """Add a position of the game, so that the search does not return to it."""
         if self._past and not _follows(self._past[-1], state):
-            self._past.clear()
+            self._forget()
         if not self._past or self._past[-1] != state:
             self._past.append(state)
 
+    def _forget(self) -> None:
+        """Begin a new game: what it plays must not depend on those before."""
+        self._past.clear()
+        self.tree.table[:] = np.zeros(1, ENTRY)
+        self.tree.history[:] = 0
+        self.tree.counter_moves[:] = NOWHERE
+
     def _begin(self, state: Position) -> None:
         self.remember(state)
-        tree, past = self.tree, [past for past in self._past[-PAST:] if past.left == state.left]
+        tree = self.tree
+        past = [past for past in self._past if past.left == state.left and past.ply > state.ply - PAST]
         tree.keys[:] = 0
         for position in past:  # a placed wall cannot be taken back, so earlier positions cannot occur again
             place(self.board, position)
@@ -123,6 +166,7 @@ class Thinker:
     def _search(self, state: Position, depth: int, last: Thought | None) -> tuple[int, tuple[int, ...]]:
         """Return score and line at a depth; after a stop, those of the finished moves: the line may be empty."""
         width, low, high = self.options.window, -INFINITY, INFINITY
+        better: tuple[int, tuple[int, ...]] | None = None  # what was found above the window
         if last is not None and depth >= ASPIRATION_DEPTH and width > 0:
             low, high = last.score - width, last.score + width
         while True:
@@ -130,7 +174,8 @@ class Thinker:
             with stoppable(self._interrupt):
                 score = int(negamax(self.board, self.tree, self.network, depth, low, high, 0))
             if self.tree.settings[STOPPED] and last is not None:
-                return last.score, self._line(state)
+                line = self._line(state)
+                return better if better is not None and not line else (last.score, line)
             if low < score < high:
                 return score, self._line(state)
             width *= 4
@@ -138,6 +183,7 @@ class Thinker:
             if score <= low:
                 low = -INFINITY if far else score - width
             else:
+                better = score, self._line(state)
                 high = INFINITY if far else score + width
 
     def _interrupt(self) -> None:

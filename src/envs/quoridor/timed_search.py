@@ -51,7 +51,7 @@ class Tree(NamedTuple):
     length: np.ndarray  # (ROWS,) int64: its length
     played: np.ndarray  # (ROWS,) int64: the move that led to a ply
     killers: np.ndarray  # (ROWS, 2) int64: moves that caused a beta cutoff at this ply
-    replies: np.ndarray  # (2, ACTIONS) int64: counter-move to the last move
+    counter_moves: np.ndarray  # (2, ACTIONS) int64: counter-move to the last move
     history: np.ndarray  # (2, ACTIONS) int64: success of a move at beta cutoffs, up to MOST_HISTORY
     keys: np.ndarray  # (PAST + ROWS,) uint64: positions of the game, then of the line
     paths: np.ndarray  # (ROWS, 2, PATH_WORDS) uint64: shortest paths of both players, see `features.trace`
@@ -82,7 +82,7 @@ def new_tree(table_bits: int) -> Tree:
         length=np.zeros(ROWS, np.int64),
         played=np.full(ROWS, NOWHERE, np.int64),
         killers=np.full((ROWS, 2), NOWHERE, np.int64),
-        replies=np.full((2, ACTIONS), NOWHERE, np.int64),
+        counter_moves=np.full((2, ACTIONS), NOWHERE, np.int64),
         history=np.zeros((2, ACTIONS), np.int64),
         keys=np.zeros(PAST + ROWS, np.uint64),
         paths=np.zeros((ROWS, 2, PATH_WORDS), np.uint64),
@@ -181,7 +181,7 @@ def _list(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
     me, moves, urgency = board.ply & 1, tree.moves[height], tree.urgency[height]
     count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
     last = tree.played[height]
-    reply = tree.replies[me, last] if last >= 0 else NOWHERE
+    reply = tree.counter_moves[me, last] if last >= 0 else NOWHERE
     for i in range(count):
         move = moves[i]
         urgency[i] = tree.history[me, move] + 6_000 * tree.gains[height, i]
@@ -214,7 +214,7 @@ def _reward(board: Any, tree: Tree, height: int, number: int, depth: int) -> Non
         tree.killers[height, 1] = tree.killers[height, 0]
         tree.killers[height, 0] = move
     if tree.played[height] >= 0:
-        tree.replies[me, tree.played[height]] = move
+        tree.counter_moves[me, tree.played[height]] = move
     for i in range(number + 1):
         change = bonus if i == number else -bonus
         past = tree.history[me, tree.moves[height, i]]
@@ -262,8 +262,8 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     found, open_window = entry.key == key, beta - alpha > 1
     if found:
         score = _recall(entry, depth, alpha, beta, height)
-        if score != UNKNOWN and not open_window:
-            return score
+        if score != UNKNOWN and not open_window and board.ply + depth < board.ply_limit:
+            return score  # near the limit the same position with fewer plies left has another value
         if depth <= 0:
             return int(entry.static)
     survey(board, tree, height, depth > 0)

@@ -72,6 +72,9 @@ def load_engine(game: Quoridor, agents: AgentCache) -> None:
     game.play(state, game.legal_actions(state)[0])
     game.shortest_path(state, 0)
     agents.agent(ANALYST).analyse(game, state, 1)
+    master = agents.agent(DEEP)
+    assert isinstance(master, MasterAgent)
+    next(master.new_thinker(game).think(state))
 
 
 def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
@@ -285,7 +288,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             assert isinstance(agent, MasterAgent)
             self.thinker = agent.new_thinker(self.game)
         thought = None
-        for thought in self.thinker.think(state, DEEP_SECONDS):
+        for thought in self.thinker.think(state, budget.left):
             loop.call_soon_threadsafe(self._show_thought, state, thought)
             if not budget.left:
                 break
@@ -299,7 +302,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         words = f"thinks for {DEEP_SECONDS:g} seconds"
         if state is not None and thought is not None:
             line = " ".join(self.game.line_names(state, thought.line)[:6])
-            speed = f"{thought.nodes / thought.seconds / 1000:,.0f}k positions a second"
+            speed = f"{thought.nodes / max(thought.seconds, 0.001) / 1000:,.0f}k positions a second"
             leader = panels.leader(thought.score, self.game.to_move(state))
             words = f"{words} · depth {thought.depth} · {leader} · {line} · {speed}"
         self.layout.thinking.text = words

@@ -177,3 +177,54 @@ def test_it_refuses_other_boards_and_two_budgets():
     for nodes, seconds in ((None, None), (10, 1.0)):
         with pytest.raises(UserError, match="set one of"):
             make_master(nodes, seconds)
+
+
+def test_a_game_does_not_depend_on_those_before():
+    agent, alone = make_master(nodes=4000), make_master(nodes=4000)
+    for seed in range(3):
+        agent.decide(GAME, random_position(GAME, seed, 12), RNG)
+    after, fresh = (one.decide(GAME, START, RNG).info for one in (agent, alone))
+    assert {**after, "nodes_per_second": 0} == {**fresh, "nodes_per_second": 0}
+
+
+def test_a_stop_before_the_first_depth_still_gives_a_move(monkeypatch: pytest.MonkeyPatch):
+    search, plain = thinker(), Thinker._search
+
+    def stopped(self, state, depth, last):
+        self.stop()
+        return plain(self, state, depth, last)
+
+    monkeypatch.setattr(Thinker, "_search", stopped)
+    (only,) = search.think(START, seconds=60)
+    assert only.depth == 1
+    assert only.line[0] in GAME.legal_actions(START)
+
+
+def test_two_searches_of_one_thinker_take_turns():
+    search, done = thinker(), threading.Event()
+    first = search.think(START, nodes=10_000)
+    next(first)
+
+    def search_again() -> None:
+        list(search.think(START, nodes=1000))
+        done.set()
+
+    other = threading.Thread(target=search_again)
+    other.start()
+    assert not done.wait(0.2), "the board belongs to the first search"
+    list(first)
+    other.join()
+    assert done.is_set()
+
+
+def test_loading_the_kernels_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch):
+    search, plain = thinker(), Thinker._search
+
+    def slow(self, state, depth, last):
+        if depth == 1:
+            time.sleep(0.3)
+        return plain(self, state, depth, last)
+
+    monkeypatch.setattr(Thinker, "_search", slow)
+    *_, last = search.think(START, seconds=0.2)
+    assert last.depth > 1
