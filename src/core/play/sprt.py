@@ -36,7 +36,7 @@ def elo_of(points: float) -> float:
     """Return the rating difference with these expected points per game, of which 0 and 1 are infinite."""
     if points in (0.0, 1.0):
         return math.copysign(math.inf, points - 0.5)
-    return -ELO * math.log(1 / points - 1)
+    return ELO * math.log(points / (1 - points))
 
 
 @dataclass(frozen=True)
