@@ -5,11 +5,13 @@ import math
 import multiprocessing
 import signal
 import time
+from collections import deque
 from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .core.play.game import Game
     from .core.play.sprt import Hypotheses, PairCounts
 
+AHEAD = 8  # pairs per worker that are begun or wait while an earlier one is played
 _plan: dict[str, Any] = {}  # of a worker process
 
 
@@ -100,8 +103,11 @@ def play_pairs(plan: dict[str, Any], match: Match, pairs: int, workers: int) -> 
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (plan,))
     try:
-        for future in [pool.submit(_play_pair, number) for number in range(pairs)]:
-            yield future.result()
+        futures = (pool.submit(_play_pair, number) for number in range(pairs))
+        waiting = deque(islice(futures, AHEAD * workers))
+        while waiting:
+            yield waiting.popleft().result()
+            waiting.extend(islice(futures, 1))
     except BrokenProcessPool as error:
         raise UserError(
             f"a process of workers={workers} ended during a game: choose fewer if memory is short"
