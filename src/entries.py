@@ -1,12 +1,14 @@
 """Players of a match as typed on the command line, and their agents."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from .cli import as_user_errors, quote_value, refuse_multirun
 from .core.errors import UserError, require
@@ -56,9 +58,11 @@ def _is_path(name: str) -> bool:
 
 def build_player(entry: Entry) -> "Agent":
     """Build the agent of an entry; raise `UserError` if it is unknown or for training only."""
-    from . import compose
-    from .core.play.agent import OpponentPool, SelfPlay
+    return build_composed(entry.label, compose_player(entry))
 
+
+def compose_player(entry: Entry) -> DictConfig:
+    """Return the resolved configuration of an entry; raise `UserError` if it is unknown or incomplete."""
     known = _options("agent")
     is_run = _is_path(entry.name) or (entry.name not in known and Path(entry.name).is_dir())
     require(
@@ -66,16 +70,32 @@ def build_player(entry: Entry) -> "Agent":
         f"agents: {entry.name} is neither an agent nor a run directory: agents are {', '.join(known)}",
     )
     overrides = ["agent=trained", f"agent.run={quote_value(entry.name)}"] if is_run else [f"agent={entry.name}"]
+    with _errors_of(entry.label):
+        node = hydra.compose("evaluate", [*overrides, *map(_override, entry.settings)]).agent
+        missing = sorted(key.removeprefix("agent.") for key in OmegaConf.missing_keys(node))
+        require(not missing, f"{', '.join(missing)} is required: type {entry.name}:{''.join(missing[:1])}=...")
+        return DictConfig(OmegaConf.to_container(node, resolve=True))
+
+
+def build_composed(label: str, node: DictConfig) -> "Agent":
+    """Build the agent of a composed entry, which needs no Hydra; raise `UserError` if it is for training only."""
+    from . import compose
+    from .core.play.agent import OpponentPool, SelfPlay
+
+    with _errors_of(label):
+        agent: Agent = compose.build(node, "agent")
+    require(not isinstance(agent, SelfPlay | OpponentPool), f"agents: {label} is for training only")
+    return agent
+
+
+@contextmanager
+def _errors_of(label: str) -> Iterator[None]:
+    """Raise errors of an entry as `UserError` that names it."""
     try:
         with as_user_errors():
-            node = hydra.compose("evaluate", [*overrides, *map(_override, entry.settings)]).agent
-            missing = sorted(key.removeprefix("agent.") for key in OmegaConf.missing_keys(node))
-            require(not missing, f"{', '.join(missing)} is required: type {entry.name}:{''.join(missing[:1])}=...")
-            agent: Agent = compose.build(node, "agent")
+            yield
     except UserError as error:
-        raise UserError(f"agents: {entry.label}: {error}") from error
-    require(not isinstance(agent, SelfPlay | OpponentPool), f"agents: {entry.name} is for training only")
-    return agent
+        raise UserError(f"agents: {label}: {error}") from error
 
 
 def _override(setting: str) -> str:

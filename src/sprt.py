@@ -1,18 +1,26 @@
 """Compare two agents or runs of a two-player game by a sequential test: play only as many games as needed."""
 
 import json
+import math
 import multiprocessing
+import signal
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from .cli import exit_on_user_error, launch
-from .core.errors import require
-from .entries import build_player, parse_entries, quote_agents
+from .cli import as_user_errors, exit_on_user_error, launch
+from .core.errors import UserError, require
+from .entries import build_composed, compose_player, parse_entries, quote_agents
 from .paths import CONF
 
 if TYPE_CHECKING:
@@ -20,13 +28,14 @@ if TYPE_CHECKING:
     from .core.play.game import Game
     from .core.play.sprt import Hypotheses, PairCounts
 
-_match: Any = None  # of a worker process
+AHEAD = 8  # pairs per worker that are begun or wait while an earlier one is played
+_plan: dict[str, Any] = {}  # of a worker process
 
 
 class Match:
     """Pairs of games between two players; pair i depends on the seed and i alone, apart from time limits."""
 
-    def __init__(self, game: "Game", players: "list[Agent]", seed: int, plies: tuple[int, int]) -> None:
+    def __init__(self, game: "Game", players: "dict[str, Agent]", seed: int, plies: tuple[int, int]) -> None:
         self.game, self.players, self.seed, self.plies = game, players, seed, plies
 
     def play_pair(self, number: int) -> list[int | None]:
@@ -37,58 +46,107 @@ class Match:
         rng, (fewest, most) = generator(self.seed, "sprt", number), self.plies
         start = random_opening(self.game, int(rng.integers(fewest, most + 1)), rng)
         seed = int(rng.integers(1 << 31))
-        one, other = self.players
+        one, other = self.players.values()
         return evaluate(self.game, one, other, 2, seed, starts=[start]).outcomes
 
 
-def new_match(cfg: DictConfig) -> Match:
-    from . import compose
-    from .core.play.tournament import require_playable
-
-    game = compose.build(cfg.env, "env").game
-    require(game.players == 2, f"env={cfg.composition.env} is a single-player game: a match needs two players")
-    entries = parse_entries(list(cfg.agents))
-    require(len(entries) == 2, f"agents has {len(entries)} entries: a match has two players")
-    fewest = cfg.opening_plies if cfg.fewest_opening_plies is None else cfg.fewest_opening_plies
+def compose_match(cfg: DictConfig) -> dict[str, Any]:
+    """Return plain values from which every process builds the match; raise `UserError` if it is not possible."""
     require(
-        fewest <= cfg.opening_plies, f"fewest_opening_plies={fewest} is more than opening_plies={cfg.opening_plies}"
+        len(cfg.agents) == 2,
+        f"agents has {len(cfg.agents)} entries: a match has two players, such as agents=[alphabeta,random]",
     )
-    players = {entry.label: build_player(entry) for entry in entries}
-    require_playable(game, players, 2, fewest)
-    require(cfg.games % 2 == 0, f"games={cfg.games} must be even: each opening is played twice, with seats swapped")
-    return Match(game, list(players.values()), cfg.seed, (fewest, cfg.opening_plies))
+    most = cfg.opening_plies
+    fewest = most if cfg.fewest_opening_plies is None else cfg.fewest_opening_plies
+    require(fewest <= most, f"fewest_opening_plies={fewest} is more than opening_plies={most}")
+    players = {entry.label: OmegaConf.to_container(compose_player(entry)) for entry in parse_entries(list(cfg.agents))}
+    env = OmegaConf.to_container(cfg.env, resolve=True)
+    return {"env": env, "players": players, "seed": cfg.seed, "plies": (fewest, most)}
 
 
-def _start_worker(cfg: dict[str, Any]) -> None:
-    global _match
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        _match = new_match(OmegaConf.create(cfg))
+def build_match(plan: dict[str, Any]) -> Match:
+    from . import compose
+
+    game = compose.build(DictConfig(plan["env"]), "env").game
+    players = {label: build_composed(label, DictConfig(node)) for label, node in plan["players"].items()}
+    return Match(game, players, plan["seed"], plan["plies"])
+
+
+def require_playable(cfg: DictConfig, match: Match) -> None:
+    from .core.play import tournament
+
+    two = match.game.players == 2
+    require(two, f"env={cfg.composition.env} is a single-player game: a match needs two players")
+    tournament.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
+
+
+def _start_worker(plan: dict[str, Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers
+    _plan.update(plan)
+
+
+@cache
+def _match_of_worker() -> Match:
+    return build_match(_plan)
 
 
 def _play_pair(number: int) -> list[int | None]:
-    result: list[int | None] = _match.play_pair(number)
-    return result
+    with as_user_errors():  # here: the cause of an error does not reach the parent
+        return _match_of_worker().play_pair(number)
 
 
-def play_pairs(cfg: DictConfig, match: Match) -> Iterator[list[int | None]]:
-    """Yield the results of the pairs as they finish; the caller stops when it has enough."""
-    numbers = range(cfg.games // 2)
-    if cfg.workers == 1:
-        yield from map(match.play_pair, numbers)
+def play_pairs(plan: dict[str, Any], match: Match, pairs: int, workers: int) -> Generator[list[int | None], None, None]:
+    """Yield the results of the pairs in the order of their numbers; the caller stops when it has enough."""
+    if workers == 1:
+        yield from map(match.play_pair, range(pairs))
         return
-    context, plain = multiprocessing.get_context("spawn"), OmegaConf.to_container(cfg, resolve=True)
-    with context.Pool(cfg.workers, _start_worker, (plain,)) as pool:
-        yield from pool.imap_unordered(_play_pair, numbers)
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (plan,))
+    try:
+        futures = (pool.submit(_play_pair, number) for number in range(pairs))
+        waiting = deque(islice(futures, AHEAD * workers))
+        while waiting:
+            yield waiting.popleft().result()
+            waiting.extend(islice(futures, 1))
+    except BrokenProcessPool as error:
+        raise UserError(
+            f"a process of workers={workers} ended during a game: choose fewer if memory is short"
+        ) from error
+    finally:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # instead of waiting for games that are not needed any more
+        pool.shutdown()
 
 
 def status_line(hypotheses: "Hypotheses", counts: "PairCounts") -> str:
+    aborted = f"{counts.aborted} pairs aborted" if counts.aborted else ""
+    if counts.games == 0:
+        return aborted
     lower, upper = hypotheses.bounds
     elo, low, high = counts.elo()
     return (
         f"{counts.games} games: +{counts.wins} ={counts.draws} -{counts.losses}, {counts.points:.1%}, "
         f"Elo {elo:+.0f} ({low:+.0f} to {high:+.0f}), pairs {counts.pairs}, "
-        f"LLR {hypotheses.llr(counts.pairs):+.2f} ({lower:.2f} to {upper:.2f})"
+        f"LLR {hypotheses.llr(counts.pairs):+.2f} ({lower:.2f} to {upper:.2f})" + (aborted and f", {aborted}")
     )
+
+
+def summary(agents: list[str], hypotheses: "Hypotheses", counts: "PairCounts", verdict: str) -> dict[str, Any]:
+    """Return plain values for JSON, which has no infinite numbers: they are null."""
+    elo, low, high = (value if math.isfinite(value) else None for value in counts.elo())
+    return {
+        "agents": agents,
+        "games": counts.games,
+        "pairs": counts.pairs,
+        "aborted_pairs": counts.aborted,
+        "verdict": verdict,
+        "wins": counts.wins,
+        "draws": counts.draws,
+        "losses": counts.losses,
+        "elo": elo,
+        "elo_ci95": [low, high],
+        "llr": hypotheses.llr(counts.pairs),
+    }
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="sprt")
@@ -102,20 +160,24 @@ def main(cfg: DictConfig) -> None:
     hypotheses = Hypotheses(cfg.elo0, cfg.elo1, cfg.alpha, cfg.beta)
     if cfg.json is not None:
         require_writable(Path(cfg.json))
+    plan = compose_match(cfg)
+    match = build_match(plan)
+    require_playable(cfg, match)
     counts, verdict = PairCounts(), None
-    end = None if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes
-    for outcomes in play_pairs(cfg, new_match(cfg)):
-        counts.add(outcomes)
-        verdict = hypotheses.verdict(counts.pairs)
-        print(status_line(hypotheses, counts), flush=True)
-        if (verdict is not None and cfg.stop_early) or (end is not None and time.monotonic() > end):
-            break
+    end = math.inf if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes
+    with closing(play_pairs(plan, match, cfg.games // 2, cfg.workers)) as results:
+        for outcomes in results:
+            counts.add(outcomes)
+            verdict = verdict or hypotheses.verdict(counts.pairs)  # the first one is the result of the test
+            print(status_line(hypotheses, counts), flush=True)
+            if (verdict is not None and cfg.stop_early) or time.monotonic() > end:
+                break
+    require(counts.games > 0, f"games={cfg.games}: all {counts.aborted} pairs were aborted, so there is no result")
     verdict = verdict or "no decision: the number of games or the time is used up"
     print(verdict)
     if cfg.json is not None:
-        result = {"agents": list(cfg.agents), "games": counts.games, "pairs": counts.pairs, "verdict": verdict}
-        figures = {"wins": counts.wins, "draws": counts.draws, "losses": counts.losses, "elo_ci95": counts.elo()}
-        write_atomic(Path(cfg.json), json.dumps(result | figures | {"llr": hypotheses.llr(counts.pairs)}) + "\n")
+        figures = summary(list(cfg.agents), hypotheses, counts, verdict)
+        write_atomic(Path(cfg.json), json.dumps(figures, allow_nan=False) + "\n")
 
 
 def run() -> None:

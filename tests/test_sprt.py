@@ -1,8 +1,14 @@
 """The command: it ends with a verdict or when the games are used up, and processes play the same games."""
 
 import pytest
+from omegaconf import DictConfig
 
-from tests.lab import Lab, read_json
+from src.core.errors import UserError
+from src.core.play.agent import RandomAgent
+from src.core.play.sprt import Hypotheses, PairCounts
+from src.envs.tictactoe.rules import TicTacToe
+from src.sprt import Match, require_playable, status_line, summary
+from tests.lab import ROOT, Lab, read_json
 
 WEAK = ("env=tictactoe", "agents=[minimax,random]", "opening_plies=1", "fewest_opening_plies=0")
 
@@ -19,11 +25,122 @@ def test_a_clear_difference_is_found_early(lab: Lab):
     assert "LLR" in done.stdout
 
 
+def test_a_match_that_is_won_completely_is_valid_json(lab: Lab):
+    done = lab.run("sprt", *WEAK, "games=2", "json=out.json")
+    assert done.returncode == 0, done.stderr
+    result = read_json(lab.folder / "out.json")
+    assert "Infinity" not in (lab.folder / "out.json").read_text()
+    assert result["pairs"] == [0, 0, 0, 0, 1]
+    assert result["elo"] is None
+    low, high = result["elo_ci95"]
+    assert low < 0, "one pair proves nothing"
+    assert high is None
+
+
+def test_the_verdict_is_that_of_the_first_crossing(lab: Lab):
+    equal = ("env=tictactoe", "agents=[random,other=random]", "opening_plies=1", "fewest_opening_plies=0", "seed=3")
+    narrow = ("elo0=-10", "elo1=10", "alpha=0.49", "beta=0.49", "games=80", "json=out.json")
+    done = lab.run("sprt", *equal, *narrow)
+    assert done.returncode == 0, done.stderr
+    stopped = read_json(lab.folder / "out.json")
+    assert (stopped["games"], stopped["verdict"]) == (32, "elo0=-10 accepted")
+    done = lab.run("sprt", *equal, *narrow, "stop_early=false")
+    assert done.returncode == 0, done.stderr
+    full = read_json(lab.folder / "out.json")
+    assert full["games"] == 80
+    assert full["llr"] > 0.04, "the last pair would accept elo1"
+    assert full["verdict"] == "elo0=-10 accepted"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("agents=[random]",), "agents has 1 entries: a match has two players"),
+        (("agents=[random,minimax,mcts]",), "agents has 3 entries: a match has two players"),
+        (("agents=[random,minimax]", "opening_plies=20", "fewest_opening_plies=0"), "opening_plies=20 is too many"),
+        (("agents=[random,minimax]", "games=3"), "games=3 must be even"),
+    ],
+)
+def test_an_impossible_match_is_refused_before_the_first_game(lab: Lab, words: tuple[str, ...], message: str):
+    done = lab.run("sprt", "env=tictactoe", *words)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert message in done.stderr
+
+
+def test_a_match_that_repeats_one_game_is_refused():
+    class First(RandomAgent):
+        deterministic = True
+
+    match = Match(TicTacToe(symmetric=False), {"one": First(), "other": First()}, seed=0, plies=(0, 0))
+    cfg = DictConfig({"composition": {"env": "tictactoe"}, "games": 4, "opening_plies": 0})
+    with pytest.raises(UserError, match="there are only two different games"):
+        require_playable(cfg, match)
+    cfg.opening_plies = 2
+    require_playable(cfg, match)
+
+
+def test_aborted_pairs_are_reported():
+    test, counts = Hypotheses(0, 20, 0.05, 0.05), PairCounts(aborted=2)
+    assert status_line(test, counts) == "2 pairs aborted"
+    counts.add((1, 1))
+    assert status_line(test, counts).startswith("2 games: +2 =0 -0, 100.0%, Elo +inf")
+    assert status_line(test, counts).endswith(", 2 pairs aborted")
+    assert summary(["a", "b"], test, counts, "none")["aborted_pairs"] == 2
+
+
+def test_processes_play_agents_of_the_user(lab: Lab):
+    _write_agent(lab, "src.core.play.agent.RandomAgent")
+    words = ("agents=[mine,random]", "opening_plies=2", "games=4", "workers=2")
+    done = lab.run("sprt", "--config-dir=mine", "env=tictactoe", *words, seconds=120)
+    assert done.returncode == 0, done.stderr
+    assert "4 games" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_process_that_fails_ends_the_match(lab: Lab):
+    (lab.folder / "fragile.py").write_text(FRAGILE)
+    environment = {"PYTHONPATH": f"{ROOT}:{lab.folder}"}
+    words = ("--config-dir=mine", "env=tictactoe", "agents=[mine,random]", "opening_plies=2", "games=8", "workers=2")
+    for target, message in {
+        "fragile.Refused": "error: agents: mine: the board is gone",
+        "fragile.Killed": "error: a process of workers=2 ended during a game",
+    }.items():
+        _write_agent(lab, target)
+        done = lab.run("sprt", *words, environment=environment, seconds=120)
+        assert done.returncode == 1
+        assert done.stderr.startswith(message)
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+FRAGILE = """
+import multiprocessing, os
+from src.core.errors import UserError
+from src.core.play.agent import RandomAgent
+
+class Refused(RandomAgent):
+    def __init__(self):
+        if multiprocessing.parent_process() is not None:
+            raise UserError("the board is gone")
+
+class Killed(RandomAgent):
+    def decide(self, *arguments):
+        os._exit(1)
+
+    decide_batch = decide
+"""
+
+
+def _write_agent(lab: Lab, target: str) -> None:
+    (lab.folder / "mine" / "agent").mkdir(parents=True, exist_ok=True)
+    (lab.folder / "mine" / "agent" / "mine.yaml").write_text(f"_target_: {target}\n")
+
+
 @pytest.mark.slow
 def test_processes_play_the_same_games(lab: Lab):
     results = []
     for workers in (1, 2):
-        done = lab.run("sprt", *WEAK, "games=40", "stop_early=false", f"workers={workers}", "json=out.json")
+        done = lab.run("sprt", *WEAK, "games=40", "elo1=200", "stop_early=false", f"workers={workers}", "json=out.json")
         assert done.returncode == 0, done.stderr
         results.append(read_json(lab.folder / "out.json"))
     assert results[0] == results[1]

@@ -1,13 +1,11 @@
 """Sequential probability ratio test (Wald 1945) of a match, on pairs of games as fishtest has it.
 
 The two games of a pair begin with the same opening, seats swapped, so their results are not independent; a pair has one
-of five results, from 0 to 2 points. The log likelihood ratio of the hypotheses `elo1` and `elo0` is approximated by
-that of a normal distribution with the observed variance (generalised SPRT, Van den Bergh 2019):
+of five results, from 0 to 2 points. The hypotheses `elo0` and `elo1` fix only the mean of their distribution, so each
+is represented by the distribution with that mean under which the observed pairs are most likely (generalised SPRT, Van
+den Bergh 2019). With these distributions p0 and p1 and n_i pairs of result i, the log likelihood ratio is
 
-    LLR = n (s1 - s0) (2 m - s0 - s1) / (2 v)
-
-for n pairs with the mean m and the variance v of the points per game, where s0 and s1 are the points that the
-hypotheses expect.
+    LLR = sum of n_i ln(p1_i / p0_i)
 """
 
 import math
@@ -15,14 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
+import numpy as np
+
 from ..errors import require
 from ..ranges import Bounds, check_fields
-from .rating import ELO, Z
+from .rating import ELO, Rating, Z
 
 Probability = Annotated[float, Bounds(gt=0, lt=0.5)]
+EloDifference = Annotated[float, Bounds(ge=-2000, le=2000)]
 RESULTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # points per game of a pair
-MIN_PAIRS = 16  # before a verdict: the observed variance of a few pairs says nothing
-LEAST = 1e-3  # count of a result that has not occurred, so that the variance is never 0
+MIN_PAIRS = 16  # before a verdict: distributions fitted to a few pairs say little
+LEAST = 1e-3  # count of a result that has not occurred, as in fishtest: every mean must be possible
+PRIOR = 0.2  # added to each count for an interval, one pair in total: equal pairs do not prove a variance of 0
 
 
 def expected_points(elo: float) -> float:
@@ -34,15 +36,15 @@ def elo_of(points: float) -> float:
     """Return the rating difference with these expected points per game, of which 0 and 1 are infinite."""
     if points in (0.0, 1.0):
         return math.copysign(math.inf, points - 0.5)
-    return -ELO * math.log(1 / points - 1)
+    return ELO * math.log(points / (1 - points))
 
 
 @dataclass(frozen=True)
 class Hypotheses:
     """The player is `elo0` above its opponent, or `elo1`."""
 
-    elo0: float
-    elo1: float
+    elo0: EloDifference
+    elo1: EloDifference
     alpha: Probability  # of accepting elo1 though elo0 is true
     beta: Probability  # of accepting elo0 though elo1 is true
 
@@ -57,10 +59,7 @@ class Hypotheses:
 
     def llr(self, pairs: Sequence[int]) -> float:
         """Return the log likelihood ratio of the counts of `RESULTS`."""
-        counts = [count or LEAST for count in pairs]
-        mean, variance = _moments(counts)
-        low, high = expected_points(self.elo0), expected_points(self.elo1)
-        return sum(counts) * (high - low) * (2 * mean - low - high) / (2 * variance) if sum(pairs) else 0.0
+        return float(log_likelihood_ratio(np.array(pairs), expected_points(self.elo0), expected_points(self.elo1)))
 
     def verdict(self, pairs: Sequence[int]) -> str | None:
         """Return the accepted hypothesis, None as long as the match has to go on."""
@@ -72,6 +71,29 @@ class Hypotheses:
         return f"elo0={self.elo0:g} accepted" if llr <= lower else None
 
 
+def log_likelihood_ratio(pairs: np.ndarray, mean0: float, mean1: float) -> np.ndarray:
+    """Return the log likelihood ratio of a mean of `mean1` to one of `mean0` for counts of `RESULTS` (..., 5)."""
+    counts = np.maximum(pairs, LEAST)
+    ratio: np.ndarray = (counts * np.log(most_likely(counts, mean1) / most_likely(counts, mean0))).sum(axis=-1)
+    return ratio
+
+
+def most_likely(counts: np.ndarray, mean: float) -> np.ndarray:
+    """Return the distribution with this mean under which the counts, none of them 0, are most likely (..., 5).
+
+    For observed frequencies f_i of results r_i it is f_i / (1 + x (r_i - mean)), where x is the Lagrange multiplier for
+    which its mean is the given one. The mean decreases with x, which is found by bisection.
+    """
+    frequencies, excess = counts / counts.sum(axis=-1, keepdims=True), np.array(RESULTS) - mean
+    low, high = -1 / excess[-1], -1 / excess[0]  # where a probability would be infinite
+    for _ in range(64):
+        x = (low + high) / 2
+        too_low = (frequencies * excess / (1 + x * excess)).sum(axis=-1, keepdims=True) > 0
+        low, high = np.where(too_low, x, low), np.where(too_low, high, x)
+    fitted: np.ndarray = frequencies / (1 + x * excess)
+    return fitted
+
+
 @dataclass
 class PairCounts:
     """The results of the pairs of a match, and of its games, for the first player."""
@@ -80,17 +102,18 @@ class PairCounts:
     wins: int = 0
     draws: int = 0
     losses: int = 0
+    aborted: int = 0  # pairs with a game without a result, which are in none of the other counts
 
     def add(self, outcomes: Sequence[int | None]) -> None:
-        """Add the two games of a pair: +1, 0, -1; an aborted game counts as a draw."""
-        one, other = (outcome or 0 for outcome in outcomes)
-        self.pairs[one + other + 2] += 1
-        for outcome in (one, other):
-            self.wins, self.draws, self.losses = (
-                self.wins + (outcome > 0),
-                self.draws + (outcome == 0),
-                self.losses + (outcome < 0),
-            )
+        """Add the two games of a pair: +1, 0, -1, or None for an aborted game, without which a pair has no result."""
+        results = [outcome for outcome in outcomes if outcome is not None]
+        if len(results) < 2:
+            self.aborted += 1
+            return
+        self.pairs[sum(results) + 2] += 1
+        self.wins += results.count(1)
+        self.draws += results.count(0)
+        self.losses += results.count(-1)
 
     @property
     def games(self) -> int:
@@ -98,17 +121,17 @@ class PairCounts:
 
     @property
     def points(self) -> float:
+        """Points per game, of at least one pair."""
         return sum(count * result for count, result in zip(self.pairs, RESULTS, strict=True)) / sum(self.pairs)
 
-    def elo(self) -> tuple[float, float, float]:
-        """Return the estimated difference and its 95% interval, from the variance between pairs."""
-        mean, variance = _moments(self.pairs)
-        half = Z * math.sqrt(variance / sum(self.pairs))
-        low, high = max(mean - half, 0.0), min(mean + half, 1.0)
-        return elo_of(mean), elo_of(low), elo_of(high)
+    def elo(self) -> Rating:
+        """Return the estimated difference and its 95% interval, from the variance between pairs.
 
-
-def _moments(counts: Sequence[float]) -> tuple[float, float]:
-    total = sum(counts)
-    mean = sum(count * result for count, result in zip(counts, RESULTS, strict=True)) / total
-    return mean, sum(count * (result - mean) ** 2 for count, result in zip(counts, RESULTS, strict=True)) / total
+        The interval is that of the counts with `PRIOR`. It is infinite on a side where it includes 0 or 1 points.
+        """
+        counts = np.array(self.pairs) + PRIOR
+        mean = np.average(RESULTS, weights=counts)
+        variance = np.average((np.array(RESULTS) - mean) ** 2, weights=counts)
+        half = Z * math.sqrt(variance / counts.sum())
+        low, high = max(float(mean) - half, 0.0), min(float(mean) + half, 1.0)
+        return Rating(elo_of(self.points), elo_of(low), elo_of(high))
