@@ -62,7 +62,7 @@ def wait_moment(browser: Browser, words: str) -> None:
 
 
 def test_a_side_is_deployed_by_clicks(browser: Browser):
-    open_board(browser, "seed=1")
+    open_board(browser, "seed=1&scenario=classic")
     _see_the_order_of_the_lists(browser)
 
     pick(browser, 2, 13)
@@ -121,7 +121,7 @@ def _see_the_order_of_the_lists(browser: Browser) -> None:
 
 
 def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser: Browser):
-    open_board(browser, "seed=2&scenario=mirror&player_2=greedy")
+    open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
     at_first = top(browser)
     hurry(browser)
     browser.click(part("rest"))
@@ -218,7 +218,7 @@ def test_an_invalid_url_is_reported(browser: Browser):
 
 
 def test_a_unit_shows_its_card_and_range_and_a_target_its_odds(browser: Browser):
-    open_board(browser, "seed=2&scenario=mirror&player_2=greedy")
+    open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
     hurry(browser)
     browser.click(part("rest"))
     browser.wait_text(part("headline"), "confirm")

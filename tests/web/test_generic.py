@@ -98,7 +98,7 @@ def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
     minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]
-    assert list(fitting_players(lab, ConnectFour())) == [*general_players(), minimax]
+    assert list(fitting_players(lab, ConnectFour())) == [*general_players(), minimax, "reference"]
 
 
 @pytest.mark.parametrize("env", ["connect_four", "nim", "tictactoe"])
