@@ -11,7 +11,16 @@ from ..core.errors import require
 from ..core.play.agent import Agent, Decision, Line
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from ..core.play.search import DECIDED, ENDLESS, WIN, Evaluation, Searcher, SearchResult, parent_score
+from ..core.play.search import (
+    DECIDED,
+    UNLIMITED_PLIES,
+    WIN,
+    Evaluation,
+    Searcher,
+    SearchResult,
+    parent_score,
+    score_text,
+)
 from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from ..core.runs.run import Run
 from .plain_search import PlainSearch
@@ -26,10 +35,14 @@ class DifficultyConfig:
     depth: Annotated[int, Bounds(ge=1, le=MAX_DEPTH)]  # plies
     noise: NonNegativeInt  # largest random error of the evaluation
     selective: bool  # search only moves that gain something, and extend lines by threats
-    patience: NonNegativeInt = ENDLESS  # ply of the game from which a selective search leaves out waiting moves
+    waiting_plies: NonNegativeInt | None = None  # from this ply on, a selective search does not wait; None: no limit
 
     def __post_init__(self) -> None:
         check_fields(self)
+        require(
+            self.selective or self.waiting_plies is None,
+            f"waiting_plies={self.waiting_plies} has no effect without selective=true: set waiting_plies=null",
+        )
 
 
 class AlphaBetaAgent(Agent):
@@ -53,7 +66,9 @@ class AlphaBetaAgent(Agent):
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
-        self.evaluation = Evaluation(dict(weights), self.level.noise, seed, self.level.selective, self.level.patience)
+        level, waiting = self.level, self.level.waiting_plies
+        waiting = UNLIMITED_PLIES if waiting is None else waiting
+        self.evaluation = Evaluation(dict(weights), level.noise, seed, level.selective, waiting)
         self.deterministic = seconds is None
 
     def check(self, game: Game) -> None:
@@ -71,6 +86,10 @@ class AlphaBetaAgent(Agent):
         info = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
+    def search(self, game: TwoPlayerGame, state: Any) -> SearchResult:
+        """Return score and line of the search that decides."""
+        return self._deepen(self._searcher(game), state, Clock(self.nodes, self.seconds))[0]
+
     def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Return the chosen move and the best others with their scores and principal variations.
 
@@ -79,7 +98,7 @@ class AlphaBetaAgent(Agent):
         searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
         best, depth = self._deepen(searcher, view, clock)
         others = []
-        for action in game.candidates(view, self.level.selective, self.level.patience):
+        for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
                 others.append((parent_score(found.score), (action, *found.line)))
@@ -158,12 +177,6 @@ class Clock:
     def is_up(self) -> bool:
         """Return whether the budget is used; if the estimated speed was too low, there is time to continue."""
         return self.seconds is None or time.perf_counter() - self.began > 0.9 * self.seconds
-
-
-def score_text(score: int) -> str:
-    if abs(score) <= DECIDED:
-        return str(score)
-    return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
 
 
 class AlphaBeta:

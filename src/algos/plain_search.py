@@ -61,7 +61,7 @@ class PlainSearch:
         if self.nodes > self.node_limit:
             raise _OutOfNodesError
         game, rules = self.game, self.evaluation
-        actions = game.candidates(state, rules.selective, rules.patience) if depth > 0 else game.threats(state)
+        actions = game.candidates(state, rules.selective, rules.waiting_plies) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
             below, line = self._value(game.play(state, action), depth - 1, *_window(max(alpha, best), beta))
             score = parent_score(below)

@@ -1,27 +1,87 @@
-"""Handle Ctrl-C while compiled code runs: Python's own handler waits until that returns."""
+"""Stop compiled code while it runs: on Ctrl-C, for which Python's own handler would wait, or from another thread."""
 
 import contextlib
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 _running: list[Callable[[], None]] = []  # stops the compiled code that is running
+_own = threading.local()  # the token of the work of each thread
+
+
+class CancelledWorkError(Exception):
+    """The token of the work was cancelled."""
+
+
+class CancellationToken:
+    """Cancels work from another thread: the `stoppable` code that is running, and all that would run after it."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self._running: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.is_cancelled = True
+            for stop in self._running:
+                stop()
+
+    def run(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
+        """Call `work` in this thread; raise `CancelledWorkError` once the token is cancelled."""
+        outer, _own.token = getattr(_own, "token", None), self
+        try:
+            self._check()
+            result = work(*arguments, **options)
+        except KeyboardInterrupt:
+            self._check()
+            raise
+        finally:
+            _own.token = outer
+        self._check()
+        return result
+
+    def _check(self) -> None:
+        if self.is_cancelled:
+            raise CancelledWorkError
+
+    def enter(self, stop: Callable[[], None]) -> None:
+        with self._lock:
+            self._running.append(stop)
+            if self.is_cancelled:
+                stop()
+
+    def exit(self, stop: Callable[[], None]) -> None:
+        with self._lock:
+            self._running.remove(stop)
 
 
 class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow for searches of microseconds)
-    """Call `stop` from another thread on Ctrl-C; the code in the block must release the GIL and then return soon."""
+    """Call `stop` from another thread on Ctrl-C, or when the token of this thread is cancelled.
 
-    __slots__ = ("stop",)
+    The code in the block must release the GIL and then return soon; what follows it raises `KeyboardInterrupt`.
+    """
+
+    __slots__ = ("stop", "token")
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop
+        self.token: CancellationToken | None = getattr(_own, "token", None)
 
     def __enter__(self) -> None:
         _running.append(self.stop)
+        if self.token is not None:
+            self.token.enter(self.stop)
 
     def __exit__(self, *_: object) -> None:
         _running.remove(self.stop)
+        if self.token is not None:
+            self.token.exit(self.stop)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,17 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.exhaustive import walk_replies
-from src.core.play.search import DECIDED, ENDLESS, WIN, Evaluation, Searcher, SearchResult, noise_at, parent_score
+from src.core.play.search import (
+    DECIDED,
+    UNLIMITED_PLIES,
+    WIN,
+    Evaluation,
+    Searcher,
+    SearchResult,
+    noise_at,
+    parent_score,
+    score_text,
+)
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.paths import NO_PATH, distance, distance_map
@@ -34,14 +44,16 @@ def make_agent(
     nodes=None,
     seconds=None,
     weights=WEIGHTS,
-    patience: int = ENDLESS,
+    waiting_plies: int | None = None,
 ):
-    level = DifficultyConfig(depth, noise, selective, patience)
+    level = DifficultyConfig(depth, noise, selective, waiting_plies)
     return AlphaBetaAgent("level", {"level": level}, weights, seed, nodes, seconds)
 
 
-def evaluation(noise: int = 0, selective: bool = False, seed: int = 0, patience: int = ENDLESS) -> Evaluation:
-    return Evaluation(WEIGHTS, noise, seed, selective, patience)
+def evaluation(
+    noise: int = 0, selective: bool = False, seed: int = 0, waiting_plies: int = UNLIMITED_PLIES
+) -> Evaluation:
+    return Evaluation(WEIGHTS, noise, seed, selective, waiting_plies)
 
 
 def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
@@ -71,11 +83,11 @@ def test_pruning_changes_no_value(drawn, noise, depth):
     st.sampled_from([0, 7]),
     st.booleans(),
     st.integers(0, 3),
-    st.sampled_from([0, 20, ENDLESS]),
+    st.sampled_from([0, 20, UNLIMITED_PLIES]),
 )
-def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed, patience):
+def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed, waiting_plies):
     game, state = drawn
-    rules = evaluation(noise, selective, seed, patience)
+    rules = evaluation(noise, selective, seed, waiting_plies)
     compiled, plain, first = game.searcher(rules), PlainSearch(game, rules), None
     for depth in range(1, 4 if game.size == 9 else 5):
         ours, theirs = (searcher.search(state, depth, first, 10**9) for searcher in (compiled, plain))
@@ -115,7 +127,7 @@ def test_an_impatient_player_makes_the_shortest_moves_only():
     state = GAME.read_position("e4 a5 5 5 0 -")
     for ply, names in ((58, ["d4", "e5", "f4"]), (59, ["a4", "b5"]), (60, ["e5"]), (61, ["a4"])):
         position = state._replace(ply=ply)
-        actions = GAME.candidates(position, selective=True, patience=60)
+        actions = GAME.candidates(position, selective=True, waiting_plies=60)
         assert sorted(GAME.move_name(position, action) for action in actions if action < GAME.cells) == names
 
 
@@ -344,6 +356,7 @@ def test_a_race_is_open_while_the_loser_holds_walls():
     assert GAME.solved(GAME.read_position("e4 e6 0 0 0 -")) is None, "the pawns are about to meet"
 
 
+@pytest.mark.slow
 def test_stronger_levels_win():
     """A smoke test; the README of the game has the full table with intervals."""
     hell, hard, easy = make_agent(4, selective=True), make_agent(2, noise=3), make_agent(1, noise=40)
@@ -401,7 +414,7 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
     assert lines[0].score == "win-in-1"
     for line in lines[1:]:
         value = parent_score(plain_minimax(GAME, GAME.play(state, line.actions[0]), 2, evaluation()))
-        assert line.score == alphabeta.score_text(value)
+        assert line.score == score_text(value)
 
 
 @pytest.mark.parametrize(
@@ -441,3 +454,9 @@ def test_scores_beyond_doubt_lose_a_point_with_every_ply():
     assert parent_score(-WIN) == WIN - 1
     assert parent_score(WIN - 1) == -WIN + 2
     assert parent_score(DECIDED - 1) == 1 - DECIDED
+
+
+def test_a_limit_of_waiting_plies_without_selective_search_is_refused():
+    with pytest.raises(UserError, match="waiting_plies=60 has no effect without selective=true"):
+        DifficultyConfig(depth=1, noise=0, selective=False, waiting_plies=60)
+    assert DifficultyConfig(depth=1, noise=0, selective=True, waiting_plies=60).waiting_plies == 60

@@ -7,8 +7,8 @@ import pytest
 
 from src.algos.alphazero.search import Evaluated, SearchConfig, SearchResult, run_searches, search
 from src.algos.alphazero.tree import (
+    SearchTrees,
     Settings,
-    Trees,
     back_up_some,
     begin_some,
     completed_values,
@@ -43,7 +43,7 @@ def test_sequential_halving_by_hand(considered: int, simulations: int, expected:
     assert considered_visits(considered, simulations) == expected
 
 
-def small_tree(seat_of_child: int = 1) -> Trees:
+def small_tree(seat_of_child: int = 1) -> SearchTrees:
     """A root of seat 0 with value 0.2, after one simulation of action 0, whose position has value 0.6."""
     trees = new_trees(1, 4, 4)
     values, seats = np.array([0.2], np.float32), np.array([0], np.int8)
@@ -54,7 +54,9 @@ def small_tree(seat_of_child: int = 1) -> Trees:
     return trees
 
 
-def add_leaf(trees: Trees, node: int, value: float, seat: int, outcome: int | None = None, solved: int = 0) -> None:
+def add_leaf(
+    trees: SearchTrees, node: int, value: float, seat: int, outcome: int | None = None, solved: int = 0
+) -> None:
     values, seats = np.array([value], np.float32), np.array([seat], np.int8)
     ended, outcomes = np.array([outcome is not None]), np.array([outcome or 0], np.int8)
     back_up_some(trees, SETTINGS, node, PRIORS, values, seats, ended, outcomes, np.array([solved], np.int16), 0, 1)

@@ -36,6 +36,7 @@ def test_the_same_generator_gives_the_same_move():
     assert decide(GAME, state, 50) == decide(GAME, state, 50)
 
 
+@pytest.mark.slow
 def test_it_beats_random_play():
     score = evaluate(GAME, MctsAgent(40, 0.5), RandomAgent(), 10, seed=0, opening_plies=4)
     assert score.total.wins >= 9

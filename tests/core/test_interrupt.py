@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from src.core.interrupt import handle_interrupts, stoppable
+from src.core.interrupt import CancellationToken, CancelledWorkError, handle_interrupts, stoppable
 from tests.lab import ROOT
 
 # A search of one depth that would take years: only the interrupt can end it.
@@ -68,3 +68,56 @@ def test_signals_are_left_alone_in_other_threads():
     worker.start()
     worker.join()
     assert counts == [threading.active_count() + 1]
+
+
+def test_a_token_cancels_what_its_thread_runs_and_nothing_else():
+    token, other, begun, stopped = CancellationToken(), CancellationToken(), threading.Event(), threading.Event()
+    ended: list[str] = []
+
+    def compiled() -> None:
+        with stoppable(stopped.set):
+            begun.set()
+            stopped.wait(60)
+        raise KeyboardInterrupt
+
+    def work() -> None:
+        try:
+            token.run(compiled)
+        except CancelledWorkError:
+            ended.append("cancelled")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(60)
+    other.cancel()
+    assert not stopped.is_set()
+    token.cancel()
+    thread.join(60)
+    assert ended == ["cancelled"]
+
+
+def test_a_cancelled_token_runs_nothing_more():
+    token, stops = CancellationToken(), []
+    assert token.run(lambda: 3) == 3
+
+    def work() -> None:
+        token.cancel()
+        with stoppable(lambda: stops.append("next")):
+            pass
+
+    with pytest.raises(CancelledWorkError):
+        token.run(work)
+    assert stops == ["next"], "what begins after the cancellation is stopped too"
+    with pytest.raises(CancelledWorkError):
+        token.run(lambda: stops.append("never"))
+    with stoppable(lambda: stops.append("outside")):
+        pass
+    assert stops == ["next"]
+
+
+def test_ctrl_c_is_not_taken_for_a_cancellation():
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        CancellationToken().run(interrupted)

@@ -77,6 +77,7 @@ class SearchAgent(NetworkAgent):
     """Search from the position with the network; `info` has the visits and the value of the search."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+    choose_actions = None  # type: ignore[assignment]  # a search needs the positions
 
     def __init__(
         self, net: nn.Module, compute: Compute, play: PlayConfig, search: SearchConfig, discount: float

@@ -11,8 +11,8 @@ from ...core.play.positions import PositionBatch
 from ...core.ranges import Bounds, NonNegative, Positive, check_fields
 from ...core.threads import run_in_spans
 from .tree import (
+    SearchTrees,
     Settings,
-    Trees,
     back_up_some,
     begin_some,
     considered_visits,
@@ -51,7 +51,7 @@ class SearchResult(NamedTuple):
     policies: np.ndarray  # (N, A) float32: improved policies, the targets of training
     values: np.ndarray  # (N,) float32: of these policies, for the player to move
     visits: np.ndarray  # (N, A) int32
-    trees: Trees
+    trees: SearchTrees
     settings: Settings
 
     def ranked(self, i: int) -> list[int]:
@@ -84,7 +84,7 @@ Searching = Generator[None, Evaluated, SearchResult]
 
 
 def search(
-    positions: PositionBatch, config: SearchConfig, discount: float, noise: np.ndarray, trees: Trees | None = None
+    positions: PositionBatch, config: SearchConfig, discount: float, noise: np.ndarray, trees: SearchTrees | None = None
 ) -> Searching:
     """Search the roots of `positions`, which it must describe; yield whenever its positions need an evaluation.
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import UserError, require
 from ..ranges import Fraction, checked
 from ..seeding import draw
+from .capabilities import SupportsArrays
 from .game import Game, Trait
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -86,7 +87,24 @@ class SelfPlay(Agent):
         return self.decide_batch(game, [view], [rng])[0]
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
-        return self._explored(self._learner().decide_batch(game, views, rngs), game, views, rngs)
+        return self._explored(self.learner.decide_batch(game, views, rngs), game, views, rngs)
+
+    def choose_actions(
+        self, observations: np.ndarray, masks: np.ndarray, rngs: Sequence[np.random.Generator]
+    ) -> np.ndarray:
+        return self._actions_of(self.learner, observations, masks, rngs)
+
+    def _actions_of(
+        self, agent: Agent, observations: np.ndarray, masks: np.ndarray, rngs: Sequence[np.random.Generator]
+    ) -> np.ndarray:
+        """Return the actions of an agent, with the same random moves as `_explored`."""
+        assert isinstance(agent, SupportsArrays), "see `acts_on_arrays`"
+        actions: np.ndarray = agent.choose_actions(observations, masks, rngs)
+        if self.explore > 0:
+            for i, (mask, rng) in enumerate(zip(masks, rngs, strict=True)):
+                if rng.random() < self.explore:
+                    actions[i] = draw(rng, np.flatnonzero(mask).tolist())
+        return actions
 
     def _explored(
         self, decisions: list[Decision], game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]
@@ -99,7 +117,8 @@ class SelfPlay(Agent):
             for decision, view, rng in zip(decisions, views, rngs, strict=True)
         ]
 
-    def _learner(self) -> Agent:
+    @property
+    def learner(self) -> Agent:
         if self._current is None:
             raise UserError("agent=self copies the agent that is trained or evaluated, and there is none here")
         return self._current
@@ -130,6 +149,11 @@ class OpponentPool(Agent):
             "an opponent pool is for training only (agent@env.opponent): "
             f"choose one of its members, {', '.join(self.members)}"
         )
+
+
+def acts_on_arrays(agent: Agent) -> bool:
+    """Whether an agent can be asked by `choose_actions`; in self-play it is the learner that has to have it."""
+    return isinstance(agent.learner if isinstance(agent, SelfPlay) else agent, SupportsArrays)
 
 
 def opponents_in(agent: Agent) -> list[Agent]:

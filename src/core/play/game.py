@@ -14,7 +14,7 @@ from ..errors import UserError
 from ..seeding import draw
 from .capabilities import AuxTask
 from .positions import GamePositions, PositionBatch, Symmetry, Zeros, board_symmetries, identity
-from .search import ENDLESS, Evaluation, Searcher
+from .search import UNLIMITED_PLIES, Evaluation, Searcher
 
 State = TypeVar("State", default=Any)
 View = TypeVar("View", default=Any)  # what the player to move may know of a state
@@ -28,6 +28,8 @@ class Trait(StrEnum):
     PERFECT_INFORMATION = "with perfect information"
     DETERMINISTIC = "without chance"
     ENUMERABLE = "small enough to visit every position"
+    TEACHABLE = "with a teacher to imitate"
+    LEARNED_EVALUATION = "with a search that evaluates positions by a network"  # see `LearnedEvaluation`
 
 
 class Game(ABC, Generic[State, View]):
@@ -171,9 +173,9 @@ class TwoPlayerGame(Game[State, State]):
 
     # Used by search. The defaults work for every game; overriding them makes the search stronger or faster.
 
-    def candidates(self, state: State, selective: bool, patience: int = ENDLESS) -> list[int]:
+    def candidates(self, state: State, selective: bool, waiting_plies: int = UNLIMITED_PLIES) -> list[int]:
         """Return the actions to search, most promising first; `selective` limits them to moves that gain something, and
-        from the ply `patience` on excludes moves that only wait.
+        from the ply `waiting_plies` on excludes moves that only wait.
         """
         return self.legal_actions(state)
 

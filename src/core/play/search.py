@@ -1,16 +1,19 @@
 """Input and output of a search, written in Python or compiled."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from ..errors import require
 from ..ranges import NonNegativeInt, check_fields
 
+if TYPE_CHECKING:
+    from .agent import Line
+
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
 QUIET_PLIES = 2  # how far a selective search follows threats beyond its depth
 DECIDED = 900_000  # scores of greater magnitude are proven wins and losses
-ENDLESS = 99_999  # as patience: longer than any game
+UNLIMITED_PLIES = 99_999  # longer than any game
 MAX_FACTOR = 100  # magnitude of the factors of every game
 _WORD = (1 << 64) - 1
 
@@ -23,7 +26,7 @@ class Evaluation:
     noise: NonNegativeInt  # largest random error of the evaluation
     seed: int  # of that noise
     selective: bool  # search only moves that gain something, extend lines by threats, and use `TwoPlayerGame.solved`
-    patience: NonNegativeInt = ENDLESS  # ply of the game from which a selective search leaves out waiting moves
+    waiting_plies: NonNegativeInt = UNLIMITED_PLIES  # from this ply on, a selective search does not wait
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -42,6 +45,16 @@ class SearchResult(NamedTuple):
     settled: bool  # every line reached the end of the game, so a deeper search finds nothing new
 
 
+class DepthResult(NamedTuple):
+    """The result of iterative deepening after a finished depth."""
+
+    depth: int
+    score: int  # for the player to move
+    line: tuple[int, ...]  # principal variation
+    nodes: int  # since the search began
+    seconds: float
+
+
 class Searcher(Protocol):
     """A search to a depth. Its result depends on the position, the depth and `first` only, not on earlier calls.
 
@@ -50,6 +63,17 @@ class Searcher(Protocol):
 
     def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         """Search an unfinished position to `depth` >= 1 plies; return None if `node_limit` is exceeded."""
+
+
+@runtime_checkable
+class StoppableAgent(Protocol):
+    """An agent whose analysis reports every depth and can be stopped."""
+
+    def analyse(self, game: Any, view: Any, count: int, report: Callable[[DepthResult], None] = ...) -> "list[Line]":
+        """As `Agent.analyse`; call `report` after every depth, the first of which is always searched."""
+
+    def stop(self) -> None:
+        """End the running analyses, which return what they have found; may be called from another thread."""
 
 
 def noise_at(key: int, noise: int, seed: int) -> int:
@@ -63,6 +87,13 @@ def splitmix64(word: int) -> int:
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
     return word ^ (word >> 31)
+
+
+def score_text(score: int) -> str:
+    """Return a score as a number, or a proven result with the plies to it."""
+    if abs(score) <= DECIDED:
+        return str(score)
+    return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
 
 
 def parent_score(score: int) -> int:
