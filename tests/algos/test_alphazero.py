@@ -1,8 +1,6 @@
 """AlphaZero: it learns, resumes bit by bit, refuses what it cannot play, and reports what its search found."""
 
 import csv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,11 @@ from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Trait
 from src.core.runs import checkpoint
-from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from src.nets.boards import Heads, Residual
 from src.nets.flat import MLP
+from tests.algos.test_ppo import killed_after, run_in
 from tests.envs.quoridor.making import make_game
 from tests.marks import mostly_slow
 
@@ -75,30 +73,6 @@ def tictactoe(game: Any = GAME) -> VersusEnv:
     return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
 
 
-def run_in(folder: Path) -> Run:
-    folder.mkdir(exist_ok=True)
-    return Run(folder, {"seed": 0, "checkpoint_seconds": 1e9}, None)
-
-
-@contextmanager
-def killed_after(saves: int, folder: Path) -> Iterator[Run]:
-    """A run that saves after every update and is killed right after the `saves`th save."""
-    done = 0
-    with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
-        run._checkpoint_seconds = 0
-        save = run.save
-
-        def save_and_die(learner: dict[str, Any]) -> None:
-            nonlocal done
-            save(learner)
-            done += 1
-            if done == saves:
-                raise KeyboardInterrupt
-
-        run.save = save_and_die  # type: ignore[method-assign]
-        yield run
-
-
 def rows_without_times(folder: Path) -> list[dict[str, str]]:
     with (folder / "metrics.csv").open() as file:
         return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
@@ -138,6 +112,7 @@ def test_it_logs_its_games_and_its_rating_above_its_first_weights(uninterrupted:
     assert 0 < last["train/replay_size"] <= 400
 
 
+@pytest.mark.slow
 def test_it_learns_tic_tac_toe(tmp_path: Path):
     algo = alphazero(net=MLP([64]), total_steps=6400, num_envs=64, buffer_size=6400, batch_size=64, eval_every=6400)
     with run_in(tmp_path) as run:
@@ -219,15 +194,30 @@ def test_losses_by_hand(tmp_path: Path):
     assert losses["entropy"].item() == pytest.approx(np.log(2))
 
 
-def test_self_play_begins_with_random_moves_that_are_not_trained_on(tmp_path: Path):
+def test_self_play_begins_with_random_moves_that_are_neither_searched_nor_trained_on(tmp_path: Path):
     with run_in(tmp_path) as run:
-        trainer = AlphaZeroTrainer(alphazero(opening_plies=3, num_envs=64, buffer_size=6400), tictactoe(), run)
+        algo = alphazero(opening_plies=3, num_envs=64, buffer_size=6400, steps_per_env=1)
+        trainer = AlphaZeroTrainer(algo, tictactoe(), run)
     (group,) = trainer.groups
-    openings = group.openings.copy()
-    assert set(openings.tolist()) == {0, 1, 2, 3}
-    trainer._play()  # four moves
-    assert group.buffer.ages.max() == 4
-    assert (group.buffer.ages == 4 - openings).all()
+    assert set(group.lengths.tolist()) == {0, 1, 2, 3}
+    plies = [9 - state.count(".") for state in group.positions.roots()]
+    assert plies == group.lengths.tolist()
+    assert len(set(group.positions.roots())) > 20, "they are random"
+    trainer._play()  # one move
+    assert (group.lengths == np.array(plies) + 1).all()
+    assert (group.buffer.ages == 1).all(), "of every game"
+    first = group.buffer.masks[0].sum(dim=1)
+    assert first.tolist() == [9 - ply for ply in plies], "the first stored position is that after the opening"
+
+
+def test_a_buffer_that_no_checkpoint_holds_and_too_long_openings_are_refused(monkeypatch: pytest.MonkeyPatch):
+    each = 4 * 2 * 9 + 5 * 9 + 10
+    monkeypatch.setattr(checkpoint, "MAX_BYTES", 500 * each)
+    alphazero(buffer_size=450).check(tictactoe(), Curriculum({}, None))  # a tenth is left for the rest
+    with pytest.raises(UserError, match=r"algo.buffer_size=451 takes .* choose at most 450"):
+        alphazero(buffer_size=451).check(tictactoe(), Curriculum({}, None))
+    with pytest.raises(UserError, match="opening_plies=9 is too many"):
+        alphazero(opening_plies=9).check(tictactoe(), Curriculum({}, None))
 
 
 def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.alphazero.replay import ReplayBuffer, Symmetries
+from src.algos.alphazero.replay import ReplayBuffer, Symmetries, position_bytes
 from src.algos.alphazero.search import SearchResult
 from src.envs.tictactoe.rules import TicTacToe
 
@@ -15,16 +15,13 @@ def buffer(steps: int = 4, games: int = 1, discount: float = 1.0, td_lambda: flo
     return ReplayBuffer(steps, np.zeros((games, 2, 3, 3), np.float32), 9, "cpu", discount, td_lambda)
 
 
-def add(
-    replay: ReplayBuffer, mark: float, seats: list[int], values: list[float], kept: list[bool] | None = None
-) -> None:
+def add(replay: ReplayBuffer, mark: float, seats: list[int], values: list[float]) -> None:
     """Store a move of every game, with observations and policies that are `mark` everywhere."""
     count = len(seats)
     policies = np.full((count, 9), mark, np.float32)
     found = SearchResult(np.zeros(count, int), policies, np.array(values, np.float32), None, None, None)  # type: ignore[arg-type]
     observations = np.full((count, 2, 3, 3), mark, np.float32)
-    masks, searched = np.ones((count, 9), bool), np.array(kept or [True] * count)
-    replay.add(observations, masks, np.array(seats, np.int8), found, searched)
+    replay.add(observations, np.ones((count, 9), bool), np.array(seats, np.int8), found)
 
 
 def test_td_lambda_targets_by_hand():
@@ -51,14 +48,14 @@ def test_the_outcome_alone_changes_sign_with_the_seat():
     assert replay.targets[:, 0].tolist() == [-1.0, 1.0, 1.0, -1.0]
 
 
-def test_games_end_one_by_one_and_random_openings_are_left_out():
+def test_games_end_one_by_one():
     replay = buffer(steps=6, games=2)
-    add(replay, 0, [0, 0], [0.0, 0.0], kept=[False, True])
+    add(replay, 0, [0, 0], [0.0, 0.0])
     add(replay, 1, [1, 1], [0.0, 0.0])
     assert replay.finish(np.array([1]), np.array([1])) == 2
     add(replay, 2, [0, 0], [0.0, 0.0])
-    assert replay.finish(np.array([0]), np.array([0])) == 2
-    assert replay.ready.tolist()[:3] == [[False, True], [True, True], [True, False]]
+    assert replay.finish(np.array([0]), np.array([0])) == 3
+    assert replay.ready.tolist()[:3] == [[True, True], [True, True], [True, False]]
     assert replay.finish(np.array([0]), np.array([1])) == 0, "it begins again"
 
 
@@ -119,3 +116,12 @@ def test_a_saved_buffer_samples_the_same():
         strict=True,
     ):
         assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_the_size_of_a_position_is_that_of_a_saved_buffer(dtype):
+    replay = ReplayBuffer(4, np.zeros((3, 2, 3, 3), dtype), 9, "cpu", 1.0, 1.0)
+    for mark in range(4):
+        add(replay, mark, [0, 1, 0], [0.0, 0.0, 0.0])
+    saved = sum(value.nbytes for value in replay.state().values() if isinstance(value, torch.Tensor))
+    assert saved == 4 * 3 * position_bytes(np.zeros((2, 3, 3), dtype), 9, on_gpu=False)

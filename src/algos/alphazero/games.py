@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from ...core.play.arena import random_opening
 from ...core.play.game import TwoPlayerGame
 from ...core.play.positions import Zeros
 from .replay import ReplayBuffer
@@ -23,7 +24,7 @@ class Finished(NamedTuple):
 class SelfPlayGames:
     """N games in progress; a game that ends is followed by a new one.
 
-    A game begins with up to `opening_plies` random moves, which are not trained on.
+    A game begins with up to `opening_plies` random moves, which are neither searched nor trained on.
     """
 
     def __init__(
@@ -39,16 +40,16 @@ class SelfPlayGames:
         """`zeros` creates the arrays that the network reads."""
         self.game, self.config, self.buffer, self.opening_plies, self.rng = game, config, buffer, opening_plies, rng
         self.positions = game.positions(count, config.simulations + 1, zeros)
-        self.lengths = np.zeros(count, np.int64)  # moves so far
-        self.openings = np.zeros(count, np.int64)  # random moves of each game
+        self.lengths = np.zeros(count, np.int64)  # moves so far, with the opening
         self._trees = new_trees(count, config.simulations + 1, game.num_actions)
         self._root = self.positions.observations, self.positions.masks, self.positions.seats
         self._begin(np.arange(count))
 
     def _begin(self, games: np.ndarray) -> None:
-        self.positions.set_roots(games.tolist(), [self.game.initial(self.rng) for _ in games])
-        self.lengths[games] = 0
-        self.openings[games] = self.rng.integers(self.opening_plies + 1, size=len(games))
+        openings = self.rng.integers(self.opening_plies + 1, size=len(games))
+        starts = [random_opening(self.game, int(plies), self.rng) for plies in openings]
+        self.positions.set_roots(games.tolist(), starts)
+        self.lengths[games] = openings
 
     def searching(self, noise: np.ndarray) -> Searching:
         """Search all positions; `noise` (N, A) is Gumbel noise."""
@@ -57,14 +58,9 @@ class SelfPlayGames:
         return search(positions, self.config, self.buffer.discount, noise, self._trees)
 
     def play(self, found: SearchResult) -> Finished:
-        """Play the moves that the search has chosen, or random ones in the opening."""
-        observations, masks, seats = self._root
-        searched = self.lengths >= self.openings
-        actions = found.actions
-        if not searched.all():
-            actions = np.where(searched, actions, (self.rng.random(masks.shape) * masks).argmax(axis=1))
-        self.buffer.add(observations, masks, seats, found, searched)
-        self.positions.play(actions)
+        """Play the moves that the search has chosen."""
+        self.buffer.add(*self._root, found)
+        self.positions.play(found.actions)
         self.lengths += 1
         ended = np.flatnonzero(self.positions.ended)
         outcomes, lengths = self.positions.outcomes[ended].copy(), self.lengths[ended]
@@ -77,7 +73,6 @@ class SelfPlayGames:
         return {
             "roots": [self.game.write_position(state) for state in self.positions.roots()],
             "lengths": self.lengths.tolist(),
-            "openings": self.openings.tolist(),
             "rng": self.rng.bit_generator.state,
             "buffer": self.buffer.state(),
         }
@@ -85,7 +80,7 @@ class SelfPlayGames:
     def load_state(self, saved: dict[str, Any]) -> None:
         states = [self.game.read_position(text) for text in saved["roots"]]
         self.positions.set_roots(range(len(states)), states)
-        self.lengths[:], self.openings[:] = saved["lengths"], saved["openings"]
+        self.lengths[:] = saved["lengths"]
         self.rng.bit_generator.state = saved["rng"]
         self.buffer.load_state(saved["buffer"])
 

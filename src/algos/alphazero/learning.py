@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...core.errors import require
-from ...core.play.arena import require_varied
+from ...core.play.arena import random_opening, require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait, TwoPlayerGame
 from ...core.ranges import (
@@ -27,6 +27,7 @@ from ...core.ranges import (
     Positive,
     check_fields,
 )
+from ...core.runs import checkpoint
 from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
 from ...core.runs.run import Run
@@ -40,6 +41,7 @@ from ..network import (
     average_into,
     budget_used,
     build_net,
+    export_snapshot,
     export_weights,
     load_network,
     load_weights,
@@ -53,7 +55,7 @@ from ..optimizer import Optimizer
 from .agent import NetworkEvaluator, PlayConfig, SearchAgent
 from .games import Finished, SelfPlayGames, gumbel_noise, pinned_zeros
 from .past_selves import RatedPastSelves
-from .replay import Batch, ReplayBuffer, Symmetries
+from .replay import Batch, ReplayBuffer, Symmetries, position_bytes
 from .search import SearchConfig, run_searches
 
 log = logging.getLogger(__name__)
@@ -107,7 +109,20 @@ class AlphaZero:
         net, compute = build_net(self.net, env, self.init_from), Compute("cpu", "float32", False)
         agent = SearchAgent(net, compute, PlayConfig(simulations=0), self.search, self.gamma)
         agent.check(env.game)
+        self._check_buffer(env)
+        random_opening(env.game, self.opening_plies, np.random.default_rng(0))  # which refuses too many plies
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+
+    def _check_buffer(self, env: Environment) -> None:
+        """Refuse a replay buffer that no checkpoint can hold: the run would fail at its first save."""
+        observation = np.zeros(env.observation_space.shape, env.observation_space.dtype)
+        each = position_bytes(observation, env.game.num_actions, self.compute.on_gpu)
+        limit = checkpoint.size_limit() * 9 // 10  # the rest is for the weights, the optimizer and past selves
+        require(
+            self.buffer_size * each <= limit,
+            f"algo.buffer_size={self.buffer_size} takes {self.buffer_size * each:,} bytes of a checkpoint, in which "
+            f"it may have {limit:,} here: choose at most {limit // each}",
+        )
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> SearchAgent:
         self.compute.report_idle_cores()
@@ -279,9 +294,7 @@ class AlphaZeroTrainer:
         return export_weights(self.average, self.env, dtype)
 
     def _snapshot(self) -> dict[str, Any]:
-        """Return weights for a past self, small and on the CPU."""
-        saved = self._weights(torch.float16)
-        return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
+        return export_snapshot(self.average, self.env)
 
     def _state(self) -> dict[str, Any]:
         require_finite(self.net, self.steps)

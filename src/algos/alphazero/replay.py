@@ -57,16 +57,14 @@ class ReplayBuffer:
         """The number of positions to train on."""
         return len(self.rows)
 
-    def add(
-        self, observations: np.ndarray, masks: np.ndarray, seats: np.ndarray, found: SearchResult, kept: np.ndarray
-    ) -> None:
-        """Store one move of every game where `kept` (N,) is true, and forget the oldest."""
+    def add(self, observations: np.ndarray, masks: np.ndarray, seats: np.ndarray, found: SearchResult) -> None:
+        """Store one move of every game, and forget the oldest."""
         row = self.added % self.steps
         self.observations[row] = torch.from_numpy(observations).to(self.observations.device)
         self.policies[row] = torch.from_numpy(found.policies).to(self.policies.device)
         self.masks[row] = torch.from_numpy(masks).to(self.masks.device)
         self.searched[row], self.seats[row], self.ready[row] = found.values, seats, False
-        self.ages = np.where(kept, np.minimum(self.ages + 1, self.steps), 0)
+        self.ages = np.minimum(self.ages + 1, self.steps)
         self.added += 1
         self._rows = None
 
@@ -121,6 +119,14 @@ class ReplayBuffer:
         for name in ("observations", "policies", "masks"):
             getattr(self, name)[:filled] = saved[name]
         self.ages[:], self.added, self._rows = saved["ages"], saved["added"], None
+
+
+def position_bytes(observation: np.ndarray, num_actions: int, on_gpu: bool) -> int:
+    """Return the size of a stored position in a checkpoint."""
+    compact = 2 if on_gpu else 4  # float16 or float32
+    each = compact if np.issubdtype(observation.dtype, np.floating) else observation.itemsize
+    values = 4 + 4 + 1 + 1  # target, searched value, seat and whether it is ready
+    return each * observation.size + (compact + 1) * num_actions + values
 
 
 class Symmetries:

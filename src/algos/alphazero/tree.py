@@ -20,7 +20,7 @@ LOWEST = -1e30
 
 
 @by_reference
-class Trees(NamedTuple):
+class SearchTrees(NamedTuple):
     """N trees with M nodes and A actions. Values are for the player to move at their node."""
 
     priors: np.ndarray  # (N, M, A) float32: the policy of the network; 0 for illegal actions
@@ -44,12 +44,14 @@ class Settings(NamedTuple):
     discount: float
 
 
-def new_trees(count: int, nodes: int, actions: int) -> Trees:
+def new_trees(count: int, nodes: int, actions: int) -> SearchTrees:
     shapes = {"priors": (nodes, actions), "children": (nodes, actions), "noisy": (actions,)}
     shapes |= dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), ())
     types: dict[str, Any] = {"children": np.int16, "parents": np.int16, "visits": np.int32, "seats": np.int8}
     types |= {"exact": np.bool_} | dict.fromkeys(("leaves", "leaf_parents", "leaf_actions"), np.int64)
-    return Trees(*(np.zeros((count, *shapes.get(n, (nodes,))), types.get(n, np.float32)) for n in Trees._fields))
+    return SearchTrees(
+        *(np.zeros((count, *shapes.get(n, (nodes,))), types.get(n, np.float32)) for n in SearchTrees._fields)
+    )
 
 
 def considered_visits(considered: int, simulations: int) -> list[int]:
@@ -71,7 +73,13 @@ def considered_visits(considered: int, simulations: int) -> list[int]:
 
 @kernel
 def begin_some(
-    trees: Trees, priors: np.ndarray, values: np.ndarray, seats: np.ndarray, noise: np.ndarray, first: int, end: int
+    trees: SearchTrees,
+    priors: np.ndarray,
+    values: np.ndarray,
+    seats: np.ndarray,
+    noise: np.ndarray,
+    first: int,
+    end: int,
 ) -> None:
     """Create the roots from their evaluation by the network: priors (N, A), values (N,)."""
     for i in range(first, end):
@@ -84,7 +92,7 @@ def begin_some(
 
 
 @kernel
-def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: int, end: int) -> None:
+def select_some(trees: SearchTrees, settings: Settings, targets: np.ndarray, first: int, end: int) -> None:
     """Descend to a new leaf or an exact value; `targets` (N,) are the visits of the action at the root."""
     for i in range(first, end):
         node, action = 0, root_action(trees, settings, i, targets[i])
@@ -102,7 +110,7 @@ def select_some(trees: Trees, settings: Settings, targets: np.ndarray, first: in
 
 @kernel
 def back_up_some(
-    trees: Trees,
+    trees: SearchTrees,
     settings: Settings,
     node: int,
     priors: np.ndarray,
@@ -137,7 +145,7 @@ def back_up_some(
 
 @kernel
 def finish_some(
-    trees: Trees,
+    trees: SearchTrees,
     settings: Settings,
     actions: np.ndarray,
     policies: np.ndarray,
@@ -166,7 +174,7 @@ def finish_some(
 
 
 @inlined
-def _create(trees: Trees, i: int, node: int, priors: np.ndarray, value: float) -> None:
+def _create(trees: SearchTrees, i: int, node: int, priors: np.ndarray, value: float) -> None:
     trees.values[i, node], trees.sums[i, node], trees.visits[i, node] = value, 0.0, 0
     for action in range(priors.size):
         trees.priors[i, node, action] = priors[action]
@@ -174,7 +182,7 @@ def _create(trees: Trees, i: int, node: int, priors: np.ndarray, value: float) -
 
 
 @inlined
-def _back_up(trees: Trees, i: int, node: int, value: float, discount: float) -> None:
+def _back_up(trees: SearchTrees, i: int, node: int, value: float, discount: float) -> None:
     while True:
         trees.visits[i, node] += 1
         trees.sums[i, node] += value
@@ -186,14 +194,14 @@ def _back_up(trees: Trees, i: int, node: int, value: float, discount: float) -> 
 
 
 @inlined
-def quality(trees: Trees, settings: Settings, i: int, node: int, child: int) -> Any:
+def quality(trees: SearchTrees, settings: Settings, i: int, node: int, child: int) -> Any:
     """Return the Q value of the action that leads to a visited child, for the player to move at `node`."""
     mean = settings.discount * np.float64(trees.sums[i, child]) / trees.visits[i, child]
     return mean if trees.seats[i, node] == trees.seats[i, child] else -mean
 
 
 @kernel
-def completed_values(trees: Trees, settings: Settings, i: int, node: int) -> tuple[float, int, int, float, float]:
+def completed_values(trees: SearchTrees, settings: Settings, i: int, node: int) -> tuple[float, int, int, float, float]:
     """Complete the Q values of a node for its actions without visits, and scale them against the policy.
 
     Return the Q value assumed for those actions, the visits of all children, those of the most visited, the weight of a
@@ -219,7 +227,7 @@ def completed_values(trees: Trees, settings: Settings, i: int, node: int) -> tup
 
 
 @kernel
-def root_action(trees: Trees, settings: Settings, i: int, target: int) -> int:
+def root_action(trees: SearchTrees, settings: Settings, i: int, target: int) -> int:
     """Return the legal action with `target` visits that has the highest noise + log prior + scaled Q."""
     mixed, _, _, scale, _ = completed_values(trees, settings, i, 0)
     best, highest = -1, 2 * LOWEST
@@ -236,7 +244,7 @@ def root_action(trees: Trees, settings: Settings, i: int, target: int) -> int:
 
 
 @kernel
-def interior_action(trees: Trees, settings: Settings, i: int, node: int) -> int:
+def interior_action(trees: SearchTrees, settings: Settings, i: int, node: int) -> int:
     """Return the action with the greatest improved probability minus share of visits."""
     mixed, total, _, scale, greatest = completed_values(trees, settings, i, node)
     weights, unvisited = 0.0, np.exp(scale * (mixed - greatest))
