@@ -3,6 +3,7 @@
 import copy
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -11,6 +12,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from .cli import exit_on_user_error, launch, refuse_multirun
+from .core.command_reader import MAX_LINE_LENGTH, CommandReader
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
 from .core.interrupt import handle_interrupts
@@ -18,10 +20,10 @@ from .core.play.agent import Agent
 from .core.play.game import Game, TwoPlayerGame
 from .core.play.record import read_game, write_game
 from .core.play.replay import ReplayedGame
+from .core.play.search import DepthResult, StoppableAgent, score_text
 from .core.seeding import generator
 from .paths import CONF
 
-MAX_LINE_LENGTH = 1 << 20  # characters
 MAX_ERROR_LENGTH = 300  # characters
 
 
@@ -34,6 +36,8 @@ class Engine:
         self.start: Any = self.game.initial(self.rng)
         self.actions: list[int] = []  # from the start to the position
         self.state: Any = self.start
+        self.send: Callable[[str], None] = lambda line: None  # a line before the answer
+        self.is_stopped: Callable[[], bool] = lambda: False  # whether `stop` was sent after the current command
         self.commands = {
             "position": self.position,
             "write": self.write,
@@ -52,7 +56,7 @@ class Engine:
         before = self.start, self.actions, self.state, self.rng.bit_generator.state
         try:
             if name not in self.commands:
-                raise UserError(f"{name} is not a command; there are {' '.join(self.commands)} quit")
+                raise UserError(f"{name} is not a command; there are {' '.join(self.commands)} stop quit")
             return self.commands[name](arguments)
         except BaseException as error:  # also Ctrl-C
             self.start, self.actions, self.state, self.rng.bit_generator.state = before
@@ -134,10 +138,29 @@ class Engine:
         """Return the best moves, one a line: rank, score, and the principal variation."""
         count = _number("analyse", arguments)
         self._refuse_finished()
-        lines = []
-        for rank, line in enumerate(self.agent.analyse(self.agent_game, self.game.view(self.state), count), start=1):
-            lines.append(" ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)]))
+        view = self.game.view(self.state)
+        if isinstance(self.agent, StoppableAgent):
+            found = self.agent.analyse(self.agent_game, view, count, self._report)
+        else:
+            found = self.agent.analyse(self.agent_game, view, count)
+        lines = [
+            " ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)])
+            for rank, line in enumerate(found, start=1)
+        ]
         return "\n".join([*lines, "ok"])
+
+    def stop(self) -> None:
+        """End an analysis that is running; one that begins is ended by its first report."""
+        if isinstance(self.agent, StoppableAgent):
+            self.agent.stop()
+
+    def _report(self, result: DepthResult) -> None:
+        speed = round(result.nodes / result.seconds) if result.seconds > 0 else 0
+        names = " ".join(self.game.line_names(self.state, result.line))
+        score = score_text(result.score)
+        self.send(f"info depth {result.depth} score {score} nodes {result.nodes} nps {speed} pv {names}")
+        if self.is_stopped():
+            self.stop()
 
     def show(self, arguments: list[str]) -> str:
         _expect_none("show", arguments)
@@ -153,31 +176,37 @@ class Engine:
             raise UserError("the game is over")
 
 
+class OutputClosedError(Exception):
+    """The program that reads the answers has ended."""
+
+
 def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
     """Answer line by line until `quit` or the end of either stream. Ctrl-C stops the current command."""
-    while line := lines.readline(MAX_LINE_LENGTH):
-        if line.split() == ["quit"]:
-            return
-        answer = None
-        if len(line) == MAX_LINE_LENGTH:
-            _skip_rest(line, lines)
-            answer = _error(f"a line must be shorter than {MAX_LINE_LENGTH} characters")
-        elif line.strip():
-            try:
-                answer = engine.answer(line)
-            except KeyboardInterrupt:
-                answer = _error("stopped")
+
+    def send(text: str) -> None:
         try:
-            if answer is not None:
-                print(answer, file=out, flush=True)
-        except OSError:  # the reader has closed the pipe
+            print(text, file=out, flush=True)
+        except OSError:
             _discard_output(out)
-            return
+            raise OutputClosedError from None
+
+    reader = CommandReader(lines, engine.stop)
+    engine.send, engine.is_stopped = send, reader.is_stopped
+    try:
+        for line in reader:
+            if len(line) == MAX_LINE_LENGTH:
+                send(_error(f"a line must be shorter than {MAX_LINE_LENGTH} characters"))
+            elif line.strip():
+                send(_answer(engine, line))
+    except OutputClosedError:
+        return
 
 
-def _skip_rest(line: str, lines: TextIO) -> None:
-    while line and not line.endswith("\n"):
-        line = lines.readline(MAX_LINE_LENGTH)
+def _answer(engine: Engine, line: str) -> str:
+    try:
+        return engine.answer(line)
+    except KeyboardInterrupt:
+        return _error("stopped")
 
 
 def _discard_output(out: TextIO) -> None:
@@ -217,11 +246,12 @@ def main(cfg: DictConfig) -> None:
     cfg = compose.validate(cfg, schema.Engine)
     game = compose.build_env(cfg).game
     agent = compose.build_agent("agent", cfg, game)
-    for stream in (sys.stdin, sys.stdout):
-        if hasattr(stream, "reconfigure"):  # invalid UTF-8 gets an error line like any unknown command
-            stream.reconfigure(encoding="utf-8", errors="replace")
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # invalid UTF-8 gets an error line
+    # Not sys.stdin: a reader that waits for a line holds its lock, which the interpreter needs at exit.
+    lines = open(sys.stdin.fileno(), encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     with handle_interrupts():
-        serve(Engine(game, agent, cfg.seed), sys.stdin, sys.stdout)
+        serve(Engine(game, agent, cfg.seed), lines, sys.stdout)
 
 
 def run() -> None:

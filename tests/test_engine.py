@@ -1,6 +1,8 @@
 import io
 import os
+import queue
 import random
+import re
 import signal
 import time
 from pathlib import Path
@@ -11,8 +13,9 @@ import pytest
 from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
 from src.compose import build
+from src.core.command_reader import MAX_LINE_LENGTH, CommandReader
 from src.core.play.agent import RandomAgent
-from src.engine import MAX_LINE_LENGTH, Engine, serve
+from src.engine import Engine, serve
 from src.envs.tictactoe.rules import TicTacToe
 from tests.lab import Lab, Process
 from tests.marks import mostly_slow
@@ -292,6 +295,66 @@ def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: st
     process.send_signal(signal.SIGINT)
     out, err = process.communicate("write\n", timeout=60)
     assert (out, err, process.returncode) == ("error stopped\nposition e1 e9 10 10 0 -\n", "", 0)
+
+
+INFO = re.compile(r"info depth (\d+) score \S+ nodes (\d+) nps \d+ pv( [a-i][1-9][hv]?)+")
+
+
+def test_an_analysis_streams_every_depth_until_it_is_stopped(lab: Lab):
+    process = lab.start("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("analyse 3\n")
+    process.stdin.flush()
+    lines = [process.stdout.readline().strip() for _ in range(4)]
+    out, err = process.communicate("stop\nstop\nwrite\nposition startpos moves e2\nwrite\nquit\n")
+    *more, best, ok, position, moved, last = out.splitlines()
+    found = [INFO.fullmatch(line) for line in [*lines, *more]]
+    assert all(found), [*lines, *more]
+    assert [int(match[1]) for match in found if match] == list(range(1, len(found) + 1)), "one line for every depth"
+    nodes = [int(match[2]) for match in found if match]
+    assert nodes == sorted(nodes)
+    assert best.split()[0] == "1"
+    assert (ok, moved) == ("ok", "ok")
+    assert (position, last) == ("position e1 e9 10 10 0 -", "position e2 e9 10 10 1 -")
+    assert (err, process.returncode) == ("", 0)
+
+
+def test_a_stop_that_is_read_before_its_analysis_begins_is_not_lost(lab: Lab):
+    lines = "analyse 3\nstop\nwrite\nquit\n"
+    done = lab.run("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    info, *_, ok, position = done.stdout.splitlines()
+    assert INFO.fullmatch(info)
+    assert (ok, position) == ("ok", "position e1 e9 10 10 0 -")
+
+
+class Typed(io.StringIO):
+    """Lines that come one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.typed: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def readline(self, limit: int | None = -1, /) -> str:  # type: ignore[override]
+        return self.typed.get()
+
+
+def test_a_stop_ends_earlier_commands_only():
+    lines, stops = Typed(), queue.SimpleQueue[None]()
+    reader = CommandReader(lines, lambda: stops.put(None))
+    commands = iter(reader)
+    lines.typed.put("analyse 1\n")
+    assert next(commands) == "analyse 1\n"
+    assert not reader.is_stopped()
+    lines.typed.put(" stop\n")
+    stops.get()
+    assert reader.is_stopped()
+    lines.typed.put("analyse 2\n")
+    assert next(commands) == "analyse 2\n"
+    assert not reader.is_stopped(), "it was sent after the stop"
+    lines.typed.put("quit\n")
+    assert list(commands) == []
 
 
 def test_a_line_that_never_ends_is_skipped(engine: Engine):

@@ -15,8 +15,8 @@ from tests.golden import deployment, minesweeper
 
 FOLDER = Path(__file__).parent
 LEVELS = {
-    "hard": make_agent(depth=2, noise=3, selective=True, patience=60),
-    "hell": make_agent(depth=6, selective=True, patience=60),
+    "hard": make_agent(depth=2, noise=3, selective=True, waiting_plies=60),
+    "hell": make_agent(depth=6, selective=True, waiting_plies=60),
 }
 
 

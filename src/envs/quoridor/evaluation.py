@@ -121,21 +121,21 @@ def is_sound(board: Any, move: int) -> bool:
 
 
 @kernel
-def list_candidates(board: Any, selective: bool, patience: int, out: np.ndarray) -> int:
+def list_candidates(board: Any, selective: bool, waiting_plies: int, out: np.ndarray) -> int:
     """Write the plausible moves that are legal; if `selective`, only those that gain.
 
     A wall that costs the opponent one step is no better than a step, and is used up. So it must cost two, unless the
     player to move is behind or the opponent is about to win. Selective pawn moves do not retreat; otherwise a player in
     front of a corridor that the opponent can close would move back and forth, with its loss always just beyond the
-    search depth. From the ply `patience` on they lead as close to the goal as possible: two players who both wait for
-    the other to commit itself would never end the game.
+    search depth. From the ply `waiting_plies` on they lead as close to the goal as possible: two players who both wait
+    for the other to commit itself would never end the game.
     """
     me, cells, count = board.ply & 1, board.size * board.size, 0
     mine, theirs = distance(board, me), distance(board, 1 - me)
     enough = 1 if mine - theirs > LAG else GAIN
     plausible = list_plausible(board, out)
     fewest = steps_left(board, closest(board, out, plausible)) if selective else 0
-    most = max(fewest, mine) if board.ply < patience else fewest
+    most = max(fewest, mine) if board.ply < waiting_plies else fewest
     for i in range(plausible):
         move = out[i]
         if move < cells:

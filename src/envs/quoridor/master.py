@@ -1,40 +1,58 @@
 """The strongest player of Quoridor: the timed search with the learned evaluation."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from ...core.errors import require
 from ...core.play.agent import Agent, Decision, Line
 from ...core.play.game import Game, outcome_for_seat
-from ...core.play.search import DECIDED, WIN, parent_score
-from ...core.ranges import Count, Positive, checked
+from ...core.play.search import WIN, DepthResult, parent_score, score_text
+from ...core.ranges import Bounds, Count, Positive, checked
+from .deepening import TimedSearch
 from .features import MAX_WALLS, SIZE
 from .nnue import SHIPPED, load_network
 from .notation import Position
+from .options import SearchFeatures, SearchOptions
 from .rules import Quoridor
-from .thinker import SearchOptions, Thinker
 
 OTHER_NODES, OTHER_BITS = 2000, 14  # of the searches of the other moves in an analysis
+MAX_THREADS = 256
 
 
 class MasterAgent(Agent):
-    """Thinks for a time, or for a number of nodes.
+    """Searches for a time, or for a number of nodes.
 
     The transposition table and the positions of the game are kept between moves, so a decision depends on those before
-    it in the game, but not on other games. Of several games at once it remembers the last one only.
+    it in the game, but not on other games. Each thread has memory for one game: of several games in lockstep, every
+    move begins with an empty table and without the repetitions of its game. Evaluations play its games one by one
+    (`games_in_step`), unless the other agent, evaluated against it, plays in batches.
     """
 
     @checked
     def __init__(
-        self, network: str | None, seconds: Positive | None, nodes: Count | None, search: SearchOptions
+        self,
+        network: str | None,
+        seconds: Positive | None,
+        nodes: Count | None,
+        threads: Annotated[int, Bounds(ge=1, le=MAX_THREADS)],
+        search: SearchOptions,
+        features: SearchFeatures,
     ) -> None:
         require((seconds is None) != (nodes is None), "set one of agent.seconds and agent.nodes, and the other to null")
+        require(
+            nodes is None or threads == 1,
+            f"agent.nodes={nodes} limits a search of one thread: set agent.threads=1, or agent.seconds instead of "
+            "agent.nodes",
+        )
         self.network = load_network(SHIPPED if network is None else Path(network))
-        self.seconds, self.nodes, self.options = seconds, nodes, search
+        self.seconds, self.nodes, self.threads, self.options, self.features = seconds, nodes, threads, search, features
         self._own = threading.local()  # a search per thread
+        self._running: list[tuple[TimedSearch, threading.Event]] = []  # analyses, and whether they were stopped
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -43,54 +61,71 @@ class MasterAgent(Agent):
 
     def decide(self, game: Game, view: Position, rng: np.random.Generator) -> Decision:
         assert isinstance(game, Quoridor)
-        thinker = self.thinker(game)
-        *_, thought = thinker.think(view, self.seconds, self.nodes)
-        action = thought.line[0]
-        thinker.remember(game.play(view, action))
+        search = self.search_of_thread(game)
+        *_, result = search.deepen(view, self.seconds, self.nodes)
+        action = result.line[0]
+        search.remember(game.play(view, action))
         info = {
-            "score": score_text(thought.score),
-            "depth": thought.depth,
-            "nodes": thought.nodes,
-            "nodes_per_second": round(thought.nodes / thought.seconds) if thought.seconds > 0 else 0,
-            "line": ",".join(game.line_names(view, thought.line)),
+            "score": score_text(result.score),
+            "depth": result.depth,
+            "nodes": result.nodes,
+            "nodes_per_second": round(result.nodes / result.seconds) if result.seconds > 0 else 0,
+            "line": ",".join(game.line_names(view, result.line)),
         }
         return Decision(action, info)
 
-    def analyse(self, game: Game, view: Position, count: int) -> list[Line]:
-        """Return the chosen move, searched with the whole budget, and the best others, searched with few nodes each."""
+    def analyse(
+        self, game: Game, view: Position, count: int, report: Callable[[DepthResult], None] = lambda result: None
+    ) -> list[Line]:
+        """Return the chosen move, searched with the whole budget, and the best others, searched with few nodes each.
+
+        `report` is called after every depth of the first search. After a stop there are no others.
+        """
         assert isinstance(game, Quoridor)
-        *_, best = self.thinker(game).think(view, self.seconds, self.nodes)
-        thinker = Thinker(self.network, game.ply_limit, replace(self.options, table_bits=OTHER_BITS))
-        others = []
-        for action in game.candidates(view, False):
-            if action != best.line[0]:
-                score, line = _value_of(game, thinker, game.play(view, action))
-                others.append((parent_score(score), (action, *line)))
-        others.sort(key=lambda scored: -scored[0])
+        search, stopped = self.search_of_thread(game), threading.Event()
+        self._running.append((search, stopped))
+        try:
+            for best in search.deepen(view, self.seconds, self.nodes):
+                report(best)
+            others = self._others(game, view, best.line[0], stopped) if count > 1 else []
+        finally:
+            self._running.remove((search, stopped))
         return [Line(score_text(score), line) for score, line in [(best.score, best.line), *others][:count]]
 
-    def thinker(self, game: Quoridor) -> Thinker:
+    def stop(self) -> None:
+        for search, stopped in list(self._running):
+            stopped.set()
+            search.stop()
+
+    def _others(
+        self, game: Quoridor, view: Position, best: int, stopped: threading.Event
+    ) -> list[tuple[int, tuple[int, ...]]]:
+        """Return score and line of the other moves, best first."""
+        search = TimedSearch(self.network, game.ply_limit, replace(self.options, table_bits=OTHER_BITS), self.features)
+        others = []
+        for action in game.candidates(view, False):
+            if stopped.is_set():
+                return []
+            if action != best:
+                score, line = _value_of(game, search, game.play(view, action))
+                others.append((parent_score(score), (action, *line)))
+        return sorted(others, key=lambda scored: -scored[0])
+
+    def search_of_thread(self, game: Quoridor) -> TimedSearch:
         """Return the search of this thread."""
-        found: Thinker | None = getattr(self._own, "thinker", None)
-        if found is None or found.board["ply_limit"] != game.ply_limit:
-            found = self._own.thinker = self.new_thinker(game)
+        found: TimedSearch | None = getattr(self._own, "search", None)
+        if found is None or found.ply_limit != game.ply_limit:
+            found = self._own.search = self.new_search(game)
         return found
 
-    def new_thinker(self, game: Quoridor) -> Thinker:
-        return Thinker(self.network, game.ply_limit, self.options)
+    def new_search(self, game: Quoridor) -> TimedSearch:
+        return TimedSearch(self.network, game.ply_limit, self.options, self.features, self.threads)
 
 
-def _value_of(game: Quoridor, thinker: Thinker, state: Position) -> tuple[int, tuple[int, ...]]:
+def _value_of(game: Quoridor, search: TimedSearch, state: Position) -> tuple[int, tuple[int, ...]]:
     """Return score and line of a position, which may be finished."""
     outcome = game.outcome(state)
     if outcome is not None:
         return WIN * outcome_for_seat(game.to_move(state), outcome), ()
-    *_, thought = thinker.think(state, nodes=OTHER_NODES)
-    return thought.score, thought.line
-
-
-def score_text(score: int) -> str:
-    """Return a score in hundredths of log odds, or the plies to a proven result."""
-    if abs(score) <= DECIDED:
-        return str(score)
-    return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
+    *_, result = search.deepen(state, nodes=OTHER_NODES)
+    return result.score, result.line

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.errors import UserError, require
+from ...core.files import write_atomic
 from ...core.kernel_references import by_reference
 from .board import ONE, ZERO, inlined, kernel, lowest
 from .features import COLUMNS, FEATURES, WORDS
@@ -67,9 +68,9 @@ def _rounded(values: np.ndarray, unit: int, dtype: Any) -> np.ndarray:
 
 
 def save_network(network: Network, path: Path) -> None:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    save_file({name: getattr(network, name) for name in SAVED}, path)
+    write_atomic(path, save({name: getattr(network, name) for name in SAVED}))
 
 
 def load_network(path: Path) -> Network:

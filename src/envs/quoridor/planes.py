@@ -38,19 +38,24 @@ def _write_distances(board: Any, player: int, me: int, out: np.ndarray) -> None:
     low, high = board.goal_low[player], board.goal_high[player]
     new_low, new_high, steps = low, high, 0
     while (new_low | new_high) != ZERO and steps < longest:
-        far = steps / longest
-        while new_low:
-            cell = lowest(new_low)
-            out[cells - 1 - cell if me == 1 else cell] = far
-            new_low &= new_low - ONE
-        while new_high:
-            cell = 64 + lowest(new_high)
-            out[cells - 1 - cell if me == 1 else cell] = far
-            new_high &= new_high - ONE
+        _write_cells(new_low, new_high, cells, me, steps / longest, out)
         next_low, next_high = spread(board, low, high)
         new_low, new_high = next_low & ~low, next_high & ~high
         low, high = next_low, next_high
         steps += 1
+
+
+@inlined
+def _write_cells(low: Any, high: Any, cells: int, me: int, value: Any, out: np.ndarray) -> None:
+    """Write a value to the cells of a bit set, turned to the view of player `me`."""
+    while low:
+        cell = lowest(low)
+        out[cells - 1 - cell if me == 1 else cell] = value
+        low &= low - ONE
+    while high:
+        cell = 64 + lowest(high)
+        out[cells - 1 - cell if me == 1 else cell] = value
+        high &= high - ONE
 
 
 @kernel
@@ -61,14 +66,7 @@ def write_mask(board: Any, out: np.ndarray) -> None:
         return
     me, cells, walls = board.ply & 1, board.size * board.size, (board.size - 1) * (board.size - 1)
     low, high = pawn_targets(board, me)
-    while low:
-        cell = lowest(low)
-        out[cells - 1 - cell if me == 1 else cell] = True
-        low &= low - ONE
-    while high:
-        cell = 64 + lowest(high)
-        out[cells - 1 - cell if me == 1 else cell] = True
-        high &= high - ONE
+    _write_cells(low, high, cells, me, True, out)
     horizontal, vertical = legal_walls(board)
     for wall in range(walls):
         block = walls - 1 - wall if me == 1 else wall

@@ -20,7 +20,7 @@ GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
 
 
 @by_reference
-class Trees(NamedTuple):
+class PositionTrees(NamedTuple):
     """N trees with M nodes each. Boards stay at the root: the moves to another node are made and taken back."""
 
     boards: np.ndarray  # (N,) BOARD
@@ -47,7 +47,7 @@ class QuoridorPositions:
         self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
         self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
         self._walls = walls
-        self._trees = Trees(
+        self._trees = PositionTrees(
             boards=np.zeros(count, BOARD),
             parents=np.zeros((count, nodes), np.int16),
             moves=np.zeros((count, nodes), np.int16),
@@ -87,13 +87,13 @@ def as_positions(boards: np.ndarray) -> list[Position]:
 
 
 @kernel
-def describe_some(trees: Trees, walls: int, first: int, end: int) -> None:
+def describe_some(trees: PositionTrees, walls: int, first: int, end: int) -> None:
     for i in range(first, end):
         _describe(trees, walls, i)
 
 
 @kernel
-def play_some(trees: Trees, walls: int, actions: np.ndarray, first: int, end: int) -> None:
+def play_some(trees: PositionTrees, walls: int, actions: np.ndarray, first: int, end: int) -> None:
     for i in range(first, end):
         make(trees.boards[i], as_move(trees.boards[i], actions[i]))
         _describe(trees, walls, i)
@@ -101,7 +101,7 @@ def play_some(trees: Trees, walls: int, actions: np.ndarray, first: int, end: in
 
 @kernel
 def expand_some(
-    trees: Trees, walls: int, parents: np.ndarray, actions: np.ndarray, node: int, first: int, end: int
+    trees: PositionTrees, walls: int, parents: np.ndarray, actions: np.ndarray, node: int, first: int, end: int
 ) -> None:
     for i in range(first, end):
         if parents[i] >= 0:
@@ -124,7 +124,7 @@ def expand_some(
 
 
 @inlined
-def _describe(trees: Trees, walls: int, i: int) -> None:
+def _describe(trees: PositionTrees, walls: int, i: int) -> None:
     board = trees.boards[i]
     trees.seats[i] = board.ply & 1
     trees.ended[i] = is_over(board)

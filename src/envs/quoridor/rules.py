@@ -8,7 +8,7 @@ import numpy as np
 from ...core.errors import UserError, require
 from ...core.play.game import Trait, TwoPlayerGame
 from ...core.play.positions import Symmetry, Zeros, identity
-from ...core.play.search import ENDLESS, Evaluation
+from ...core.play.search import UNLIMITED_PLIES, Evaluation
 from ...core.ranges import Bounds, checked
 from . import moves, notation
 from .board import MAX_SIZE, new_board, place, turned
@@ -30,7 +30,7 @@ class Quoridor(TwoPlayerGame[Position]):
     Player 2 sees the board rotated by 180 degrees, so both move upwards and a learner has to learn only one side.
     """
 
-    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.LEARNED_EVALUATION})
 
     @checked
     def __init__(
@@ -45,6 +45,10 @@ class Quoridor(TwoPlayerGame[Position]):
         self.cells, self.blocks = size * size, (size - 1) ** 2
         self.num_actions = self.cells + 2 * self.blocks
         self._own = threading.local()  # one mutable board per thread
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the settings, for other processes."""
+        return Quoridor, (self.size, self.walls, self.ply_limit, self.distance_maps)
 
     def initial(self, rng: np.random.Generator) -> Position:
         start = self.size // 2
@@ -139,8 +143,8 @@ class Quoridor(TwoPlayerGame[Position]):
             return planes
         return np.concatenate([planes, distance_planes(self.board_of(view), view.ply % 2)])
 
-    def candidates(self, state: Position, selective: bool, patience: int = ENDLESS) -> list[int]:
-        return self._listed(list_candidates, state, selective, patience)
+    def candidates(self, state: Position, selective: bool, waiting_plies: int = UNLIMITED_PLIES) -> list[int]:
+        return self._listed(list_candidates, state, selective, waiting_plies)
 
     def threats(self, state: Position) -> list[int]:
         return self._listed(list_threats, state)
@@ -161,14 +165,14 @@ class Quoridor(TwoPlayerGame[Position]):
 
     def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
         board = new_board(self.size, self.ply_limit)
-        return QuoridorPositions(board, self.walls, self._planes, count, nodes, zeros)
+        return QuoridorPositions(board, self.walls, self.planes, count, nodes, zeros)
 
     def symmetries(self) -> list[Symmetry]:
         """Return the identity and the reflection that swaps left and right."""
-        return [identity(self._planes * self.cells, self.num_actions), mirror(self.size, self._planes)]
+        return [identity(self.planes * self.cells, self.num_actions), mirror(self.size, self.planes)]
 
     @property
-    def _planes(self) -> int:
+    def planes(self) -> int:
         """The number of planes of an observation."""
         return 8 if self.distance_maps else 6
 

@@ -37,7 +37,7 @@ class SearchBuffers(NamedTuple):
     """The buffers of one search; rows are plies from the root."""
 
     moves: np.ndarray  # (ROWS, MAX_MOVES) int64
-    urgency: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
+    priorities: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
     line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
     length: np.ndarray  # (ROWS,) int64: its length
     history: np.ndarray  # (2, MAX_MOVES) int64: history heuristic, weighted beta cutoffs of a move
@@ -47,15 +47,16 @@ class SearchBuffers(NamedTuple):
     settings: np.ndarray  # (8,) int64, see below
 
 
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED, PATIENCE = range(8)  # indices of SearchBuffers.settings
+# Indices of SearchBuffers.settings.
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED, WAITING_PLIES = range(8)
 
 
 def new_buffers(evaluation: Evaluation) -> SearchBuffers:
     settings = np.zeros(8, np.int64)
-    settings[[NOISE, SELECTIVE, PATIENCE]] = evaluation.noise, evaluation.selective, evaluation.patience
+    settings[[NOISE, SELECTIVE, WAITING_PLIES]] = evaluation.noise, evaluation.selective, evaluation.waiting_plies
     return SearchBuffers(
         moves=np.zeros((ROWS, MAX_MOVES), np.int64),
-        urgency=np.zeros((ROWS, MAX_MOVES), np.int64),
+        priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
         line=np.zeros((ROWS, ROWS), np.int64),
         length=np.zeros(ROWS, np.int64),
         history=np.zeros((2, MAX_MOVES), np.int64),
@@ -124,15 +125,15 @@ def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
 @inlined
 def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, first: int) -> int:
     """List the moves of a position with their priorities: `first`, then by history of cutoffs."""
-    moves, urgency, me = buffers.moves[height], buffers.urgency[height], board.ply & 1
-    selective, patience = buffers.settings[SELECTIVE] != 0, buffers.settings[PATIENCE]
-    count = list_candidates(board, selective, patience, moves) if depth > 0 else list_threats(board, moves)
+    moves, priorities, me = buffers.moves[height], buffers.priorities[height], board.ply & 1
+    selective, waiting_plies = buffers.settings[SELECTIVE] != 0, buffers.settings[WAITING_PLIES]
+    count = list_candidates(board, selective, waiting_plies, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):
-        urgency[i] = -i  # keeps the order at the root, where the first of equal moves is played
+        priorities[i] = -i  # keeps the order at the root, where the first of equal moves is played
         if height > 0:
-            urgency[i] += buffers.history[me, moves[i]] * MAX_MOVES
+            priorities[i] += buffers.history[me, moves[i]] * MAX_MOVES
         if moves[i] == first:
-            urgency[i] = np.int64(1) << 60
+            priorities[i] = np.int64(1) << 60
     return count
 
 
@@ -163,7 +164,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     moves = buffers.moves[height]
     count = _list_moves(board, buffers, depth, height, first)
     for i in range(count):
-        _bring_forward(moves, buffers.urgency[height], i, count)
+        _bring_forward(moves, buffers.priorities[height], i, count)
         move, low = moves[i], _child_bound(max(alpha, best))
         origin = make(board, move)
         high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
@@ -176,7 +177,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
         if score > best:
             best, best_move = score, move
             if score > alpha:
-                _keep_line(buffers, height, move)
+                keep_line(buffers.line, buffers.length, height, move)
             if score >= beta:
                 buffers.history[board.ply & 1, move] += max(depth, 1) ** 2
                 break
@@ -186,24 +187,24 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
 
 
 @inlined
-def _bring_forward(moves: np.ndarray, urgency: np.ndarray, i: int, count: int) -> None:
+def _bring_forward(moves: np.ndarray, priorities: np.ndarray, i: int, count: int) -> None:
     """Swap the move with the highest priority from i on to index i."""
     top = i
     for k in range(i + 1, count):
-        if urgency[k] > urgency[top]:
+        if priorities[k] > priorities[top]:
             top = k
     moves[i], moves[top] = moves[top], moves[i]
-    urgency[i], urgency[top] = urgency[top], urgency[i]
+    priorities[i], priorities[top] = priorities[top], priorities[i]
 
 
 @inlined
-def _keep_line(buffers: SearchBuffers, height: int, move: int) -> None:
+def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> None:
     """Store the principal variation: the move, followed by that of the next ply."""
-    buffers.line[height, 0] = move
-    below = buffers.length[height + 1]
+    line[height, 0] = move
+    below = length[height + 1]
     for i in range(below):
-        buffers.line[height, i + 1] = buffers.line[height + 1, i]
-    buffers.length[height] = below + 1
+        line[height, i + 1] = line[height + 1, i]
+    length[height] = below + 1
 
 
 class CompiledSearch:

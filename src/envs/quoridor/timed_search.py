@@ -2,6 +2,7 @@
 
 Unlike the exact search of the levels (`search`) it is selective by depth: it looks at few moves close to the leaves,
 searches late moves less deep, keeps its transposition table between moves and treats a repeated position as a draw.
+Several threads may search with one table and a `Tree` of their own.
 """
 
 from typing import Any, NamedTuple
@@ -16,28 +17,19 @@ from .features import PATH_WORDS, WORDS, trace, write_features
 from .nnue import HIDDEN, Network, output, refresh, update
 from .ordering import list_moves
 from .race import plies_to_win
+from .search import EXACT, INFINITY, LOWER, MAX_MOVES, NOWHERE, UPPER, keep_line
 
 MAX_DEPTH, ROWS = 60, 64
-MAX_MOVES, ACTIONS = 256, 209
+ACTIONS = 209
 PAST = 256  # positions of the game before the root that are remembered
-LOWER, EXACT, UPPER = 1, 2, 3
-INFINITY = 2 * WIN
-NOWHERE = -1
 UNKNOWN = 4 * WIN
 MOST_HISTORY = 16_384
 
-ENTRY = np.dtype(
-    [
-        ("key", np.uint64),
-        ("score", np.int32),
-        ("static", np.int16),
-        ("move", np.int16),
-        ("depth", np.int8),
-        ("bound", np.int8),
-        ("age", np.uint8),
-    ],
-    align=True,
-)
+# An entry of the table is two words: the key of its position XOR the data, and the data (lockless hashing, Hyatt and
+# Mann 2002). If two threads write an entry at once, so that its words are of different positions, its key fits neither.
+# The data are, from the lowest bit on: score, evaluation without a search, move, depth, bound, age.
+STATIC_BIT, MOVE_BIT, DEPTH_BIT, BOUND_BIT, AGE_BIT = 21, 37, 45, 52, 54
+SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # to store signed numbers; of a move, NOWHERE is stored as 0
 
 
 @by_reference
@@ -46,7 +38,7 @@ class Tree(NamedTuple):
 
     moves: np.ndarray  # (ROWS, MAX_MOVES) int64
     gains: np.ndarray  # (ROWS, MAX_MOVES) int64: see `ordering`
-    urgency: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
+    priorities: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
     line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
     length: np.ndarray  # (ROWS,) int64: its length
     played: np.ndarray  # (ROWS,) int64: the move that led to a ply
@@ -61,23 +53,29 @@ class Tree(NamedTuple):
     known: np.ndarray  # (ROWS,) int64: whether `sums` are those of this line
     static: np.ndarray  # (ROWS,) int64: evaluation without a search
     reductions: np.ndarray  # (ROWS, MAX_MOVES) int64: of late moves, by depth and number
-    table: np.ndarray  # (2^bits,) ENTRY
+    table: np.ndarray  # (2^bits, 2) uint64, shared by threads: see above
     settings: np.ndarray  # int64, see below
 
 
-# Indices of Tree.settings; those after AGE are switches and numbers of `SearchOptions`.
+# Indices of Tree.settings, those of the first row for each search, the others from the options and the features.
 NODES, NODE_LIMIT, STOP, STOPPED, BEFORE, AGE = range(6)
-CONTEMPT, NARROW_DEPTH, FUTILITY, LATE_MOVES, REDUCE, NULL_MOVE, MARGIN = range(6, 13)
-SETTINGS = 13
+CONTEMPT, NARROW_DEPTH, FUTILITY, LATE_MOVES, MARGIN = range(6, 11)
+KILLERS, COUNTER_MOVES, HISTORY, LATE_MOVE_REDUCTIONS, LATE_MOVE_PRUNING = range(11, 16)
+INTERNAL_REDUCTIONS, NULL_MOVE, REPETITIONS, EXACT_RACES = range(16, 20)
+SETTINGS = 20
 
 
-def new_tree(table_bits: int) -> Tree:
+def new_table(bits: int) -> np.ndarray:
+    return np.zeros((1 << bits, 2), np.uint64)
+
+
+def new_tree(table: np.ndarray) -> Tree:
     depth, number = np.ogrid[:ROWS, :MAX_MOVES]
     reductions = 0.3 + np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0
     return Tree(
         moves=np.zeros((ROWS, MAX_MOVES), np.int64),
         gains=np.zeros((ROWS, MAX_MOVES), np.int64),
-        urgency=np.zeros((ROWS, MAX_MOVES), np.int64),
+        priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
         line=np.zeros((ROWS, ROWS), np.int64),
         length=np.zeros(ROWS, np.int64),
         played=np.full(ROWS, NOWHERE, np.int64),
@@ -92,13 +90,13 @@ def new_tree(table_bits: int) -> Tree:
         known=np.zeros(ROWS, np.int64),
         static=np.zeros(ROWS, np.int64),
         reductions=reductions.astype(np.int64),
-        table=np.zeros(1 << table_bits, ENTRY),
+        table=table,
         settings=np.zeros(SETTINGS, np.int64),
     )
 
 
 @kernel
-def survey(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
+def find_paths(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
     """Find the shortest paths of both players."""
     for player in range(2):
         tree.lengths[height, player] = trace(board, player, steps_too, tree.paths[height, player])
@@ -106,7 +104,7 @@ def survey(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
 
 @kernel
 def assess(board: Any, tree: Tree, network: Network, height: int) -> int:
-    """Return the network's score after `survey`; the first layer is updated from an earlier ply of the line."""
+    """Return the network's score after `find_paths`; the first layer is updated from an earlier ply of the line."""
     player, words, sums = board.ply & 1, tree.words[height], tree.sums[height]
     write_features(board, tree.paths[height], tree.lengths[height], words)
     base = height - 2
@@ -138,72 +136,100 @@ def _verdict(board: Any, tree: Tree, key: Any, height: int) -> int:
         return 0
     if height == 0:
         return UNKNOWN
-    if _is_repeated(tree, key, height):
+    if tree.settings[REPETITIONS] != 0 and _is_repeated(tree, key, height):
         return tree.settings[CONTEMPT] * (2 * (height & 1) - 1)
-    plies = plies_to_win(board)
+    plies = plies_to_win(board) if tree.settings[EXACT_RACES] != 0 else 0
     if plies == 0:
         return UNKNOWN
     return WIN - height - plies if plies > 0 else height - plies - WIN
 
 
 @inlined
-def _recall(entry: Any, depth: int, alpha: int, beta: int, height: int) -> int:
+def _field(data: Any, first_bit: int, bits: int) -> Any:
+    return np.int64((data >> np.uint64(first_bit)) & np.uint64((1 << bits) - 1))
+
+
+@inlined
+def _static_of(data: Any) -> Any:
+    return _field(data, STATIC_BIT, 16) - STATIC_OFFSET
+
+
+@inlined
+def _move_of(data: Any) -> Any:
+    return _field(data, MOVE_BIT, 8) - 1
+
+
+@inlined
+def _recall(data: Any, depth: int, alpha: int, beta: int, height: int) -> int:
     """Return the table's score if it suffices, else UNKNOWN; wins are counted from the root, in the table from here."""
-    if entry.depth < depth or entry.bound == 0:
+    bound = _field(data, BOUND_BIT, 2)
+    if _field(data, DEPTH_BIT, 7) < depth or bound == 0:
         return UNKNOWN
-    score = int(entry.score)
+    score = _field(data, 0, STATIC_BIT) - SCORE_OFFSET
     if score > DECIDED:
         score -= height
     elif score < -DECIDED:
         score += height
-    enough = entry.bound == EXACT or (score >= beta if entry.bound == LOWER else score <= alpha)
+    enough = bound == EXACT or (score >= beta if bound == LOWER else score <= alpha)
     return score if enough else UNKNOWN
 
 
 @inlined
-def _remember(tree: Tree, entry: Any, key: Any, score: int, move: int, depth: int, bound: int, height: int) -> None:
-    age = tree.settings[AGE]
-    if entry.key != key and entry.age == age and entry.depth > depth + 2:
+def _remember(tree: Tree, row: int, key: Any, score: int, move: int, depth: int, bound: int, height: int) -> None:
+    age, data = tree.settings[AGE], tree.table[row, 1]
+    same = tree.table[row, 0] ^ data == key
+    if not same and _field(data, AGE_BIT, 8) == age and _field(data, DEPTH_BIT, 7) > depth + 2:
         return
-    if move != NOWHERE or entry.key != key:
-        entry.move = move
+    if same and move == NOWHERE:
+        move = _move_of(data)
     if score > DECIDED:
         score += height
     elif score < -DECIDED:
         score -= height
-    entry.key, entry.score, entry.static = key, score, tree.static[height]
-    entry.depth, entry.bound, entry.age = depth, bound, age
+    data = np.uint64(score + SCORE_OFFSET)
+    data |= np.uint64(tree.static[height] + STATIC_OFFSET) << np.uint64(STATIC_BIT)
+    data |= np.uint64(move + 1) << np.uint64(MOVE_BIT)
+    data |= np.uint64(depth) << np.uint64(DEPTH_BIT)
+    data |= np.uint64(bound) << np.uint64(BOUND_BIT)
+    data |= np.uint64(age) << np.uint64(AGE_BIT)
+    tree.table[row, 0], tree.table[row, 1] = key ^ data, data
 
 
 @kernel
 def _list(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
     """List the moves with their priorities: `first`, the steps they gain, killers and counter-move, history."""
-    me, moves, urgency = board.ply & 1, tree.moves[height], tree.urgency[height]
+    me, moves, priorities = board.ply & 1, tree.moves[height], tree.priorities[height]
     count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
     last = tree.played[height]
-    reply = tree.counter_moves[me, last] if last >= 0 else NOWHERE
+    settings = tree.settings
+    reply = tree.counter_moves[me, last] if last >= 0 and settings[COUNTER_MOVES] != 0 else NOWHERE
+    killer, other = tree.killers[height, 0], tree.killers[height, 1]
+    if settings[KILLERS] == 0:
+        killer = other = NOWHERE
     for i in range(count):
         move = moves[i]
-        urgency[i] = tree.history[me, move] + 6_000 * tree.gains[height, i]
+        priorities[i] = 6_000 * tree.gains[height, i]
+        if settings[HISTORY] != 0:
+            priorities[i] += tree.history[me, move]
         if move == first:
-            urgency[i] = np.int64(1) << 60
-        elif move == tree.killers[height, 0] or move == tree.killers[height, 1]:
-            urgency[i] += 12_000
+            priorities[i] = np.int64(1) << 60
+        elif move in (killer, other):
+            priorities[i] += 12_000
         elif move == reply:
-            urgency[i] += 8_000
+            priorities[i] += 8_000
     return count
 
 
 @inlined
 def _bring_forward(tree: Tree, height: int, i: int, count: int) -> None:
     """Swap the move with the highest priority from i on to index i."""
-    moves, gains, urgency, top = tree.moves[height], tree.gains[height], tree.urgency[height], i
+    moves, gains, priorities, top = tree.moves[height], tree.gains[height], tree.priorities[height], i
     for k in range(i + 1, count):
-        if urgency[k] > urgency[top]:
+        if priorities[k] > priorities[top]:
             top = k
     moves[i], moves[top] = moves[top], moves[i]
     gains[i], gains[top] = gains[top], gains[i]
-    urgency[i], urgency[top] = urgency[top], urgency[i]
+    priorities[i], priorities[top] = priorities[top], priorities[i]
 
 
 @inlined
@@ -222,18 +248,9 @@ def _reward(board: Any, tree: Tree, height: int, number: int, depth: int) -> Non
 
 
 @inlined
-def _keep_line(tree: Tree, height: int, move: int) -> None:
-    tree.line[height, 0] = move
-    below = tree.length[height + 1]
-    for i in range(below):
-        tree.line[height, i + 1] = tree.line[height + 1, i]
-    tree.length[height] = below + 1
-
-
-@inlined
 def _reduction(tree: Tree, depth: int, number: int, height: int, open_window: bool) -> int:
     """Return by how many plies a late move is searched less deep."""
-    if tree.settings[REDUCE] == 0 or depth < 3 or number < 2:
+    if tree.settings[LATE_MOVE_REDUCTIONS] == 0 or depth < 3 or number < 2:
         return 0
     less = tree.reductions[depth, number]
     if tree.gains[height, number] > 0:
@@ -258,19 +275,20 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     if score != UNKNOWN:
         return score
     tree.keys[settings[BEFORE] + height] = key
-    entry = tree.table[np.int64(key & np.uint64(tree.table.size - 1))]
-    found, open_window = entry.key == key, beta - alpha > 1
+    row = np.int64(key & np.uint64(tree.table.shape[0] - 1))
+    data = tree.table[row, 1]
+    found, open_window = tree.table[row, 0] ^ data == key, beta - alpha > 1
     if found:
-        score = _recall(entry, depth, alpha, beta, height)
+        score = _recall(data, depth, alpha, beta, height)
         if score != UNKNOWN and not open_window and board.ply + depth < board.ply_limit:
             return score  # near the limit the same position with fewer plies left has another value
         if depth <= 0:
-            return int(entry.static)
-    survey(board, tree, height, depth > 0)
-    static = int(entry.static) if found else assess(board, tree, network, height)
+            return _static_of(data)
+    find_paths(board, tree, height, depth > 0)
+    static = _static_of(data) if found else assess(board, tree, network, height)
     tree.static[height] = static
     if depth <= 0 or height >= ROWS - 2:
-        _remember(tree, entry, key, static, NOWHERE, 0, EXACT, height)
+        _remember(tree, row, key, static, NOWHERE, 0, EXACT, height)
         return static
     if not open_window and abs(beta) < DECIDED:
         if depth <= settings[FUTILITY] and static - settings[MARGIN] * depth >= beta:
@@ -282,8 +300,8 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             board.ply -= 1
             if score >= beta and settings[STOPPED] == 0:
                 return score if score < DECIDED else beta
-    first = int(entry.move) if found else NOWHERE
-    if first == NOWHERE and depth >= 4:
+    first = _move_of(data) if found else NOWHERE
+    if first == NOWHERE and depth >= 4 and settings[INTERNAL_REDUCTIONS] != 0:
         depth -= 1  # without a good first move a full search is wasteful
     wide = depth > settings[NARROW_DEPTH]
     moves, best, best_move = tree.moves[height], -INFINITY, NOWHERE
@@ -298,7 +316,8 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             count = _list(board, tree, height, wide, first)
         _bring_forward(tree, height, i, count)
         move, low = moves[i], max(alpha, best)
-        if best > -DECIDED and not open_window and i > settings[LATE_MOVES] * depth and tree.gains[height, i] <= 0:
+        late = settings[LATE_MOVE_PRUNING] != 0 and i > settings[LATE_MOVES] * depth
+        if late and best > -DECIDED and not open_window and tree.gains[height, i] <= 0:
             continue
         less = _reduction(tree, depth, i, height, open_window)
         tree.played[height + 1] = move
@@ -317,10 +336,10 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
         if score > best:
             best, best_move = score, move
             if score > alpha:
-                _keep_line(tree, height, move)
+                keep_line(tree.line, tree.length, height, move)
             if score >= beta:
                 _reward(board, tree, height, i, depth)
                 break
     bound = LOWER if best >= beta else (UPPER if best <= alpha else EXACT)
-    _remember(tree, entry, key, best, best_move, depth, bound, height)
+    _remember(tree, row, key, best, best_move, depth, bound, height)
     return best

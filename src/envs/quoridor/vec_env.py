@@ -42,7 +42,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         self, num_envs: int, game: Quoridor, explore: tuple[float, float], reward: GameReward, seats: Sequence[int]
     ) -> None:
         """`explore` is the range from which the fraction of random moves of the opponent is drawn for each game."""
-        shape = (8 if game.distance_maps else 6, game.size, game.size)
+        shape = (game.planes, game.size, game.size)
         super().__init__(num_envs, spaces.Box(0.0, 1.0, shape, np.float32), game.num_actions)
         self.game = game
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0

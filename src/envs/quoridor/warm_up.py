@@ -3,11 +3,12 @@
 import numpy as np
 
 from ...core.play.search import Evaluation
+from .deepening import TimedSearch
 from .env import QuoridorEnv
 from .evaluation import FACTORS
 from .nnue import SHIPPED, load_network
+from .options import SearchOptions
 from .rules import Quoridor
-from .thinker import SearchOptions, Thinker
 
 ENV = "quoridor"
 
@@ -30,8 +31,8 @@ def search(env: QuoridorEnv) -> None:
 def master(env: QuoridorEnv) -> None:
     game = env.game
     assert isinstance(game, Quoridor)
-    thinker = Thinker(load_network(SHIPPED), game.ply_limit, SearchOptions(table_bits=10))
-    list(thinker.think(game.initial(np.random.default_rng(0)), depth=1))
+    search = TimedSearch(load_network(SHIPPED), game.ply_limit, SearchOptions(table_bits=10))
+    list(search.deepen(game.initial(np.random.default_rng(0)), depth=1))
 
 
 def steps(env: QuoridorEnv) -> None:

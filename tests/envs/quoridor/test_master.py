@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,16 +11,18 @@ from hypothesis import given, settings
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
-from src.core.play.search import DECIDED, WIN
+from src.core.play.search import DECIDED, WIN, DepthResult
 from src.envs.quoridor.board import new_board, place
 from src.envs.quoridor.board import turned as turned_move
+from src.envs.quoridor.deepening import TimedSearch
 from src.envs.quoridor.features import PATH_WORDS, trace
 from src.envs.quoridor.master import MasterAgent
 from src.envs.quoridor.nnue import SHIPPED, load_network
+from src.envs.quoridor.options import SearchFeatures, SearchOptions
 from src.envs.quoridor.ordering import list_moves
 from src.envs.quoridor.paths import distance
 from src.envs.quoridor.rules import Quoridor
-from src.envs.quoridor.thinker import SearchOptions, Thinker
+from src.envs.quoridor.timed_search import AGE, NODES
 from tests.envs.quoridor.making import GAME, START, make_game, positions, random_position, turned
 
 NETWORK = load_network(SHIPPED)
@@ -27,12 +30,25 @@ RNG = np.random.default_rng(0)
 BOARD = new_board(9, 200)
 
 
-def thinker(game: Quoridor = GAME, **options) -> Thinker:
-    return Thinker(NETWORK, game.ply_limit, SearchOptions(**{"table_bits": 14, **options}))
+def make_search(game: Quoridor = GAME, threads: int = 1, without: str | None = None, **options) -> TimedSearch:
+    features = SearchFeatures() if without is None else SearchFeatures(**{without: False})
+    return TimedSearch(NETWORK, game.ply_limit, SearchOptions(**{"table_bits": 14, **options}), features, threads)
 
 
-def make_master(nodes: int | None = 2000, seconds: float | None = None) -> MasterAgent:
-    return MasterAgent(None, seconds, nodes, SearchOptions(table_bits=14))
+def make_master(nodes: int | None = 2000, seconds: float | None = None, threads: int = 1) -> MasterAgent:
+    return MasterAgent(None, seconds, nodes, threads, SearchOptions(table_bits=14), SearchFeatures())
+
+
+def two_moves(search: TimedSearch, seed: int, plies: int) -> list[tuple]:
+    """Return depth, score, nodes and line of two moves of a game from a random position, 20,000 nodes each."""
+    state, found = random_position(GAME, seed, plies), []
+    for _ in range(2):
+        *_, result = search.deepen(state, nodes=20_000)
+        found.append((*result[:2], result.nodes, result.line))
+        after = GAME.play(state, result.line[0])
+        search.remember(after)
+        state = GAME.play(after, GAME.candidates(after, True)[0])
+    return found
 
 
 @settings(max_examples=60, deadline=None)
@@ -63,19 +79,90 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
             assert found[True].get(action, gain) == gain
 
 
+# What `two_moves` returns, by seed and plies.
+KNOWN_SEARCHES: dict[tuple[int, int], list[tuple]] = {
+    (0, 0): [(7, 1, 13246, (13, 13, 14, 12, 23, 13, 22)), (7, 2, 14125, (12, 14, 21, 13, 30, 14, 92))],
+    (1, 6): [(6, -52, 16738, (13, 21, 12, 30, 103, 31)), (7, -56, 20001, (14, 195, 5, 20, 111, 102, 4))],
+    (3, 24): [(7, 204, 9698, (10, 120, 112, 2, 11, 134, 12)), (7, 247, 13635, (112, 11, 143, 128, 11, 134, 12))],
+    (5, 30): [(8, -136, 16149, (2, 3, 11, 135, 103, 88, 2, 86)), (8, -152, 17780, (11, 2, 20, 120, 94, 11, 21, 82))],
+}
+
+
+@pytest.mark.parametrize(("seed", "plies"), KNOWN_SEARCHES)
+def test_one_thread_searches_the_known_trees(seed, plies):
+    """Whoever changes the search on purpose, or its network, replaces these numbers."""
+    assert two_moves(make_search(), seed, plies) == KNOWN_SEARCHES[seed, plies]
+
+
+@pytest.mark.parametrize("feature", fields(SearchFeatures), ids=lambda feature: feature.name)
+def test_every_feature_can_be_switched(feature):
+    features = SearchFeatures(**{feature.name: not feature.default})
+    search = TimedSearch(NETWORK, GAME.ply_limit, SearchOptions(table_bits=14), features)
+    assert two_moves(search, 3, 24) != KNOWN_SEARCHES[3, 24], "another tree is searched"
+
+
+def test_an_entry_with_words_of_two_positions_is_not_used():
+    search, expected = make_search(), KNOWN_SEARCHES[3, 24][0]
+    state = random_position(GAME, 3, 24)
+    list(search.deepen(state, nodes=20_000))
+    search.table[:, 1] = np.roll(search.table[:, 1], 1)
+    search.main.forget()
+    *_, result = search.deepen(state, nodes=20_000)
+    assert (result.depth, result.score, result.nodes, result.line) == expected
+
+
+def helper_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if "_help" in thread.name]
+
+
+def test_several_threads_search_together_and_stop_together():
+    search, state = make_search(threads=3), random_position(GAME, 1, 6)
+    results = []
+    for result in search.deepen(state, depth=9):
+        results.append(result)
+        assert len(helper_threads()) <= 2
+    assert [result.depth for result in results] == list(range(1, 10))
+    assert helper_threads() == []
+    own, *others = (int(worker.tree.settings[NODES]) for worker in (search.main, *search.helpers))
+    assert own < results[-1].nodes <= own + sum(others), "those of the helpers are counted"
+    assert all(search.main.tree.settings[AGE] == helper.tree.settings[AGE] for helper in search.helpers)
+    GAME.line_names(state, results[-1].line)  # which is legal
+
+
+def test_helpers_end_with_a_search_that_is_abandoned():
+    running = make_search(threads=2).deepen(START, seconds=1000)
+    assert [next(running).depth, next(running).depth] == [1, 2]
+    assert len(helper_threads()) == 1
+    running.close()
+    assert helper_threads() == []
+
+
+def test_what_several_threads_find_is_a_win_where_one_finds_it():
+    *_, result = make_search(threads=3).deepen(GAME.read_position("e6 a9 0 0 0 -"), seconds=1000)
+    assert result.score == WIN - 5
+
+
+def test_impossible_threads_are_refused():
+    for threads in (0, -1, 257, 1.5):
+        with pytest.raises(UserError, match="threads"):
+            make_master(nodes=None, seconds=1.0, threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"agent.nodes=2000 limits a search of one thread: set agent.threads=1"):
+        make_master(threads=2)
+
+
 def test_it_wins_as_soon_as_it_can_and_stops_then():
-    state, search = GAME.read_position("e6 a9 0 0 0 -"), thinker()
-    list(search.think(START, nodes=10))  # compiles
-    *_, thought = search.think(state, seconds=5)
-    assert thought.score == WIN - 5
-    assert thought.seconds < 1, "a deeper search cannot change the result"
-    assert GAME.line_names(state, thought.line)[0] == "e7"
+    state, search = GAME.read_position("e6 a9 0 0 0 -"), make_search()
+    list(search.deepen(START, nodes=10))  # compiles
+    *_, result = search.deepen(state, seconds=5)
+    assert result.score == WIN - 5
+    assert result.seconds < 1, "a deeper search cannot change the result"
+    assert GAME.line_names(state, result.line)[0] == "e7"
 
 
 def test_it_stops_a_runner_who_is_about_to_win():
     state = GAME.read_position("e2 a2 5 0 0 -")
-    *_, thought = thinker().think(state, nodes=3000)
-    after = GAME.play(state, thought.line[0])
+    *_, result = make_search().deepen(state, nodes=3000)
+    after = GAME.play(state, result.line[0])
     place(BOARD, after)
     assert distance(BOARD, 1) > 1
 
@@ -83,9 +170,9 @@ def test_it_stops_a_runner_who_is_about_to_win():
 @pytest.mark.parametrize(("limit", "decided"), [(200, True), (4, False)])
 def test_the_ply_limit_is_a_draw(limit, decided):
     game = make_game(ply_limit=limit)
-    *_, thought = thinker(game).think(game.read_position("e6 a4 0 0 0 -"), depth=6)
-    assert (abs(thought.score) > DECIDED) == decided
-    assert decided or thought.score == 0
+    *_, result = make_search(game).deepen(game.read_position("e6 a4 0 0 0 -"), depth=6)
+    assert (abs(result.score) > DECIDED) == decided
+    assert decided or result.score == 0
 
 
 @settings(max_examples=8, deadline=None)
@@ -94,52 +181,52 @@ def test_both_players_search_alike_and_the_line_is_legal(drawn):
     game, state = drawn
     results = []
     for position in (state, turned(game, state)):
-        *_, thought = thinker().think(position, depth=1)
-        names = game.line_names(position, thought.line)
-        assert len(names) == len(thought.line) > 0
-        results.append(thought.score)
+        *_, result = make_search().deepen(position, depth=1)
+        names = game.line_names(position, result.line)
+        assert len(names) == len(result.line) > 0
+        results.append(result.score)
     assert results[0] == results[1]
 
 
 def test_the_time_is_used_up_and_not_exceeded():
-    search = thinker()
-    list(search.think(START, nodes=10))
+    search = make_search()
+    list(search.deepen(START, nodes=10))
     began = time.perf_counter()
-    thoughts = list(search.think(START, seconds=0.3))
+    results = list(search.deepen(START, seconds=0.3))
     assert 0.28 < time.perf_counter() - began < 0.6
-    assert [thought.depth for thought in thoughts] == list(range(1, len(thoughts) + 1))
-    assert thoughts[-1].nodes > thoughts[0].nodes
+    assert [result.depth for result in results] == list(range(1, len(results) + 1))
+    assert results[-1].nodes > results[0].nodes
 
 
 def test_a_search_can_be_stopped_from_another_thread():
-    search = thinker()
-    list(search.think(START, nodes=10))
+    search = make_search()
+    list(search.deepen(START, nodes=10))
     threading.Timer(0.1, search.stop).start()
     began = time.perf_counter()
-    *_, thought = search.think(START, seconds=30)
+    *_, result = search.deepen(START, seconds=30)
     assert time.perf_counter() - began < 5
-    assert thought.line
+    assert result.line
 
 
 def test_the_first_depth_is_searched_with_any_budget():
     for budget in ({"nodes": 1}, {"seconds": 1e-9}):
-        thoughts = list(thinker().think(random_position(GAME, 1, 10), **budget))
-        assert thoughts[0].depth == 1
-        assert thoughts[0].line
+        results = list(make_search().deepen(random_position(GAME, 1, 10), **budget))
+        assert results[0].depth == 1
+        assert results[0].line
 
 
 def test_it_does_not_return_to_a_position_of_the_game():
     state = GAME.read_position("e4 d6 0 5 20 -")
-    *_, thought = thinker().think(state, depth=1)
-    after = GAME.play(state, thought.line[0])
-    search = thinker(contempt=10_000)
+    *_, result = make_search().deepen(state, depth=1)
+    after = GAME.play(state, result.line[0])
+    search = make_search(contempt=10_000)
     search.remember(after._replace(ply=19))  # it was on the board before
-    *_, other = search.think(state, depth=1)
-    assert other.line[0] != thought.line[0]
+    *_, other = search.deepen(state, depth=1)
+    assert other.line[0] != result.line[0]
 
 
 def test_a_new_game_is_recognised():
-    search = thinker()
+    search = make_search()
     search.remember(START)
     second = GAME.play(START, GAME.legal_actions(START)[0])
     search.remember(second)
@@ -166,6 +253,21 @@ def test_an_analysis_begins_with_the_move_that_is_played():
     assert others[0].score != "win-in-1", "it cannot be better than the first"
 
 
+def test_an_analysis_reports_every_depth_and_ends_when_stopped():
+    agent, depths = make_master(nodes=None, seconds=10**6), []
+
+    def report(result: DepthResult) -> None:
+        depths.append(result.depth)
+        if result.depth == 3:
+            agent.stop()
+
+    (only,) = agent.analyse(GAME, START, 5, report)
+    assert depths[:3] == [1, 2, 3]
+    assert GAME.line_names(START, only.actions)
+    agent.stop()  # nothing runs any more
+    assert len(make_master(nodes=3000).analyse(GAME, START, 5)) == 5
+
+
 def test_it_beats_a_random_player():
     assert evaluate(GAME, make_master(nodes=300), RandomAgent(), 4, 3).total.wins == 4
 
@@ -188,25 +290,25 @@ def test_a_game_does_not_depend_on_those_before():
 
 
 def test_a_stop_before_the_first_depth_still_gives_a_move(monkeypatch: pytest.MonkeyPatch):
-    search, plain = thinker(), Thinker._search
+    search, plain = make_search(), TimedSearch._search
 
     def stopped(self, state, depth, last):
         self.stop()
         return plain(self, state, depth, last)
 
-    monkeypatch.setattr(Thinker, "_search", stopped)
-    (only,) = search.think(START, seconds=60)
+    monkeypatch.setattr(TimedSearch, "_search", stopped)
+    (only,) = search.deepen(START, seconds=60)
     assert only.depth == 1
     assert only.line[0] in GAME.legal_actions(START)
 
 
-def test_two_searches_of_one_thinker_take_turns():
-    search, done = thinker(), threading.Event()
-    first = search.think(START, nodes=10_000)
+def test_two_searches_of_one_object_take_turns():
+    search, done = make_search(), threading.Event()
+    first = search.deepen(START, nodes=10_000)
     next(first)
 
     def search_again() -> None:
-        list(search.think(START, nodes=1000))
+        list(search.deepen(START, nodes=1000))
         done.set()
 
     other = threading.Thread(target=search_again)
@@ -218,13 +320,13 @@ def test_two_searches_of_one_thinker_take_turns():
 
 
 def test_loading_the_kernels_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch):
-    search, plain = thinker(), Thinker._search
+    search, plain = make_search(), TimedSearch._search
 
     def slow(self, state, depth, last):
         if depth == 1:
             time.sleep(0.3)
         return plain(self, state, depth, last)
 
-    monkeypatch.setattr(Thinker, "_search", slow)
-    *_, last = search.think(START, seconds=0.2)
+    monkeypatch.setattr(TimedSearch, "_search", slow)
+    *_, last = search.deepen(START, seconds=0.2)
     assert last.depth > 1

@@ -8,15 +8,17 @@ from hypothesis import strategies as st
 from src.core.errors import UserError
 from src.envs.quoridor import nnue
 from src.envs.quoridor.board import new_board, place
+from src.envs.quoridor.deepening import TimedSearch
 from src.envs.quoridor.features import CELLS_HIGH, CELLS_LOW, FEATURES, MIRRORED, PATH_WORDS, trace
+from src.envs.quoridor.learned_evaluation import RECORD, learned_evaluation
 from src.envs.quoridor.notation import Position
+from src.envs.quoridor.options import SearchOptions
 from src.envs.quoridor.paths import distance, distance_map, is_open, neighbor
-from src.envs.quoridor.records import RECORD, packed_features, record_of
-from src.envs.quoridor.thinker import SearchOptions, Thinker
-from src.envs.quoridor.timed_search import assess, survey
+from src.envs.quoridor.timed_search import assess, find_paths
 from tests.envs.quoridor.making import GAME, START, positions, random_position, turned
 
 BOARD = new_board(9, 200)
+EVALUATION = learned_evaluation(GAME)
 
 
 def random_weights(seed: int) -> dict[str, np.ndarray]:
@@ -27,11 +29,11 @@ def random_weights(seed: int) -> dict[str, np.ndarray]:
 
 
 WEIGHTS = random_weights(0)
-THINKER = Thinker(nnue.quantised(WEIGHTS), 200, SearchOptions(table_bits=10))
+SEARCH = TimedSearch(nnue.quantised(WEIGHTS), 200, SearchOptions(table_bits=10)).main
 
 
 def features(state: Position) -> np.ndarray:
-    packed = packed_features(np.array([record_of(state, 0)], RECORD))
+    packed = EVALUATION.features(EVALUATION.records([state]))
     return np.unpackbits(packed, axis=1, bitorder="little")[0]
 
 
@@ -43,9 +45,9 @@ def floating_point_score(state: Position) -> float:
 
 def integer_score(state: Position, height: int = 0) -> int:
     """Return the score of the search at a ply of its line."""
-    place(THINKER.board, state)
-    survey(THINKER.board, THINKER.tree, height, False)
-    return int(assess(THINKER.board, THINKER.tree, THINKER.network, height))
+    place(SEARCH.board, state)
+    find_paths(SEARCH.board, SEARCH.tree, height, False)
+    return int(assess(SEARCH.board, SEARCH.tree, SEARCH.network, height))
 
 
 def mirrored(state: Position) -> Position:
@@ -107,7 +109,7 @@ def test_the_board_is_turned_and_mirrored(drawn):
 @given(positions(sizes=(9,), plies=60))
 def test_the_integers_agree_with_floating_point(drawn):
     _, state = drawn
-    THINKER.tree.known[:] = 0
+    SEARCH.tree.known[:] = 0
     assert integer_score(state) == pytest.approx(floating_point_score(state), abs=3)
 
 
@@ -115,14 +117,14 @@ def test_the_integers_agree_with_floating_point(drawn):
 @given(st.integers(0, 10**6))
 def test_sums_from_earlier_plies_are_those_of_a_fresh_start(seed):
     rng, state = np.random.default_rng(seed), random_position(GAME, seed, 12)
-    THINKER.tree.known[:] = 0
+    SEARCH.tree.known[:] = 0
     for height in range(8):
-        THINKER.tree.known[height] = 0
+        SEARCH.tree.known[height] = 0
         if height % 3 != 2:  # some plies are not evaluated
             integer_score(state, height)
-            sums = THINKER.tree.sums[height].copy()
-            nnue.refresh(THINKER.network, THINKER.tree.words[height], state.ply % 2, THINKER.tree.sums[height])
-            assert (sums == THINKER.tree.sums[height]).all()
+            sums = SEARCH.tree.sums[height].copy()
+            nnue.refresh(SEARCH.network, SEARCH.tree.words[height], state.ply % 2, SEARCH.tree.sums[height])
+            assert (sums == SEARCH.tree.sums[height]).all()
         after = GAME.play(state, int(rng.choice(GAME.legal_actions(state))))
         if GAME.outcome(after) is not None:
             break
@@ -131,13 +133,44 @@ def test_sums_from_earlier_plies_are_those_of_a_fresh_start(seed):
 
 def test_a_network_is_saved_and_loaded(tmp_path):
     path = tmp_path / "network.safetensors"
-    nnue.save_network(THINKER.network, path)
+    nnue.save_network(SEARCH.network, path)
     loaded = nnue.load_network(path)
-    assert all((getattr(loaded, name) == getattr(THINKER.network, name)).all() for name in nnue.SAVED)
+    assert all((getattr(loaded, name) == getattr(SEARCH.network, name)).all() for name in nnue.SAVED)
     assert path.stat().st_size < 300_000
     path.write_bytes(b"nothing")
     with pytest.raises(UserError, match="is not a network"):
         nnue.load_network(path)
+
+
+def test_the_mirror_swaps_columns():
+    """Walls and cells by hand: of 8 walls and 9 cells in a row the first is the last, the middle cell stays."""
+    assert MIRRORED[[0, 7, 8, 64]].tolist() == [7, 0, 15, 64 + 7], "horizontal and vertical walls"
+    assert MIRRORED[[6 * 64, 6 * 64 + 4, 6 * 64 + 9]].tolist() == [6 * 64 + 8, 6 * 64 + 4, 6 * 64 + 17], "the own pawn"
+    assert MIRRORED[10 * 64 :].tolist() == list(range(10 * 64, FEATURES)), "lengths and numbers of walls"
+    assert (MIRRORED[MIRRORED] == np.arange(FEATURES)).all()
+
+
+def test_integers_are_within_half_a_unit_of_the_weights():
+    weights = WEIGHTS | {"first.bias": np.array([1 / 255, 1.49 / 255, -1.51 / 255, *[0.0] * (nnue.HIDDEN - 3)])}
+    network = nnue.quantised(weights)
+    assert network.first_bias[:4].tolist() == [1, 1, -2, 0]
+    units = {"first.weight": (network.first.T, 255), "second.weight": (network.second, 1024)}
+    units |= {"second.bias": (network.second_bias, 255 * 1024), "third.weight": (network.third[None], 1024)}
+    for name, (integers, unit) in units.items():
+        assert np.abs(integers / unit - weights[name]).max() <= 0.5 / unit
+
+
+def test_records_keep_positions_and_the_player_to_move():
+    states = [START, random_position(GAME, 3, 25), START._replace(ply=1000), START._replace(ply=1001)]
+    records = EVALUATION.records(states)
+    assert records.dtype == RECORD
+    assert records["ply"].tolist() == [0, states[1].ply, 254, 255]
+    for record, state in zip(records, states, strict=True):
+        for name in ("horizontal", "vertical", "pawns", "left"):
+            assert np.array_equal(record[name], getattr(state, name))
+    records["pawns"][1, 0] = 81
+    with pytest.raises(UserError, match="the records are not positions of Quoridor"):
+        EVALUATION.features(records)
 
 
 def test_a_weight_beyond_its_integers_is_refused():

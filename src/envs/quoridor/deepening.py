@@ -1,0 +1,268 @@
+"""Iterative deepening with a time budget around the compiled search of `timed_search`, in one thread or several.
+
+Threads search the same position and share the transposition table, nothing else (lazy SMP): what one of them has found
+another does not search again. The result is that of the main thread, which the others help by filling the table.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from ...core.interrupt import stoppable
+from ...core.play.search import DECIDED, WIN, DepthResult
+from . import timed_search
+from .board import new_board, place, turned
+from .evaluation import position_key
+from .features import SIZE
+from .nnue import Network
+from .notation import Position
+from .options import SearchFeatures, SearchOptions
+from .search import INFINITY, NOWHERE
+from .timed_search import (
+    AGE,
+    BEFORE,
+    MAX_DEPTH,
+    NODE_LIMIT,
+    NODES,
+    PAST,
+    STOP,
+    STOPPED,
+    negamax,
+    new_table,
+    new_tree,
+)
+
+UNLIMITED = 1 << 60
+ASPIRATION_DEPTH = 4  # first depth that is searched with a narrow window
+MAX_WINDOW = 1000
+INTERRUPTED = 2  # as stop flag: by Ctrl-C
+HISTORY_NOISE = 256  # of the move ordering of helpers, so that they do not search the same tree as the main thread
+OPTIONS = ("contempt", "narrow_depth", "futility", "late_moves", "margin")  # those that kernels read
+FEATURES = (
+    *("killers", "counter_moves", "history", "late_move_reductions", "late_move_pruning", "internal_reductions"),
+    *("null_move", "repetitions", "exact_races"),
+)
+ALL_FEATURES = SearchFeatures()
+
+Found = tuple[int, tuple[int, ...]]  # score and line
+
+
+class Worker:
+    """The buffers of one thread, and its search to a depth."""
+
+    def __init__(self, network: Network, ply_limit: int, table: np.ndarray, number: int) -> None:
+        self.network = network._replace(active=np.zeros_like(network.active))  # own buffer
+        self.board, self.tree, self.number = new_board(SIZE, ply_limit), new_tree(table), number
+
+    def configure(self, options: SearchOptions, features: SearchFeatures) -> None:
+        self.window = options.window if features.aspiration else None
+        for source, names in ((options, OPTIONS), (features, FEATURES)):
+            for name in names:
+                self.tree.settings[getattr(timed_search, name.upper())] = getattr(source, name)
+
+    def forget(self) -> None:
+        """Reset the move ordering for a new game."""
+        self.tree.history[:] = 0
+        if self.number > 0:
+            noise = np.random.default_rng(self.number).integers(HISTORY_NOISE, size=self.tree.history.shape)
+            self.tree.history[:] = noise
+        self.tree.counter_moves[:] = NOWHERE
+
+    def begin(self, keys: np.ndarray, before: int) -> None:
+        """Prepare for a position; `keys` are those of the game, `before` the number of positions before it."""
+        tree = self.tree
+        tree.keys[:] = keys
+        tree.settings[[NODES, STOP, STOPPED]] = 0
+        tree.settings[BEFORE], tree.settings[NODE_LIMIT] = before, UNLIMITED
+        tree.settings[AGE] = (tree.settings[AGE] + 1) % 256
+        tree.history[:] //= 2
+        tree.killers[:] = NOWHERE
+        tree.played[:] = NOWHERE
+
+    def search(self, state: Position, depth: int, last: DepthResult | None) -> Found:
+        """Return score and line at a depth; after a stop, those of the finished moves: the line may be empty."""
+        width, low, high = self.window or 0, -INFINITY, INFINITY
+        better: Found | None = None  # what was found above the window
+        if last is not None and depth >= ASPIRATION_DEPTH and width > 0:
+            low, high = last.score - width, last.score + width
+        while True:
+            place(self.board, state)
+            with stoppable(self._interrupt):
+                score = int(negamax(self.board, self.tree, self.network, depth, low, high, 0))
+            if self.tree.settings[STOPPED] and last is not None:
+                line = self._line(state)
+                return better if better is not None and not line else (last.score, line)
+            if low < score < high:
+                return score, self._line(state)
+            width *= 4
+            far = width > MAX_WINDOW
+            if score <= low:
+                low = -INFINITY if far else score - width
+            else:
+                better = score, self._line(state)
+                high = INFINITY if far else score + width
+
+    def stop(self) -> None:
+        """End the search at its next node; may be called from another thread."""
+        self.tree.settings[STOP] = 1
+
+    def _interrupt(self) -> None:
+        self.tree.settings[STOP] = INTERRUPTED
+
+    def _line(self, state: Position) -> tuple[int, ...]:
+        moves = self.tree.line[0, : self.tree.length[0]].tolist()
+        return tuple(turned(SIZE, state.ply + i, move) for i, move in enumerate(moves))
+
+
+class TimedSearch:
+    """A search of 9x9 positions that keeps its table, and the positions of the game, from move to move."""
+
+    def __init__(
+        self,
+        network: Network,
+        ply_limit: int,
+        options: SearchOptions,
+        features: SearchFeatures = ALL_FEATURES,
+        threads: int = 1,
+    ) -> None:
+        self.features, self.table = features, new_table(options.table_bits)
+        self.main, *self.helpers = (Worker(network, ply_limit, self.table, number) for number in range(threads))
+        self.ply_limit = ply_limit
+        for worker in self._workers():
+            worker.configure(options, features)
+            worker.forget()
+        self._past: list[Position] = []  # positions of the game that the search has been asked about or has produced
+        self._lock = threading.Lock()  # of the workers
+        self._depth = 1  # that the main thread searches
+        self._can_stop = self._is_stopped = False
+
+    def deepen(
+        self, state: Position, seconds: float | None = None, nodes: int | None = None, depth: int = MAX_DEPTH
+    ) -> Generator[DepthResult, None, None]:
+        """Yield the result of every depth until the budget is used or a deeper search cannot change it.
+
+        The first depth is always searched. It may have to load or compile the kernels, which takes none of the time.
+        The limit of nodes is that of the main thread, the nodes of the results are those of all threads.
+        """
+        with self._lock:
+            yield from self._deepen(state, seconds, nodes, depth)
+
+    def _deepen(self, state: Position, seconds: float | None, nodes: int | None, depth: int) -> Iterator[DepthResult]:
+        settings = self.main.tree.settings
+        self._can_stop = self._is_stopped = False
+        self._begin(state)
+        found = self._search(state, 1, None)
+        began = time.perf_counter()
+        result = DepthResult(1, *found, int(settings[NODES]), 0.0)
+        yield result
+        settings[NODE_LIMIT] = UNLIMITED if nodes is None else nodes
+        self._can_stop = True
+        if self._is_stopped:
+            return
+        left = None if seconds is None else seconds - (time.perf_counter() - began)
+        with _alarm(left, self.stop), self._helped(state):
+            while result.depth < depth and not _is_final(result) and not settings[STOPPED]:
+                score, line = self._search(state, result.depth + 1, result)
+                if line:
+                    spent = time.perf_counter() - began
+                    result = DepthResult(result.depth + 1, score, line, self._nodes(), spent)
+                    yield result
+
+    def stop(self) -> None:
+        """End the running search at its next node, but not before depth 1; may be called from another thread."""
+        self._is_stopped = True
+        if self._can_stop:
+            self.main.stop()
+
+    def remember(self, state: Position) -> None:
+        """Add a position of the game, so that the search does not return to it."""
+        if self._past and not _follows(self._past[-1], state):
+            self._forget()
+        if not self._past or self._past[-1] != state:
+            self._past.append(state)
+
+    def _workers(self) -> list[Worker]:
+        return [self.main, *self.helpers]
+
+    def _nodes(self) -> int:
+        return sum(int(worker.tree.settings[NODES]) for worker in self._workers())
+
+    def _forget(self) -> None:
+        """Begin a new game: what it plays must not depend on those before."""
+        self._past.clear()
+        self.table[:] = 0
+        for worker in self._workers():
+            worker.forget()
+
+    def _begin(self, state: Position) -> None:
+        self.remember(state)
+        if not self.features.kept_table:
+            self.table[:] = 0
+        past = [past for past in self._past if past.left == state.left and past.ply > state.ply - PAST]
+        keys, board = np.zeros_like(self.main.tree.keys), self.main.board
+        for position in past:  # a placed wall cannot be taken back, so earlier positions cannot occur again
+            place(board, position)
+            keys[position.ply - past[0].ply] = position_key(board)
+        for worker in self._workers():
+            worker.begin(keys, state.ply - past[0].ply)
+
+    def _search(self, state: Position, depth: int, last: DepthResult | None) -> Found:
+        self._depth = depth
+        found = self.main.search(state, depth, last)
+        if self.main.tree.settings[STOP] == INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
+    @contextmanager
+    def _helped(self, state: Position) -> Iterator[None]:
+        """Let the helpers search while the block runs."""
+        threads = [threading.Thread(target=self._help, args=(one, state), daemon=True) for one in self.helpers]
+        try:
+            for thread in threads:
+                thread.start()
+            yield
+        finally:
+            for worker in self.helpers:
+                worker.stop()
+            for thread in threads:
+                if thread.ident is not None:  # it was started
+                    thread.join()
+
+    def _help(self, worker: Worker, state: Position) -> None:
+        """Deepen until a stop, every second helper one ply ahead of the main thread."""
+        settings, result = worker.tree.settings, None
+        depth = self._depth + worker.number % 2
+        while depth <= MAX_DEPTH and not settings[STOP]:
+            score, line = worker.search(state, depth, result)
+            result = DepthResult(depth, score, line, 0, 0.0)
+            depth = max(depth + 1, self._depth + worker.number % 2)
+
+
+def _is_final(result: DepthResult) -> bool:
+    """Whether the end of the game is within the depth; a win further away may rest on moves that were left out."""
+    return abs(result.score) > DECIDED and result.depth >= WIN - abs(result.score)
+
+
+def _follows(before: Position, after: Position) -> bool:
+    """Whether a position may come a few plies after another in the same game."""
+    plies = after.ply - before.ply
+    more = before.horizontal & ~after.horizontal == 0 and before.vertical & ~after.vertical == 0
+    return 0 <= plies <= 2 and more and (plies > 0 or before == after)
+
+
+@contextmanager
+def _alarm(seconds: float | None, call: Callable[[], None]) -> Iterator[None]:
+    """Call a function from another thread after some time, unless the block ends before."""
+    timer = None if seconds is None else threading.Timer(max(seconds, 0.0), call)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+            timer.join()  # else a late call could stop the next search
