@@ -77,6 +77,15 @@ class Tournament(Command):
 
 
 @dataclass
+class Generate(Command):
+    algo: Any
+    device: Any
+    minutes: Positive | None
+    seed: Seed
+    output: str
+
+
+@dataclass
 class Sprt(Command):
     agents: list[str]
     elo0: float

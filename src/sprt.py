@@ -2,16 +2,10 @@
 
 import json
 import math
-import multiprocessing
-import signal
 import time
-from collections import deque
 from collections.abc import Generator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +13,8 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from .cli import as_user_errors, exit_on_user_error, launch
-from .core.errors import UserError, require
+from .core.errors import require
+from .core.processes import ordered_results
 from .entries import build_composed, compose_player, parse_entries, quote_agents
 from .paths import CONF
 
@@ -28,7 +23,6 @@ if TYPE_CHECKING:
     from .core.play.game import Game
     from .core.play.sprt import Hypotheses, PairCounts
 
-AHEAD = 8  # pairs per worker that are begun or wait while an earlier one is played
 _plan: dict[str, Any] = {}  # of a worker process
 
 
@@ -80,8 +74,7 @@ def require_playable(cfg: DictConfig, match: Match) -> None:
     tournament.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
 
 
-def _start_worker(plan: dict[str, Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers
+def _set_plan(plan: dict[str, Any]) -> None:
     _plan.update(plan)
 
 
@@ -100,22 +93,7 @@ def play_pairs(plan: dict[str, Any], match: Match, pairs: int, workers: int) -> 
     if workers == 1:
         yield from map(match.play_pair, range(pairs))
         return
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (plan,))
-    try:
-        futures = (pool.submit(_play_pair, number) for number in range(pairs))
-        waiting = deque(islice(futures, AHEAD * workers))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(islice(futures, 1))
-    except BrokenProcessPool as error:
-        raise UserError(
-            f"a process of workers={workers} ended during a game: choose fewer if memory is short"
-        ) from error
-    finally:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # instead of waiting for games that are not needed any more
-        pool.shutdown()
+    yield from ordered_results(_play_pair, range(pairs), workers, _set_plan, (plan,))
 
 
 def status_line(hypotheses: "Hypotheses", counts: "PairCounts") -> str:

@@ -104,7 +104,7 @@ def test_a_process_that_fails_ends_the_match(lab: Lab):
     words = ("--config-dir=mine", "env=tictactoe", "agents=[mine,random]", "opening_plies=2", "games=8", "workers=2")
     for target, message in {
         "fragile.Refused": "error: agents: mine: the board is gone",
-        "fragile.Killed": "error: a process of workers=2 ended during a game",
+        "fragile.Killed": "error: one of 2 worker processes ended before its task was done",
     }.items():
         _write_agent(lab, target)
         done = lab.run("sprt", *words, environment=environment, seconds=120)

@@ -203,6 +203,18 @@ class NetworkAgent(Agent):
         rows = zip(rngs, masks, *(part.float().cpu().numpy() for part in parts), strict=True)
         return [self._decision(game.aux_task, *row) for row in rows]
 
+    def choose_actions(
+        self, observations: np.ndarray, masks: np.ndarray, rngs: Sequence[np.random.Generator]
+    ) -> np.ndarray:
+        """Return the actions that `decide` chooses without a plan, (N,)."""
+        with self.compute.fixed_threads():
+            heads = self.heads(observations)
+            legal = torch.from_numpy(masks[:, : heads.policy.shape[1]]).to(heads.policy.device)
+            probability = MaskedCategorical(heads.policy, legal).probs
+            chosen = probability.argmax(dim=1) if self.greedy else sampled(probability, rngs)
+        actions: np.ndarray = chosen.cpu().numpy()
+        return actions
+
     def _decision(
         self,
         task: AuxTask | None,
@@ -221,7 +233,7 @@ class NetworkAgent(Agent):
                 return Decision(order[0], info, order[1:])
         if self.greedy:
             return Decision(int(probability.argmax()), info)
-        return Decision(int(rng.choice(probability.size, p=probability / probability.sum(dtype=np.float64))), info)
+        return Decision(int(sampled(torch.from_numpy(probability[None]), [rng])), info)
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """Return the value of each position, (B,)."""
@@ -240,6 +252,14 @@ class NetworkAgent(Agent):
         """Return a copy of the network on the CPU, averaged over symmetries if this agent does that."""
         has_aux = game.aux_task is not None and getattr(self.net, "aux_head", None) is not None
         return ExportedNetwork(copy.deepcopy(self.net).cpu(), symmetries=self.play.symmetries, aux=has_aux)
+
+
+def sampled(probability: Tensor, rngs: Sequence[np.random.Generator]) -> Tensor:
+    """Return a random action (N,) for each row of probabilities (N, A), by one number of its generator."""
+    cumulative = probability.double().cumsum(dim=1)
+    numbers = torch.tensor([rng.random() for rng in rngs], dtype=torch.float64, device=probability.device)
+    # The quotient is 1 from the last possible action on, so that rounding never leads beyond it.
+    return (cumulative / cumulative[:, -1:] <= numbers[:, None]).sum(dim=1)
 
 
 def require_finite(net: nn.Module, step: int) -> None:
@@ -298,6 +318,12 @@ def export_weights(net: nn.Module, env: Environment, dtype: torch.dtype = torch.
     weights = {name: weight.to(dtype, copy=True) for name, weight in net.state_dict().items()}
     shape, actions = env.observation_space.shape, env.game.num_actions
     return {"weights": weights, "observation_shape": list(shape), "num_actions": actions}
+
+
+def export_snapshot(net: nn.Module, env: Environment) -> dict[str, Any]:
+    """Return `export_weights` for a past self, small and on the CPU."""
+    saved = export_weights(net, env, torch.float16)
+    return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
 
 
 def selection_metrics(

@@ -1,7 +1,8 @@
 """Optional interfaces of vector environments, games and agents, checked for with `isinstance`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -31,6 +32,14 @@ class SupportsMultiAction(Protocol):
 class SupportsActionRestriction(Protocol):
     def restrict_actions(self, on: bool) -> None:
         """Restrict the action masks to the actions worth exploring, or restore the configured masks."""
+
+
+@runtime_checkable
+class SupportsArrays(Protocol):
+    """An agent that needs no views: observations and masks are enough for it."""
+
+    def choose_actions(self, observations: Any, masks: Any, rngs: Sequence[Any]) -> Any:
+        """Return the actions (N,) int64 that `decide` would choose, for observations (N, ...) and masks (N, A)."""
 
 
 class EpisodeStats(Protocol):
@@ -86,4 +95,43 @@ class SupportsExport(Protocol):
 
         It maps observations (B, ...) of the game to a tuple: policy logits (B, A), value (B,), and, if the game has
         an `AuxTask` that the network predicts, its logits (B, H, W).
+        """
+
+
+class LearnedEvaluation(Protocol):
+    """A small network with which the search of a game evaluates positions: its inputs, its integers and its players.
+
+    The network is three fully connected layers, `first`, `second` and `third`, with clipped ReLU (0 to 1) between them;
+    the output is the log odds of a win for the player to move. `algo=nnue` trains it in floating point.
+    """
+
+    layers: tuple[int, int, int]  # binary features F, units of the first and of the second layer
+    mirrored: Any  # (F,) int: the feature of each feature on the mirrored board; None without such a symmetry
+    record: Any  # dtype of a stored position, with the labels `outcome` (int8) and `score` (int16)
+
+    def records(self, states: Sequence[Any]) -> Any:
+        """Return unfinished positions as records (N,), with labels of 0."""
+
+    def features(self, records: Any) -> Any:
+        """Return the features of records as bits, (N, F / 8) uint8, the lowest bit of a byte first."""
+
+    def quantised(self, weights: Mapping[str, Any]) -> Any:
+        """Return the network of trained weights, `first.weight` (units, F) and so on, in the integers of the search.
+
+        It can be pickled. Raise `UserError` if a weight is beyond them.
+        """
+
+    def save(self, network: Any, path: Path) -> None:
+        """Save a `quantised` network as a file that agents of this game load."""
+
+    def search(self, network: Any, nodes: int) -> Callable[[Any], tuple[int, int]]:
+        """Return a search for one game, which maps its positions, one after the other, to score and action.
+
+        Scores are for the player to move, those of proven results beyond `DECIDED`.
+        """
+
+    def agent(self, network: Any, seconds: float | None, nodes: int | None, threads: int) -> Any:
+        """Return a `StoppableAgent` that searches for a time or for a number of nodes per move.
+
+        With one node it plays the move that leads to the best position by the network.
         """

@@ -76,10 +76,15 @@ def _require_small(path: Path) -> None:
         raise CheckpointError(f"{path} is damaged or not a checkpoint: {excess}")
 
 
+def size_limit() -> int:
+    """Return the largest size of a file that is written and read here, in bytes."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(MAX_BYTES, memory // 2)
+
+
 def _excess(size: int, prefix: bytes) -> str | None:
     """Return what is too large in a file of `size` bytes, or None; its first 8 bytes are the length of its header."""
-    header, memory = int.from_bytes(prefix, "little"), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = min(MAX_BYTES, memory // 2)
+    header, limit = int.from_bytes(prefix, "little"), size_limit()
     if size <= limit and header <= MAX_HEADER_BYTES:
         return None
     limits = f"{limit:,} and {MAX_HEADER_BYTES:,}"

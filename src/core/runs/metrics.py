@@ -49,9 +49,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "final/elo_low": "lower end of its 95% interval",
         "final/elo_high": "upper end of its 95% interval",
         "train/past_selves": "with agent@env.opponent=past_selves or algo=alphazero: snapshots in the pool",
-        "train/first_player_win_rate": "algo=alphazero: share of its games against itself since the previous row "
-        "that were won by the player who moves first",
-        "train/draw_rate": "algo=alphazero: share of these games that were drawn",
+        "train/first_player_win_rate": "algo=alphazero and nnue: share of its games against itself since the previous "
+        "row that were won by the player who moves first",
+        "train/draw_rate": "algo=alphazero and nnue: share of these games that were drawn",
         "eval/past_selves_elo": "algo=alphazero: strength of the network without search over time, Elo above its own "
         "initial weights, from games against past selves of the same run, with moves sampled from the policies; "
         "Bradley-Terry over all such games so far",
@@ -69,7 +69,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
-        "train/replay_size": "positions in the replay buffer that can be trained on",
+        "train/replay_size": "positions in the replay buffer that can be trained on; algo=nnue: those of the window",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
         "stage; drawn with every evaluation",
@@ -82,6 +82,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "losses/approx_kl": "KL divergence of the policy from the one that collected the rollout (Schulman's k3)",
         "losses/clip_fraction": "share of steps whose probability ratio was clipped",
         "losses/grad_norm": "norm of the gradient before clipping",
+        "losses/validation_loss": "algo=nnue: cross entropy of the positions held out, less the entropy of their "
+        "targets, so that 0 is the best possible",
+        "train/generation": "algo=nnue: rounds of games and training before this one",
+        "train/score_scale": "algo=nnue: points of the search per unit of log odds of winning, which fits the outcomes "
+        "of the latest games best",
         "losses/aux_loss": "binary cross entropy of the auxiliary task of the game",
     },
     "Tabular learning": {

@@ -33,10 +33,11 @@ T = TypeVar("T")
 Observer = Callable[[int, float], None]  # called after each evaluation with its step and score; may raise `Pruned`
 WATCH_COMMAND = f"{command('play')} (page Runs)"
 BEST = "checkpoints/best.safetensors"
+NETWORK = "network.safetensors"  # of algo=nnue: the best weights in the integers of the search
 PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
 OUTPUT_FILES = (
     *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
-    *("qtable.json", BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
+    *("qtable.json", NETWORK, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
 )
 
 

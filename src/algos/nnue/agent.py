@@ -1,0 +1,78 @@
+"""The search of a game with a trained evaluation as an agent."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import require
+from ...core.play.agent import Agent, Decision, Line
+from ...core.play.game import Game, Trait
+from ...core.play.search import DepthResult
+from ...core.ranges import Count, Positive, Threads, check_fields
+from ..network import load_weights
+from .games import evaluation_of
+from .network import EvaluationNetwork, numpy_weights
+
+LAYERS = ("first", "second", "third")
+
+
+@dataclass(frozen=True)
+class PlayConfig:
+    """Settings of the trained agent."""
+
+    seconds: Positive | None
+    nodes: Count | None
+    threads: Threads
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        one = (self.seconds is None) != (self.nodes is None)
+        require(one, "set one of algo.play.seconds and algo.play.nodes, and the other to null")
+        require(
+            self.nodes is None or self.threads == 1,
+            f"algo.play.nodes={self.nodes} limits a search of one thread: set algo.play.threads=1, or "
+            "algo.play.seconds instead of algo.play.nodes",
+        )
+
+
+class EvaluationAgent(Agent):
+    """Plays by the search of the game; `info` is that of its agent."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.LEARNED_EVALUATION})
+
+    def __init__(self, weights: Mapping[str, Any], play: PlayConfig) -> None:
+        """`weights` are tensors by name."""
+        names = {f"{layer}.{kind}" for layer in LAYERS for kind in ("weight", "bias")}
+        require(weights.keys() == names, f"the weights are {sorted(weights)}, expected {sorted(names)}")
+        self.weights, self.play = dict(weights), play
+        self.deterministic = play.seconds is None
+        self._player: Any = None  # the agent of the game
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        self._agent(game).check(game)
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        decision: Decision = self._agent(game).decide(game, view, rng)
+        return decision
+
+    def analyse(
+        self, game: Game, view: Any, count: int, report: Callable[[DepthResult], None] = lambda result: None
+    ) -> list[Line]:
+        lines: list[Line] = self._agent(game).analyse(game, view, count, report)
+        return lines
+
+    def stop(self) -> None:
+        if self._player is not None:
+            self._player.stop()
+
+    def _agent(self, game: Game) -> Any:
+        if self._player is None:
+            evaluation = evaluation_of(game)
+            net = EvaluationNetwork(evaluation.layers)
+            load_weights(net, {"weights": self.weights}, "the saved weights are those of another game")
+            network = evaluation.quantised(numpy_weights(net))
+            self._player = evaluation.agent(network, self.play.seconds, self.play.nodes, self.play.threads)
+        return self._player

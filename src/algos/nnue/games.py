@@ -1,0 +1,122 @@
+"""Games of a search against itself, whose positions are labelled with the score of the search and the outcome."""
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.play.capabilities import LearnedEvaluation
+from ...core.play.game import Game, TwoPlayerGame, outcome_for_seat
+from ...core.play.search import DECIDED
+from ...core.processes import ordered_results
+from ...core.ranges import Count, Fraction, Plies, check_fields
+from ...core.seeding import draw, generator
+from ..alphabeta import AlphaBetaAgent
+
+PROVEN = 32_000  # the stored score of a proven win; other scores are of smaller magnitude
+NARROWED = 0.5  # fraction of the random moves that are drawn from the candidates of the search, not from all moves
+
+Search = Callable[[Any], tuple[int, int]]  # returns score and action
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    nodes: Count
+    opening_plies: Plies
+    random_moves: Fraction
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class PlayedGame(NamedTuple):
+    records: np.ndarray  # of the positions that were searched, labelled
+    outcome: int  # for the player who moves first
+    plies: int
+
+
+@dataclass(frozen=True)
+class GamePlan:
+    """Everything that a game depends on, besides its number: which process plays it makes no difference."""
+
+    game: TwoPlayerGame
+    first_player: AlphaBetaAgent
+    network: Any  # of the search, see `LearnedEvaluation.quantised`; None: `first_player` plays
+    config: SelfPlayConfig
+    seed: int
+    generation: int
+
+    def play(self, number: int) -> PlayedGame:
+        return play_game(self.game, self._search(), self.config, generator(self.seed, "nnue", self.generation, number))
+
+    def _search(self) -> Search:
+        if self.network is not None:
+            return evaluation_of(self.game).search(self.network, self.config.nodes)
+
+        def search(state: Any) -> tuple[int, int]:
+            found = self.first_player.search(self.game, state)
+            return found.score, found.line[0]
+
+        return search
+
+
+def evaluation_of(game: Game) -> LearnedEvaluation:
+    """Return `learned_evaluation(game)` of the module beside the rules, which need not know their search."""
+    package = type(game).__module__.rpartition(".")[0]
+    evaluation: LearnedEvaluation = import_module(f"{package}.learned_evaluation").learned_evaluation(game)
+    return evaluation
+
+
+def play_game(game: TwoPlayerGame, search: Search, config: SelfPlayConfig, rng: np.random.Generator) -> PlayedGame:
+    """Play a game, which ends when a search proves its result."""
+    state, opening, plies = game.initial(rng), int(rng.integers(config.opening_plies + 1)), 0
+    states: list[Any] = []
+    scores: list[int] = []
+    while (outcome := game.outcome(state)) is None:
+        if plies < opening:
+            state, plies = game.play(state, random_move(game, state, rng)), plies + 1
+            continue
+        score, action = search(state)
+        states.append(state)
+        scores.append(stored_score(score))
+        if abs(score) > DECIDED:
+            outcome = outcome_for_seat(game.to_move(state), 1 if score > 0 else -1)
+            break
+        is_random = rng.random() < config.random_moves
+        state, plies = game.play(state, random_move(game, state, rng) if is_random else action), plies + 1
+    records = evaluation_of(game).records(states)
+    records["score"] = scores
+    records["outcome"] = [outcome_for_seat(game.to_move(state), outcome) for state in states]
+    return PlayedGame(records, outcome, plies)
+
+
+def random_move(game: TwoPlayerGame, state: Any, rng: np.random.Generator) -> int:
+    """Return a random move: of all legal ones, or of the candidates of the search."""
+    return draw(rng, game.candidates(state, False) if rng.random() < NARROWED else game.legal_actions(state))
+
+
+def stored_score(score: int) -> int:
+    if abs(score) > DECIDED:
+        return PROVEN if score > 0 else -PROVEN
+    return max(1 - PROVEN, min(PROVEN - 1, score))
+
+
+def play_games(plan: GamePlan, numbers: Iterable[int], workers: int) -> Generator[PlayedGame, None, None]:
+    """Yield the games with these numbers, in their order; without workers this process plays them."""
+    if workers == 0:
+        yield from map(plan.play, numbers)
+    else:
+        yield from ordered_results(_play_game, numbers, workers, _set_plan, (plan,))
+
+
+_plan: list[GamePlan] = []  # of a worker process
+
+
+def _set_plan(plan: GamePlan) -> None:
+    _plan.append(plan)
+
+
+def _play_game(number: int) -> PlayedGame:
+    return _plan[0].play(number)

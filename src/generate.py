@@ -1,0 +1,69 @@
+"""Play games of a search against itself and save their positions with labels, to train on with algo=nnue."""
+
+import io
+import math
+import time
+from contextlib import closing, nullcontext
+from itertools import count
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+
+from .cli import exit_on_user_error, launch, refuse_multirun
+from .core.errors import require
+from .paths import CONF
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="generate")
+@exit_on_user_error
+def main(cfg: DictConfig) -> None:
+    import numpy as np
+
+    from . import compose, schema
+    from .core.files import require_writable, write_atomic
+    from .core.play.curriculum import Curriculum
+    from .core.runs.console import progress_bar
+
+    names = cfg.composition
+    plays = hasattr(compose.get_object(cfg.algo._target_), "play_games")
+    require(plays, f"algo={names.algo} does not learn from labelled positions: leave it out")
+    cfg = compose.validate(cfg, schema.Generate)
+    output = Path(cfg.output)
+    require(output.suffix == ".npy", f"output={output} must end in .npy")
+    require_writable(output)  # before the games are played
+    env = compose.build_env(cfg)
+    compose.require_algorithm_fits(cfg, env.game)
+    algo = compose.build(cfg.algo, "algo")
+    algo.check(env, Curriculum({}, None))
+
+    end = math.inf if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes
+    numbers = range(algo.games) if cfg.minutes is None else count()
+    games = algo.play_games(env.game, algo.first_net(env.game), cfg.seed, 0, numbers)
+    bar = progress_bar("games", algo.games) if cfg.minutes is None else nullcontext(lambda done: None)
+    parts = []
+    with closing(games), bar as advance:
+        try:
+            for game in games:
+                parts.append(game.records)
+                advance(len(parts))
+                if time.monotonic() >= end:
+                    break
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+            print("stopped: the games so far are kept")
+    records = np.concatenate(parts)
+    content = io.BytesIO()
+    np.save(content, records)
+    write_atomic(output, content.getvalue())
+    decisive = np.mean(records["outcome"] != 0) if len(records) else 0.0
+    print(f"{len(records):,} positions of {len(parts):,} games in {output}, {decisive:.1%} of them of decisive games")
+
+
+def run() -> None:
+    launch(main, refuse_multirun)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,82 @@
+"""The command that writes labelled positions, and a training on them."""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+
+from src.envs.quoridor.learned_evaluation import RECORD
+from tests.lab import Lab, read_json
+
+LEVEL = "algo.first_player.difficulty=normal"
+SHORT = ("algo.total_steps=2000", "algo.batch_size=100", "algo.eval_episodes=2", "evaluation.episodes=2", "logger=csv")
+
+
+@pytest.mark.slow
+def test_positions_are_written_and_trained_on_and_the_agent_plays(lab: Lab):
+    done = lab.run("generate", LEVEL, "algo.games=3", "algo.workers=0", "output=a.npy", "seed=1")
+    assert done.returncode == 0, done.stderr
+    records = np.load(lab.folder / "a.npy")
+    assert records.dtype == RECORD
+    assert done.stdout.startswith(f"{len(records):,} positions of 3 games in a.npy")
+    run = lab.train("env=quoridor", "algo=nnue", "algo.positions=[a.npy]", "algo.play.nodes=20", *SHORT)
+    assert read_json(run / "eval.json")["scores"].keys() == {"runner", "random"}
+
+    words = ("env=quoridor", "agent=trained", f"agent.run={run}", "agent.changes={play: {nodes: 1}}")
+    done = lab.run("evaluate", *words, "episodes=2", "opening_plies=2", "json=out.json")
+    assert done.returncode == 0, done.stderr
+    assert read_json(lab.folder / "out.json")["episodes"] == 2
+    players = f"agents=[{run},master:network={run}/network.safetensors:seconds=null:nodes=20]"
+    done = lab.run("tournament", "env=quoridor", players, "games=2", "opening_plies=4")
+    assert done.returncode == 0, done.stderr
+
+    done = lab.run("generate", f"algo.init_from={run}", "algo.games=2", "algo.workers=0", "algo.self_play.nodes=10")
+    assert done.returncode == 0, done.stderr
+    assert len(np.load(lab.folder / "positions.npy")) > 0
+
+
+@pytest.mark.slow
+def test_processes_write_the_same_file_and_a_time_limit_ends_it(lab: Lab):
+    for workers in (0, 2):
+        done = lab.run(
+            "generate", LEVEL, "algo.games=4", f"algo.workers={workers}", f"output={workers}.npy", fresh=True
+        )
+        assert done.returncode == 0, done.stderr
+    assert (lab.folder / "0.npy").read_bytes() == (lab.folder / "2.npy").read_bytes()
+    done = lab.run("generate", LEVEL, "minutes=0.001", "algo.workers=0", "output=deep/short.npy")
+    assert " of 1 games in deep/short.npy" in done.stdout
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_the_games_so_far(lab: Lab):
+    process = lab.start("generate", LEVEL, "algo.games=1000000", "algo.workers=0", "output=a.npy")
+    assert process.stderr is not None
+    while not re.search(r" [1-9][\d,]*/1,000,000 games", process.stderr.readline()):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    assert "stopped: the games so far are kept" in out
+    assert f"{len(np.load(lab.folder / 'a.npy')):,} positions of " in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("env=tictactoe",), "algo=nnue cannot play env=tictactoe: it needs a game with a search that evaluates"),
+        (("env=quoridor", "env.game.size=5"), "it plays Quoridor on 9x9"),
+        (("algo=ppo",), "algo=ppo does not learn from labelled positions"),
+        (("output=a.txt",), "output=a.txt must end in .npy"),
+        (("output=/dev/null/a.npy",), "/dev/null"),
+        (("minutes=0",), "minutes=0 must be"),
+        (("algo.self_play.random_moves=2",), "random_moves=2 must be"),
+        (("algo.init_from=nowhere",), "there is no checkpoint at nowhere"),
+    ],
+)
+def test_what_cannot_be_generated_is_refused_in_one_line(lab: Lab, words: tuple[str, ...], message: str):
+    done = lab.run("generate", *words)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
