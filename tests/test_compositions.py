@@ -19,6 +19,7 @@ from src.algos.alphabeta import AlphaBeta
 from src.algos.alphazero import AlphaZero
 from src.algos.imitation import Imitation
 from src.algos.maskable_ppo import MaskablePPO
+from src.algos.nnue.learning import NNUE
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
 from src.cli import user_message
@@ -89,6 +90,8 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "chunk_size": 20,
     "mini_batches": 2,
     "past_selves_games": 2,
+    "games": 2,
+    "workers": 0,
     "hidden": [16],
 }
 SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}
@@ -96,6 +99,7 @@ REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybr
 COMPANIONS = {
     "minesweeper_ladder": ["env=minesweeper_16x16", "algo=ppo"],
     "deployment_opponents": ["env=deployment", "algo=ppo"],
+    "mixture": ["env=deployment", "algo=ppo", "+env@curriculum.others.siege=deployment_siege"],
     **{name: ["algo.init_from=x"] for name in ("wargame", "wargame_mirror")},
 }  # what an option makes sense with
 EXTRAS = {"tensorboard"}  # options that need a package of their own name
@@ -293,7 +297,7 @@ def test_every_value_carries_a_comment():
                 assert "#" in line, f"{path.name}: {line} has no comment"
 
 
-LEARNERS: list[type[Algorithm]] = [AlphaBeta, AlphaZero, Imitation, MaskablePPO, PPO, QLearning]  # as mypy checks
+LEARNERS: list[type[Algorithm]] = [AlphaBeta, AlphaZero, Imitation, MaskablePPO, NNUE, PPO, QLearning]  # as mypy checks
 
 
 def test_every_algorithm_is_a_learner():

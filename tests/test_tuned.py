@@ -84,7 +84,7 @@ def test_tuned_alphazero_learns_quoridor_on_a_small_board(tmp_path: Path):
     assert evaluate(env.game, agent, env.baselines["random"], 60, seed=1, opening_plies=4).total.wins >= 55
 
 
-@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta", "alphazero"])
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo", "alphabeta", "alphazero", "nnue"])
 def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
     """The runner, its first baseline, is deterministic."""
     cfg = composed("env=quoridor", f"algo={algo}")

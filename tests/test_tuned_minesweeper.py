@@ -29,6 +29,7 @@ def test_every_pair_is_tuned_or_has_a_reason():
         "qlearning": ["tictactoe"],
         "alphabeta": ["quoridor", "tictactoe"],
         "alphazero": ["quoridor", "tictactoe"],
+        "nnue": ["quoridor"],
         "ppo": options("env"),
         "maskable_ppo": options("env"),
     }

@@ -1,10 +1,12 @@
-"""Measure the value of deployment: the same network fights on both sides, and one side uses a scripted placement.
+r"""Measure the value of deployment: the same network fights on both sides, and one side uses a scripted placement.
 
-    python -m experiments.deployment_value [--games 2000] [--jobs 2]
+    python -m experiments.deployment_value [--games 1000] [--planner-games 160] [--jobs 2]
+    python -m experiments.deployment_value --envs deployment_classic deployment_classic_mirror --games 2000 \
+        --table classic/table.md
 
 Every cell is one call of src.evaluate with seats swapped after each game, cached as JSON in results/ by the digest of
-the weights; --again repeats cells that are cached. The table, whose second half is about the bots, is printed and
-written to table.md.
+the weights; --again repeats cells that are cached. The table is printed and written to a file; it also has the games
+against the bots, the planner and the network itself, where the wins as first player show how fair the scenario is.
 """
 
 import argparse
@@ -18,7 +20,10 @@ from experiments.weights import digest
 from src.core.files import write_atomic
 
 HERE = Path("experiments/deployment_value")
-ENVS = ("deployment_classic", "deployment_classic_mirror")
+SCENARIOS = ["deployment", "deployment_mirror", "deployment_siege", "deployment_alternated"]
+CLASSIC = ["deployment_classic", "deployment_classic_mirror"]
+SHARED = "scenarios"  # the run for all of these
+RUNS = dict.fromkeys(SCENARIOS, SHARED) | {env: env for env in CLASSIC}
 PLACEMENTS = ("deterministic", "front_line", "back_line", "scripted")
 BOTS = ("random", "greedy", "defensive", "tactical")
 
@@ -27,16 +32,19 @@ def opponents(run: Path) -> dict[str, list[str]]:
     """Return the overrides of each opponent, by its name in the table."""
     itself = ["opponent=redeployed", "agent@opponent.battle=trained", f"opponent.battle.run={run}"]
     placed = {f"itself, {name}": [*itself, f"agent/placement@opponent.placement={name}"] for name in PLACEMENTS}
-    return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS}
+    if run.name != SHARED:
+        return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS}
+    others = {"planner": ["opponent=planner"], "itself": ["opponent=trained", f"opponent.run={run}"]}
+    return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS} | others
 
 
 def cell(env: str, name: str, games: int, seed: int) -> Path:
     plain = name.replace(", ", "_").replace(" ", "_")
-    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digest(HERE / env)}.json"
+    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digest(HERE / RUNS[env])}.json"
 
 
-def play(env: str, name: str, overrides: list[str], games: int, seed: int, again: bool) -> None:
-    path, run = cell(env, name, games, seed), HERE / env
+def play(env: str, name: str, games: int, overrides: list[str], seed: int, again: bool) -> None:
+    path, run = cell(env, name, games, seed), HERE / RUNS[env]
     if path.exists() and not again:
         return
     path.parent.mkdir(exist_ok=True)
@@ -57,18 +65,29 @@ def row(env: str, name: str, games: int, seed: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=2000, help="games a cell")
+    parser.add_argument("--games", type=int, default=1000, help="games a cell")
+    parser.add_argument("--planner-games", type=int, default=160, help="games against the planner, which is slow")
     parser.add_argument("--seed", type=int, default=2028)
     parser.add_argument("--again", action="store_true", help="play cells again that are there already")
     parser.add_argument("--jobs", type=int, default=2, help="cells played at once")
-    parser.add_argument("--envs", nargs="+", default=list(ENVS), choices=ENVS)
+    parser.add_argument("--envs", nargs="+", default=SCENARIOS, choices=RUNS)
+    parser.add_argument("--table", default="table.md", help="file to write, in this folder")
     options = parser.parse_args()
-    cells = [(env, name, overrides) for env in options.envs for name, overrides in opponents(HERE / env).items()]
+    cells = [
+        (env, name, options.planner_games if name == "planner" else options.games, overrides)
+        for env in options.envs
+        for name, overrides in opponents(HERE / RUNS[env]).items()
+    ]
+
+    def play_cell(one: tuple[str, str, int, list[str]]) -> None:
+        env, name, games, overrides = one
+        play(env, name, games, overrides, options.seed, options.again)
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda one: play(one[0], one[1], one[2], options.games, options.seed, options.again), cells))
+        list(pool.map(play_cell, cells))
     head = "| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|"
-    text = "\n".join([head, *(row(env, name, options.games, options.seed) for env, name, _ in cells)]) + "\n"
-    write_atomic(HERE / "table.md", text)
+    text = "\n".join([head, *(row(env, name, games, options.seed) for env, name, games, _ in cells)]) + "\n"
+    write_atomic(HERE / options.table, text)
     print(text)
 
 

@@ -21,7 +21,10 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.world import World
 
 HERE = Path("experiments/deployment_value")
-ENVS = ("deployment_classic", "deployment_classic_mirror")
+RUNS = {
+    **dict.fromkeys(("deployment", "deployment_mirror"), "scenarios"),
+    **{env: env for env in ("deployment_classic", "deployment_classic_mirror")},
+}  # by environment
 SEATS = ("first", "second")
 
 
@@ -84,10 +87,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=300, help="deployments a seat")
     games = parser.parse_args().games
-    for env in ENVS:
+    for env, run in RUNS.items():
         game, opponent = player(f"env={env}", "agent=tactical")
         assert isinstance(game, DeploymentGame)
-        agent = load_agent(str(HERE / env), "best")
+        agent = load_agent(str(HERE / run), "best")
         assert isinstance(agent, NetworkAgent)
         figure, axes = plt.subplots(1, 2, figsize=(12, 5.2), layout="constrained")
         for seat in (0, 1):
@@ -95,8 +98,9 @@ def main() -> None:
             likeliest = deployments(game, agent, opponent, seat, 1)[0]
             agent.greedy = False
             draw(axes[seat], game, seat, deployments(game, agent, opponent, seat, games), likeliest)
-        figure.savefig(HERE / env / "placements.png", dpi=110)
-        print(HERE / env / "placements.png")
+        path = HERE / run / f"placements_{env}.png"
+        figure.savefig(path, dpi=110)
+        print(path)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,16 @@ from src.algos.imitation.learning import cross_entropy, value_loss
 from src.algos.imitation.stream import LabeledBatchStream
 from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
-from src.core.play.curriculum import Curriculum
+from src.core.play.curriculum import Curriculum, Mixture
+from src.core.play.game import Game
+from src.envs.deployment.labels import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
 from src.nets.boards import Residual
 from src.nets.flat import MLP
 from src.nets.losses import aux_loss
 from tests.algos.test_ppo import killed_after, read_column, run_in
+from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config
 
 CPU = Compute("cpu", "float32", compile=False)
@@ -123,7 +126,7 @@ def test_what_the_teacher_cannot_show_is_refused():
         imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
     with pytest.raises(UserError, match=r"must not be more than algo\.chunk_size=64"):
         imitation(batch_size=200)
-    with pytest.raises(UserError, match="does not support a curriculum"):
+    with pytest.raises(UserError, match="mixtures of environments, but no stages"):
         imitation().check(minesweeper(), Curriculum({"easy": minesweeper()}, 0.5))
 
 
@@ -151,3 +154,39 @@ def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Pat
     assert agent.decide(flags.game, view, np.random.default_rng(0)).action in range(25)
     with pytest.raises(UserError, match="another kind of board"):
         agent.check(minesweeper(compact=False, progress=True).game)
+
+
+def test_a_two_player_game_without_an_auxiliary_task_is_learned_from_a_mixture(tmp_path: Path):
+    """Labeled batches come from each environment in turn, and the policy moves towards the actions of the bot."""
+    played = []
+
+    class Recording(BotTeacher):
+        def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> Any:
+            played.append((number, game))
+            return super().labeled_batch(game, seed, number, rows)
+
+    env, other = make_env(), make_env(small_game(deployment_order_mode="alternated_p1_start"))
+    algo = imitation(
+        teacher=Recording(bot(), {"itself": bot()}, 0.05),
+        net=MLP([32]),
+        augment=False,
+        total_steps=3200,
+        eval_episodes=2,
+    )
+    algo.check(env, Mixture({"other": other}))
+    with run_in(tmp_path / "run") as run:
+        algo.fit(env, Mixture({"other": other}), run)
+    assert all(game is (other.game if number % 2 else env.game) for number, game in played[2:])
+    losses = read_column(tmp_path / "run", "losses/policy_loss")
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_boards_of_different_sizes_are_refused_in_a_mixture():
+    with pytest.raises(UserError, match="the same observations and actions in a mixture"):
+        imitation().check(minesweeper(), Mixture({"larger": minesweeper(6)}))
+
+
+def test_mirroring_a_game_that_is_not_symmetric_is_refused():
+    algo = imitation(teacher=BotTeacher(bot(), {"itself": bot()}, 0.0), net=MLP([8]))
+    with pytest.raises(UserError, match=r"algo\.augment=true mirrors the boards"):
+        algo.check(make_env(), Curriculum({}, None))

@@ -175,6 +175,7 @@ def test_it_learns_what_is_shown_under_changing_masks(tmp_path):
     assert float(logged[-1]["losses/entropy"]) < float(logged[0]["losses/entropy"])
 
 
+@pytest.mark.slow
 def test_games_of_several_steps_that_are_cut_off_are_learned_too(tmp_path):
     env = echo(lambda count: EchoBatch(count, rounds=3, truncates=True))
     agent = fit(tmp_path, env, total_steps=4096, lr=0.005, gamma=0.5, eval_every=4096)
@@ -282,6 +283,7 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path, opponent):
         assert same_tree(*trees)
 
 
+@pytest.mark.slow
 def test_the_curriculum_is_climbed_and_remembered(tmp_path):
     def ladder():
         return Curriculum({"first": tictactoe(RandomAgent()), "second": tictactoe(RandomAgent())}, 0.01)

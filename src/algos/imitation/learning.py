@@ -2,8 +2,8 @@
 
 import copy
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ...core.errors import require
 from ...core.play.capabilities import SupportsAgentMetrics
 from ...core.play.curriculum import Curriculum
-from ...core.play.game import Trait
+from ...core.play.game import Game, Trait
 from ...core.ranges import BatchSize, BelowOne, Count, Interval, NonNegative, NonNegativeInt, Positive, check_fields
 from ...core.runs.algorithm import Environment
 from ...core.runs.run import Run
@@ -34,6 +34,7 @@ from ..network import (
     require_finite,
     selection_error,
     selection_metrics,
+    selection_score,
 )
 from ..optimizer import Optimizer
 from .stream import LabeledBatchStream, Teacher
@@ -65,7 +66,7 @@ class Imitation:
     eval_every: Interval
     eval_episodes: Interval
 
-    needs: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
+    needs: ClassVar[frozenset[Trait]] = frozenset({Trait.TEACHABLE})
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -80,27 +81,36 @@ class Imitation:
         )
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
-        require(len(curriculum.all(env)) == 1, "algo=imitation does not support a curriculum: set curriculum=none")
-        self.teacher.check(env.game)
+        stages = curriculum.promote_at is not None
+        require(not stages, "algo=imitation supports mixtures of environments, but no stages: set curriculum=none")
         agent = NetworkAgent(
             build_net(self.net, env, self.init_from),
             Compute("cpu", "float32", False),
             self.play,
         )
-        agent.check(env.game)
-        aux = agent.heads(env.observation_space.sample()[None]).aux
-        has_head = aux.shape[1:] == env.observation_space.shape[-2:]
-        require(has_head, "imitation needs a network with an auxiliary head: choose net@algo.net=cnn or residual")
+        shape = env.observation_space.shape, env.game.num_actions
+        for each in curriculum.all(env):
+            self.teacher.check(each.game)
+            agent.check(each.game)
+            alike = (each.observation_space.shape, each.game.num_actions) == shape
+            require(alike, "algo=imitation needs environments with the same observations and actions in a mixture")
+        is_symmetric = env.game.mirrored or not self.augment
+        require(is_symmetric, "algo.augment=true mirrors the boards, but this game is not symmetric: set it to false")
+        if env.game.aux_task is not None:
+            aux = agent.heads(env.observation_space.sample()[None]).aux
+            has_head = aux.shape[1:] == env.observation_space.shape[-2:]
+            require(has_head, "imitation needs a network with an auxiliary head: choose net@algo.net=cnn or residual")
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         self.compute.report_idle_cores()
         with self.compute.fixed_threads():
-            return self._fit(env, run)
+            return self._fit(env, [each.game for each in curriculum.all(env)], run)
 
-    def _fit(self, env: Environment, run: Run) -> NetworkAgent:
+    def _fit(self, env: Environment, games: Sequence[Game], run: Run) -> NetworkAgent:
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         log.info("compiling the teacher, which takes a minute or two the first time")
-        self.teacher.labeled_batch(env.game, run.seed, 0, 1)  # compiles before time is measured
+        for game in games:
+            self.teacher.labeled_batch(game, run.seed, 0, 1)  # compiles before time is measured
         saved = run.restore()
         net = self.compute.prepare(build_net(self.net, env, self.init_from if saved is None else None))
         average = copy.deepcopy(net).eval()
@@ -119,7 +129,7 @@ class Imitation:
 
         compiled, agent = self.compute.compiled(net), NetworkAgent(average, self.compute, self.play)
         total, first = batches * self.batch_size, done * self.batch_size
-        with self._stream(env, run) as stream, run.progress("positions", total, first, self.seconds) as advance:
+        with self._stream(games, run) as stream, run.progress("positions", total, first, self.seconds) as advance:
             while done < batches and optimizer.progress < 1:
                 optimizer.progress = budget_used(done / batches, self.seconds, run)
                 losses = self._losses(compiled, stream.batch(done), image=done)
@@ -133,7 +143,7 @@ class Imitation:
                     metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed)
                     run.log(done * self.batch_size, metrics | {"train/lr": optimizer.current_lr})
                     weights = export_weights(average, env, torch.float16)
-                    run.save_best(metrics["eval/win_rate"], weights, selection_error(metrics))
+                    run.save_best(selection_score(metrics), weights, selection_error(metrics))
                 advance(done * self.batch_size)
                 run.save_when_due(state)
         run.save(state())
@@ -156,9 +166,14 @@ class Imitation:
             lr_warmup=self.lr_warmup,
         )
 
-    def _stream(self, env: Environment, run: Run) -> LabeledBatchStream:
+    def _stream(self, games: Sequence[Game], run: Run) -> LabeledBatchStream:
+        """Return the labeled batches, of each game in turn."""
+
+        def make(number: int) -> Any:
+            return self.teacher.labeled_batch(games[number % len(games)], run.seed, number, self.chunk_size)
+
         return LabeledBatchStream(
-            partial(self.teacher.labeled_batch, env.game, run.seed, rows=self.chunk_size),
+            make,
             run.seed,
             rows=self.chunk_size,
             batch_size=self.batch_size,
@@ -168,30 +183,30 @@ class Imitation:
         )
 
     def _losses(self, net: nn.Module, rows: list[Tensor], image: int) -> dict[str, Tensor]:
-        observation, good_actions, aux_target, win_probability = rows
+        observation, good_actions, legal_actions, aux_target, win_probability = rows
         if self.augment:
-            observation, good_actions, aux_target = mirrored(observation, good_actions, aux_target, image)
+            both = torch.cat([good_actions, legal_actions], dim=1)
+            observation, both, aux_target = mirrored(observation, both, aux_target, image)
+            good_actions, legal_actions = both.chunk(2, dim=1)
         with self.compute.autocast():
             heads: Heads = net(observation.contiguous())
-        known = (aux_target >= 0).flatten(1)
         losses = {
-            "policy_loss": cross_entropy(heads.policy, good_actions, known),
-            "aux_loss": aux_loss(heads.aux, aux_target.float(), known),
+            "policy_loss": cross_entropy(heads.policy, good_actions, legal_actions),
             "value_loss": value_loss(heads.value, win_probability),
         }
+        if aux_target.shape[1] > 0:
+            losses["aux_loss"] = aux_loss(heads.aux, aux_target.float(), (aux_target >= 0).flatten(1))
         weights = {"policy_loss": 1.0, "aux_loss": self.aux_coef, "value_loss": self.vf_coef}
         return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
 
 
-def cross_entropy(policy: Tensor, good_actions: Tensor, legal_cells: Tensor) -> Tensor:
+def cross_entropy(policy: Tensor, good_actions: Tensor, legal_actions: Tensor) -> Tensor:
     """Average two losses: the cross entropy with the uniform distribution over the good actions, and the negative log
     probability of choosing any of them; they are equal if one action is good.
 
-    The first one raises every good action, the second lowers the others. Every kind of action is legal on
-    `legal_cells` (B, HW).
+    The first one raises every good action, the second lowers the others.
     """
-    legal = legal_cells.repeat(1, policy.shape[1] // legal_cells.shape[1])
-    log_probs = MaskedCategorical(policy, legal).log_probs
+    log_probs = MaskedCategorical(policy, legal_actions).log_probs
     each = -(torch.where(good_actions, log_probs, 0.0).sum(dim=1) / good_actions.sum(dim=1))
     any_good = -log_probs.masked_fill(~good_actions, MASKED_LOGIT).logsumexp(dim=1)
     return ((each + any_good) / 2).mean()

@@ -20,9 +20,9 @@ class Teacher(Protocol):
     def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> Any:
         """Return labeled batch `number`, a named tuple of arrays that depends on the arguments only:
 
-        observation (rows, ...), good_actions (rows, A) bool, aux_target (rows, H, W): probability that the auxiliary
-        task is true of a cell, negative if the cell has no label and no legal action, win_probability (rows,), negative
-        if unknown.
+        observation (rows, ...), good_actions and legal_actions (rows, A) bool, aux_target (rows, H, W): probability
+        that the auxiliary task is true of a cell, negative if unknown, or (rows, 0) in games without such a task,
+        win_probability (rows,) of the player to move, negative if unknown.
         """
 
 

@@ -65,7 +65,7 @@ class Mixture(Curriculum):
     """Train in the configured environment and the `others` all the time, in equal fractions."""
 
     def __init__(self, others: Mapping[str, Any]) -> None:
-        require(bool(others), "curriculum.others is empty: list the environments to mix in")
+        require(bool(others), "curriculum.others is empty: add environments, such as +env@curriculum.others.easy=...")
         super().__init__({}, None)
         self.others = dict(others)
 

@@ -45,7 +45,7 @@ class Minesweeper(Game[Position, View]):
     An action on a revealed cell changes nothing: it is counted as invalid and rewarded with the invalid penalty.
     """
 
-    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
+    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER, Trait.TEACHABLE})
     aux_task = AuxTask("mine")
     mirrored: ClassVar[bool] = True
 

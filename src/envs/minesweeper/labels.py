@@ -35,6 +35,7 @@ _kept = threading.local()
 class LabeledBatch(NamedTuple):
     observation: np.ndarray  # (rows, H, W) int8: the player's view
     good_actions: np.ndarray  # (rows, A) bool: actions of the teacher
+    legal_actions: np.ndarray  # (rows, A) bool: those on hidden cells
     aux_target: np.ndarray  # (rows, H, W) float16: probability of a mine, -1 on revealed cells
     win_probability: np.ndarray  # (rows,) float32: win probability, or UNKNOWN_VALUE
 
@@ -220,6 +221,7 @@ class Teacher:
         batch = LabeledBatch(
             np.zeros(flat, np.int8),
             np.zeros((rows, game.num_actions), np.bool_),
+            np.zeros((rows, 0), np.bool_),
             np.zeros(flat, np.float32),
             np.full(rows, UNKNOWN_VALUE, np.float32),
         )
@@ -228,8 +230,11 @@ class Teacher:
             used = type(self).play(boards, engine, batch, used, *game.mine_range, game.first_click == "uniform")
         hidden = batch.observation < 0
         target = np.where(hidden, batch.aux_target, -1).astype(np.float16)
-        observation, target = batch.observation.reshape(board), target.reshape(board)
-        return LabeledBatch(observation, batch.good_actions, target, batch.win_probability)
+        return batch._replace(
+            observation=batch.observation.reshape(board),
+            legal_actions=np.tile(hidden, game.num_actions // game.cells),
+            aux_target=target.reshape(board),
+        )
 
 
 def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:

@@ -20,7 +20,7 @@ from tests.envs.minesweeper.making import make_config, make_env
 
 def test_traits() -> None:
     game = Minesweeper(8, 8, 10)
-    assert game.traits == {Trait.ONE_PLAYER}
+    assert game.traits == {Trait.ONE_PLAYER, Trait.TEACHABLE}
     assert game.players == 1
     assert game.num_actions == 128
     assert Minesweeper(8, 8, 10, flag_actions=False).num_actions == 64
