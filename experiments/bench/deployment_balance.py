@@ -1,6 +1,8 @@
-"""Measure how fair the scenarios of the wargame are: every bot plays itself.
+"""Measure how fair the scenarios of the wargame are: every bot plays itself, and a trained network if one is named.
 
     python -m experiments.bench.deployment_balance [--games 2000] [--envs deployment deployment_mirror deployment_siege]
+    python -m experiments.bench.deployment_balance --run experiments/deployment_value/scenarios --run-games 400
+    python -m experiments.bench.deployment_balance --overrides env.game.profiles.skitterer.control=1   # try a change
 
 Prints how often player 1 wins with its 95% Wilson interval, draws counted as halves, how many games end with units on
 both sides, so that victory points decide, and how many rounds a game has.
@@ -13,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.bench.deployment_bots import player
+from src.algos.network import NetworkAgent
+from src.core.errors import require
 from src.core.kernels import jit
 from src.core.play.arena import wilson_interval
 from src.envs.deployment import rules
@@ -20,7 +24,8 @@ from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
 from src.envs.deployment.bots import Bot, require_action
 from src.envs.deployment.deployment import deadlock
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.state import OFF_BOARD, Games
+from src.envs.deployment.state import OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.stepping import show_opponent
 from src.envs.deployment.world import World
 
 BOTS = ("greedy", "defensive", "tactical")
@@ -39,7 +44,6 @@ class Balance(NamedTuple):
 @jit(nogil=True, _nrt=False)
 def play_out(world: World, games: Games, policy: Policy, luck: np.ndarray, i: int) -> bool:
     """Play game i to its end with one policy on both sides; return whether its placement had a hex for every unit."""
-    rules.start(world, games, i)
     while not rules.is_over(games, i):
         action = choose(world, games, i, policy, luck[0])
         if action == NO_ACTION:
@@ -50,12 +54,45 @@ def play_out(world: World, games: Games, policy: Policy, luck: np.ndarray, i: in
 
 def balance(game: DeploymentGame, bot: Bot, count: int, seed: int = 0) -> Balance:
     """Let a bot play itself."""
-    games, luck = game.games(count), np.zeros(1, LUCK)
-    games.games["random"] = np.random.default_rng(seed).integers(2**64, size=count, dtype=np.uint64)
+    games, luck = started(game, count, seed), np.zeros(1, LUCK)
     for i in range(count):
         require_action(0 if play_out(game.world, games, bot.policy(game), luck, i) else NO_ACTION)
-        if games.games[i]["deadlocked"]:
-            raise deadlock(game.state(games, i))
+    return summary(game, games)
+
+
+@jit(nogil=True, _nrt=False)
+def play_actions(world: World, games: Games, rows: np.ndarray, actions: np.ndarray) -> None:
+    for n in range(actions.size):
+        rules.play(world, games, rows[n], actions[n])
+
+
+def network_balance(game: DeploymentGame, agent: NetworkAgent, count: int, seed: int = 0) -> Balance:
+    """Let a network play itself, all games in step."""
+    games, world, static = started(game, count, seed), game.world, game.static_features
+    masks = np.empty((count, game.num_actions), np.bool_)
+    observations = np.empty((count, game.observation_size), np.float32)
+    while (rows := unfinished(games)).size:
+        show_opponent(world, static, games, rows, observations, masks, 0, rows.size)
+        play_actions(world, games, rows, agent.choose_actions(observations[: rows.size], masks[: rows.size], ()))
+    return summary(game, games)
+
+
+def unfinished(games: Games) -> np.ndarray:
+    return np.flatnonzero((games.games["outcome"] == UNDECIDED) & ~games.games["deadlocked"])
+
+
+def started(game: DeploymentGame, count: int, seed: int) -> Games:
+    games = game.games(count)
+    games.games["random"] = np.random.default_rng(seed).integers(2**64, size=count, dtype=np.uint64)
+    for i in range(count):
+        rules.start(game.world, games, i)
+    return games
+
+
+def summary(game: DeploymentGame, games: Games) -> Balance:
+    count = games.games.size
+    for i in np.flatnonzero(games.games["deadlocked"])[:1]:
+        raise deadlock(game.state(games, int(i)))
     outcome = games.games["outcome"]
     alive = (games.units["cell"] != OFF_BOARD).reshape(count, 2, -1).any(axis=2).all(axis=1)
     return Balance(
@@ -67,25 +104,38 @@ def balance(game: DeploymentGame, bot: Bot, count: int, seed: int = 0) -> Balanc
     )
 
 
+def show(name: str, found: Balance) -> None:
+    low, high = wilson_interval(round(found.first * found.games), found.games)
+    print(
+        f"{name:<36}{found.games:>7}{found.first:>10.1%}{f'{100 * low:.1f}-{100 * high:.1f}':>14}"
+        f"{found.drawn:>8.1%}{found.on_points:>11.1%}{found.rounds:>8.1f}",
+        flush=True,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=2000, help="games of each bot")
     parser.add_argument("--seed", type=int, default=2027)
     parser.add_argument("--envs", nargs="+", default=ENVS, choices=[*ENVS, *OTHERS])
+    parser.add_argument("--overrides", nargs="+", default=[], help="of the environments, such as env.game.rounds=4")
+    parser.add_argument("--run", help="run directory of a network that plays itself, too")
+    parser.add_argument("--run-games", type=int, default=400, help="games of the network, some 0.5 s each on one core")
     options = parser.parse_args(arguments)
     print(f"{'':<36}{'games':>7}{'player 1':>10}{'95% range':>14}{'drawn':>8}{'on points':>11}{'rounds':>8}")
     for env in options.envs:
         for name in BOTS:
-            game, bot = player(f"env={env}", f"agent={name}")
+            game, bot = player(f"env={env}", f"agent={name}", *options.overrides)
             assert isinstance(game, DeploymentGame)
             assert isinstance(bot, Bot)
-            found = balance(game, bot, options.games, options.seed)
-            low, high = wilson_interval(round(found.first * found.games), found.games)
-            print(
-                f"{env + ', ' + name:<36}{found.games:>7}{found.first:>10.1%}{f'{100 * low:.1f}-{100 * high:.1f}':>14}"
-                f"{found.drawn:>8.1%}{found.on_points:>11.1%}{found.rounds:>8.1f}",
-                flush=True,
-            )
+            show(f"{env}, {name}", balance(game, bot, options.games, options.seed))
+        if options.run is not None:
+            game, agent = player(f"env={env}", "agent=trained", f"agent.run={options.run}", *options.overrides)
+            assert isinstance(game, DeploymentGame)
+            require(isinstance(agent, NetworkAgent), f"--run {options.run}: its agent is no network")
+            assert isinstance(agent, NetworkAgent)
+            agent.check(game)
+            show(f"{env}, the network", network_balance(game, agent, options.run_games, options.seed))
 
 
 if __name__ == "__main__":

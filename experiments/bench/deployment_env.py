@@ -3,8 +3,9 @@
     python -m experiments.bench.deployment_env
 
 Random legal actions of the learner; a step is one action of it with everything the opponent answers, the observation,
-the mask and the reward, resets included. The sampling of actions is not counted. The last line says how much of a
-learner's time is left for that: sb3-contrib's MaskablePPO over a batch, a rollout and its updates.
+the mask and the reward, resets included. The sampling of actions is not counted. Networks as opponents, as in
+self-play, are asked once for all games by arrays, and for comparison by views of the games. The last line says how much
+of a learner's time is left for the games: sb3-contrib's MaskablePPO over a batch, a rollout and its updates.
 """
 
 import argparse
@@ -18,8 +19,12 @@ import sb3_contrib
 from experiments.bench.speed import Row, Speed, measure, show, show_header
 from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
+from src.algos.network import Compute, InferenceConfig, NetworkAgent
 from src.compose import build
+from src.core.play.agent import Agent, Decision
+from src.core.play.game import Game
 from src.envs.deployment.env import DeploymentEnv
+from src.nets.flat import MLP
 
 OPPONENTS = ("erratic", "greedy", "defensive", "tactical", "random")
 SCENARIOS = ("deployment", "deployment_mirror", "deployment_siege")
@@ -69,6 +74,26 @@ def one(env: DeploymentEnv, seconds: float, repeats: int) -> Speed:
 def many(env: DeploymentEnv, count: int, seconds: float, repeats: int) -> Speed:
     games = Many(env, count)
     return measure(games.sample, games.step, count, seconds, repeats)
+
+
+class ByViews(Agent):
+    """An agent that gets views of the games instead of arrays."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self.agent.decide(game, view, rng)
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        return self.agent.decide_batch(game, views, rngs)
+
+
+def small_network(env: DeploymentEnv) -> NetworkAgent:
+    """Return a network with random weights that takes little time itself."""
+    net = MLP([16]).build((env.game.observation_size,), env.game.num_actions)
+    compute, play = Compute("cpu", "float32", compile=False, threads=1), InferenceConfig(0.0, symmetries=False)
+    return NetworkAgent(net, compute, play, greedy=False)
 
 
 class TimedGames(MaskedVecEnv):
@@ -131,6 +156,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     show_header("batches against greedy, by number of envs", options.repeats)
     for count in options.envs:
         show(f"{count} envs", many(make("deployment", "greedy"), count, options.seconds, options.repeats))
+    show_header("256 envs against a small network", options.repeats)
+    env = make("deployment", "greedy")
+    network = small_network(env)
+    for way, player in (("asked by arrays", network), ("asked by views", ByViews(network))):
+        env.opponent = player
+        show(way, many(env, 256, options.seconds, options.repeats))
     shares = sb3_shares(make("deployment", "greedy"))
     print(
         f"\nsb3-contrib's MaskablePPO over 64 envs: {shares.games:.1%} of the time steps the games, "

@@ -46,6 +46,7 @@ from ..network import (
     NetworkAgent,
     budget_used,
     build_net,
+    export_snapshot,
     export_weights,
     load_network,
     load_weights,
@@ -374,9 +375,7 @@ class PPOTrainer:
         return export_weights(self.net, self.env, dtype)
 
     def _snapshot(self) -> dict[str, Any]:
-        """Return weights for a past self, small and on the CPU."""
-        saved = self._weights(torch.float16)
-        return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
+        return export_snapshot(self.net, self.env)
 
     def _state(self) -> dict[str, Any]:
         require_finite(self.net, self.steps)

@@ -84,7 +84,7 @@ class PastSelves(SelfPlay):
     def player(self, number: int) -> Agent:
         """Return the opponent of this number; the current self takes over games of a snapshot that was removed."""
         found = next((snapshot.agent for snapshot in self.snapshots if snapshot.number == number), None)
-        return self._learner() if found is None else found
+        return self.learner if found is None else found
 
     def record(self, number: int, outcome: int) -> None:
         """Count a finished game against an opponent; the outcome +1, 0 or -1 is the learner's."""
@@ -97,15 +97,33 @@ class PastSelves(SelfPlay):
         self, numbers: Sequence[int], game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]
     ) -> list[Decision]:
         """Return one decision per view for games against the opponents `numbers`, batched by opponent."""
+        decisions: dict[int, Decision] = {}
+        for agent, indices in self._by_player(numbers):
+            own = [views[i] for i in indices], [rngs[i] for i in indices]
+            decisions |= zip(indices, self._explored(agent.decide_batch(game, *own), game, *own), strict=True)
+        return [decisions[i] for i in range(len(views))]
+
+    def choose_actions_for(
+        self,
+        numbers: Sequence[int],
+        observations: np.ndarray,
+        masks: np.ndarray,
+        rngs: Sequence[np.random.Generator],
+    ) -> np.ndarray:
+        """Return the actions (N,) of `decide_for`."""
+        actions = np.empty(len(numbers), np.int64)
+        for agent, indices in self._by_player(numbers):
+            own = observations[indices], masks[indices], [rngs[i] for i in indices]
+            actions[indices] = self._actions_of(agent, *own)
+        return actions
+
+    def _by_player(self, numbers: Sequence[int]) -> list[tuple[Agent, list[int]]]:
+        """Return the opponents of these numbers, each with the indices of its games."""
         groups: dict[int, tuple[Agent, list[int]]] = {}
         for i, number in enumerate(numbers):
             agent = self.player(number)
             groups.setdefault(id(agent), (agent, []))[1].append(i)
-        decisions: dict[int, Decision] = {}
-        for agent, indices in groups.values():
-            own = [views[i] for i in indices], [rngs[i] for i in indices]
-            decisions |= zip(indices, self._explored(agent.decide_batch(game, *own), game, *own), strict=True)
-        return [decisions[i] for i in range(len(views))]
+        return list(groups.values())
 
     def add_snapshot(self, weights: Callable[[], Weights], load: Load) -> None:
         """Update the results after an evaluation, and add the learner to the pool each `snapshot_every` times."""

@@ -1,23 +1,25 @@
 """N games stepped together, including the opponent's moves.
 
-Against a `Bot` the whole step is one compiled call. Other agents decide in Python, batched over all games.
+Against a `Bot` the whole step is one compiled call. Other agents decide in Python, batched over all games; a network
+gets arrays, so that nothing is done in Python for each game.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import require
-from ...core.play.agent import Agent, Decision
+from ...core.play.agent import Agent, Decision, acts_on_arrays
+from ...core.play.capabilities import SupportsArrays
 from ...core.play.game import outcome_for_seat
 from ...core.play.past_selves import CURRENT, PastSelves
 from ...core.threads import run_in_spans
 from ..masked_vector_env import load_arrays, save_arrays
 from ..splitmix import seed_word
 from ..versus import OutcomeReward
-from . import rules, stepping
+from . import stepping
 from .bot_policy import LUCK, NO_ACTION
 from .bots import Bot, require_action
 from .deployment import deadlock
@@ -25,7 +27,7 @@ from .game import DeploymentGame
 from .invariants import check_invariants
 from .placement import Placement
 from .reward import Reward, terms
-from .state import SCRATCH, UNIT_STATE
+from .state import SCRATCH, UNDECIDED, UNIT_STATE
 from .stepping import RESULT, Buffers, Setup
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
@@ -59,6 +61,7 @@ class Batch:
             final_units=np.zeros((count, game.world.units.size), UNIT_STATE),
         )
         self.rngs = [np.random.default_rng(0) for _ in range(count)]  # for opponents in Python
+        self._waiting = np.empty(count, np.int64)  # games that wait for an opponent in Python
         self.numbers = [CURRENT] * count  # of the past self that each game is played against
         ranks = np.zeros((len(placements), game.world.units.size, game.world.cells.size), np.int32)
         for k, placement in enumerate(placements):
@@ -89,7 +92,7 @@ class Batch:
         if self._policy is not None:
             troubles = stepping.restart_all(*self._compiled, self._policy)
         else:
-            self._open(range(self.count))
+            self._open(np.arange(self.count))
             self._show()
             troubles = stepping.troubles(self.buffers, 0, self.count)
         self._report(troubles)
@@ -132,60 +135,79 @@ class Batch:
         return {**games, "results": self.buffers.results, "luck": self.buffers.luck}
 
     def _step_with_agent(self, actions: np.ndarray) -> None:
-        world, everyone = self.game.world, range(self.count)
-        for i in everyone:
-            stepping.act(world, self.games, self.buffers, self._setup, i, actions[i])
-        self._let_opponent_move(everyone)
-        for i in everyone:
-            stepping.settle(world, self.game.static_features, self.games, self.buffers, self._terms, i)
-        ended = [i for i in everyone if rules.is_over(self.games, i)]
+        world, static, games, buffers, terms, setup = self._compiled
+        self._in_spans(stepping.act_some, world, games, buffers, setup, actions)
+        self._let_opponent_move(np.arange(self.count))
+        self._in_spans(stepping.settle_some, world, static, games, buffers, terms)
+        ended = np.flatnonzero(buffers.results["terminated"] | buffers.results["truncated"])
         self._report_results(ended)
-        if self._setup.restart:
+        if setup.restart:
             for i in ended:
-                stepping.keep_final(world, self.game.static_features, self.games, self.buffers, i)
+                stepping.keep_final(world, static, games, buffers, i)
             self._open(ended)
         self._show()
 
-    def _open(self, which: Sequence[int]) -> None:
+    def _in_spans(self, work: Callable[..., None], *arguments: Any) -> None:
+        run_in_spans(partial(work, *arguments), self.count, GAMES_PER_THREAD)
+
+    def _open(self, which: np.ndarray) -> None:
         """Start games like `stepping.open_game`, with an opponent in Python."""
         for _ in range(stepping.MAX_STARTS):
             for i in which:
                 stepping.begin(*self._compiled, i)
+                stepping.place_units(self.game.world, self.games, self.buffers, self._setup, i)
                 if isinstance(self.opponent, PastSelves):
                     self.numbers[i] = self.opponent.sample(self.rngs[i])
             self._let_opponent_move(which)
             for i in which:
                 stepping.skip_placement_reward(self.game.world, self.games, self.buffers, self._terms, i)
-            which = [i for i in which if stepping.is_decided(self.games, i)]
-            if not which:
+            which = which[self.games.games["outcome"][which] != UNDECIDED]
+            if not which.size:
                 return
         self.buffers.results["hopeless"][which] = True
 
     def _show(self) -> None:
-        for i in range(self.count):
-            stepping.show(self.game.world, self.game.static_features, self.games, self.buffers, i)
+        world, static, games, buffers, *_ = self._compiled
+        self._in_spans(stepping.show_some, world, static, games, buffers)
 
-    def _let_opponent_move(self, which: Sequence[int]) -> None:
-        self._place_units(which)
-        while waiting := [i for i in which if stepping.awaits_opponent(self.games, self.buffers, i)]:
-            views, rngs = [self.states[i] for i in waiting], [self.rngs[i] for i in waiting]
-            for i, decision in zip(waiting, self._decide(waiting, views, rngs), strict=True):
-                assert decision.action is not None, "an opponent inside an environment must always choose an action"
-                self.game.require_legal(self.states[i], decision.action)
-                self.game.require_no_deadlock(self.states[i], decision.action)
-                rules.play(self.game.world, self.games, i, decision.action)
-            self._place_units(waiting)
+    def _let_opponent_move(self, which: np.ndarray) -> None:
+        while count := stepping.waiting(self.games, self.buffers, which, self._waiting):
+            waiting = self._waiting[:count].copy()
+            rngs = [self.rngs[i] for i in waiting]
+            if acts_on_arrays(self.opponent):
+                actions = self._choose(waiting, rngs)
+            else:
+                decisions = self._decide(waiting, [self.states[i] for i in waiting], rngs)
+                actions = np.array([self._checked(i, decision) for i, decision in zip(waiting, decisions, strict=True)])
+            stepping.reply(self.game.world, self.games, self.buffers, self._setup, waiting, actions)
 
-    def _place_units(self, which: Sequence[int]) -> None:
-        for i in which:
-            stepping.place_units(self.game.world, self.games, self.buffers, self._setup, i)
+    def _choose(self, which: np.ndarray, rngs: list[np.random.Generator]) -> np.ndarray:
+        """Return the actions of an opponent that needs arrays only."""
+        observations = np.empty((which.size, self.game.observation_size), np.float32)
+        masks = np.empty((which.size, self.game.num_actions), np.bool_)
+        show = partial(stepping.show_opponent, self.game.world, self.game.static_features, self.games, which)
+        run_in_spans(partial(show, observations, masks), which.size, GAMES_PER_THREAD)
+        if isinstance(self.opponent, PastSelves):
+            numbers = [self.numbers[i] for i in which]
+            actions = self.opponent.choose_actions_for(numbers, observations, masks, rngs)
+        else:
+            assert isinstance(self.opponent, SupportsArrays)
+            actions = self.opponent.choose_actions(observations, masks, rngs)
+        legal = bool(masks[np.arange(which.size), actions].all())
+        require(legal, "the network of the opponent chose an illegal action: its outputs are not finite numbers")
+        return actions
 
-    def _decide(self, which: Sequence[int], views: list[Any], rngs: list[np.random.Generator]) -> list[Decision]:
+    def _checked(self, i: int, decision: Decision) -> int:
+        assert decision.action is not None, "an opponent inside an environment must always choose an action"
+        self.game.require_legal(self.states[i], decision.action)
+        return decision.action
+
+    def _decide(self, which: np.ndarray, views: list[Any], rngs: list[np.random.Generator]) -> list[Decision]:
         if isinstance(self.opponent, PastSelves):
             return self.opponent.decide_for([self.numbers[i] for i in which], self.game, views, rngs)
         return self.opponent.decide_batch(self.game, views, rngs)
 
-    def _report_results(self, ended: Sequence[int]) -> None:
+    def _report_results(self, ended: np.ndarray) -> None:
         """Report finished games to the past selves, but not those that a deadlock has truncated."""
         if isinstance(self.opponent, PastSelves):
             for i in ended:

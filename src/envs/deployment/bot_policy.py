@@ -37,7 +37,7 @@ class Policy(NamedTuple):
 def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int:
     """Return the bot's action for the player to move in game i, or NO_ACTION if its placement has no hex left."""
     if policy.explore > 0 and next_word(luck) * _HIGH_BITS < policy.explore:
-        return _any_action(games, i, luck)
+        return any_action(games, i, luck)
     phase = games.games[i].phase
     if phase == DEPLOYMENT:
         return place(world, games, i, policy.ranks, luck)
@@ -65,7 +65,7 @@ def action_value(world: World, games: Games, i: int, action: int, policy: Policy
 
 
 @kernel
-def _any_action(games: Games, i: int, luck: Any) -> int:
+def any_action(games: Games, i: int, luck: Any) -> int:
     mask, legal = games.mask[i], 0
     for action in range(mask.size):
         legal += mask[action]

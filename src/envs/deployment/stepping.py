@@ -103,6 +103,68 @@ def troubles(buffers: Buffers, first: int, end: int) -> int:
     return count
 
 
+@jit(nogil=True, _nrt=False)
+def act_some(
+    world: World, games: Games, buffers: Buffers, setup: Setup, actions: np.ndarray, first: int, end: int
+) -> None:
+    """The first part of a step against an opponent in Python: the learner's actions."""
+    for i in range(first, end):
+        act(world, games, buffers, setup, i, actions[i])
+        place_units(world, games, buffers, setup, i)
+
+
+@jit(nogil=True, _nrt=False)
+def settle_some(
+    world: World, static: StaticFeatures, games: Games, buffers: Buffers, terms: Terms, first: int, end: int
+) -> None:
+    for i in range(first, end):
+        settle(world, static, games, buffers, terms, i)
+
+
+@jit(nogil=True, _nrt=False)
+def show_some(world: World, static: StaticFeatures, games: Games, buffers: Buffers, first: int, end: int) -> None:
+    for i in range(first, end):
+        show(world, static, games, buffers, i)
+
+
+@jit(nogil=True, _nrt=False)
+def waiting(games: Games, buffers: Buffers, which: np.ndarray, found: np.ndarray) -> int:
+    """Write those of the games `which` that wait for the opponent; return their number."""
+    count = 0
+    for n in range(which.size):
+        if awaits_opponent(games, buffers, which[n]):
+            found[count] = which[n]
+            count += 1
+    return count
+
+
+@jit(nogil=True, _nrt=False)
+def show_opponent(
+    world: World,
+    static: StaticFeatures,
+    games: Games,
+    which: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    first: int,
+    end: int,
+) -> None:
+    """Write what the player to move in the games `which` sees and may do."""
+    for n in range(first, end):
+        i = which[n]
+        observation.observe(world, static, games, i, games.games[i].to_move, observations[n])
+        for k in range(masks.shape[1]):
+            masks[n, k] = games.mask[i, k]
+
+
+@jit(nogil=True, _nrt=False)
+def reply(world: World, games: Games, buffers: Buffers, setup: Setup, which: np.ndarray, actions: np.ndarray) -> None:
+    """Play the actions of the opponent in the games `which`."""
+    for n in range(which.size):
+        _play(world, games, buffers, setup, which[n], actions[n])
+        place_units(world, games, buffers, setup, which[n])
+
+
 @kernel
 def _step(
     world: World,

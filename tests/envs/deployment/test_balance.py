@@ -2,13 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
-from experiments.bench.deployment_balance import BOTS, ENVS, balance
+from experiments.bench.deployment_balance import BOTS, ENVS, Balance, balance, network_balance
 from experiments.bench.deployment_bots import player
+from src.algos.network import Compute, InferenceConfig, NetworkAgent
 from src.core.errors import UserError
+from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.placement import Scripted
+from src.nets.boards import Heads
 from tests.envs.deployment.making import begin, bot, small_game
 
 GAMES = 400  # the standard error of a share is at most 2.5 points
@@ -29,8 +34,40 @@ def test_a_bot_that_plays_itself_wins_half_of_the_games(env: str, name: str):
 
 @pytest.mark.slow  # its kernel takes longer to compile than all other tests of this folder
 def test_it_counts_what_the_same_games_give_one_by_one():
-    game, player, rng = small_game(rounds=2), bot(), np.random.default_rng(3)
-    found, outcomes, alive, rounds = balance(game, player, 30, seed=3), [], [], []
+    game, player = small_game(rounds=2), bot()
+    found = balance(game, player, 30, seed=3)
+    assert 0 < found.on_points < 1
+    assert_same(found, game, player)
+
+
+class Preferences(nn.Module):
+    """Prefers actions by the round, the units and a bit more of the observation, computed row by row."""
+
+    def __init__(self, game: DeploymentGame) -> None:
+        super().__init__()
+        numbers = np.random.default_rng(1).normal(size=(game.num_actions, game.observation_size))
+        self.weights = torch.from_numpy(numbers.astype(np.float32))
+
+    def forward(self, observations: torch.Tensor) -> Heads:
+        policy = torch.stack([self.weights @ row for row in observations])
+        return Heads(policy, policy[:, 0], policy[:, :0])
+
+
+@pytest.mark.slow
+def test_the_games_of_a_network_in_step_are_those_one_by_one():
+    game = small_game(rounds=2)
+    agent = NetworkAgent(
+        Preferences(game), Compute("cpu", "float32", compile=False), InferenceConfig(0.0, symmetries=False)
+    )
+    assert_same(network_balance(game, agent, 30, seed=3), game, agent)
+
+
+def assert_same(found: Balance, game: DeploymentGame, player: Agent) -> None:
+    """Check what 30 games gave, whose seeds are drawn with seed 3."""
+    outcomes: list[int] = []
+    alive: list[bool] = []
+    rounds: list[int] = []
+    rng = np.random.default_rng(3)
     for seed in rng.integers(2**64, size=30, dtype=np.uint64):
         state = begin(game)
         state.game["random"] = seed
@@ -45,7 +82,6 @@ def test_it_counts_what_the_same_games_give_one_by_one():
     assert found.drawn == pytest.approx(outcomes.count(0) / 30)
     assert (found.on_points, found.rounds) == pytest.approx((np.mean(alive), np.mean(rounds)))
     assert 0 < found.first < 1
-    assert 0 < found.on_points < 1
 
 
 @pytest.mark.slow
