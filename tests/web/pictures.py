@@ -64,7 +64,9 @@ def deployment(browser: Browser) -> None:
     browser.click(part("rest"))
     browser.click(part("confirm"))
     browser.wait_text(".dp-status .when", "round 1")
-    browser.until(lambda: browser.all(".dp-pieces .token"), "units")
+    browser.press("a")
+    browser.find(".dp-pieces [data-choice]")
+    browser.script("scrollTo(0, 0)")
     save(browser, "play_deployment")
 
 

@@ -1,7 +1,9 @@
 """The page of the wargame without a browser: clicks, drawings and URLs."""
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,14 +14,15 @@ from src.compose import own_hydra
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.hexgrid import distance, neighbors
+from src.envs.deployment.scenario import Profile
 from src.envs.deployment.step_report import Command, StepReport
 from src.play import ConfigLab
-from src.web.deployment import board, labels, narration, setup
+from src.web.deployment import board, glyphs, labels, narration, setup
 from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.odds import Odds, attack_odds, range_of, targets
 from src.web.deployment.setup import Setup
-from tests.envs.deployment.making import COVER_MAP, bot, contents, full_game, small_game
+from tests.envs.deployment.making import COVER_MAP, bot, conf, contents, full_game, small_game
 from tests.lab import ROOT
 
 HUMAN = Seat("human", None, np.random.default_rng(0))
@@ -102,6 +105,35 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Deployme
     assert Parts(text).values("data-unit") == [unit.id for unit in standing]
     assert text.count('class="hp lost"') == sum(unit.profile.hp - unit.hp for unit in standing)
     assert text.count('class="hp"') == sum(unit.hp for unit in standing)
+
+
+def test_every_profile_has_a_sign_and_sides_differ_in_shape():
+    profiles = {name: Profile.load(name, node) for name, node in conf("profiles/veterans").items()}
+    known = {name: glyphs.sign(profile) for name, profile in profiles.items()}
+    assert len(set(known.values())) == len(known) == 8, "no two profiles look the same"
+    for name, role in (("behemoth", "behemoth"), ("stalker", "mounted"), ("spitter", "rifleman")):
+        assert glyphs.sign(replace(profiles[name], name="unknown")) == glyphs.SIGNS[role]
+    slow = replace(profiles["stalker"], name="unknown", move=6)
+    assert glyphs.sign(slow) == glyphs.SIGNS["stalker"], "it has no ranged weapon"
+    for player, shape in ((1, "circle"), (2, "rect")):
+        assert [tag for tag, part in Parts(glyphs.side(player)).found if part.get("class") == "body"] == [shape]
+
+
+def test_the_focus_is_where_something_happens(played: DeploymentMatch):
+    moment = next(k for k, report in enumerate(played.reports) if report.dice is not None) + 1
+    state, last = played.at(moment), played.reports[moment - 1]
+    unit = next(unit for unit in state.units.values() if unit.hp > 0)
+    assert board.focus(state, Marks(last=last, unit=unit.id)) == [last.start, last.end]
+    assert board.focus(state, Marks([(3, 4)], unit.id, last=last)) == [(unit.col, unit.row)], "a person acts with it"
+    assert board.focus(state, Marks([(3, 4)], unit.id, cursor=(5, 6), last=last)) == [(5, 6)]
+    start = played.at(0)
+    assert board.focus(start, Marks([(3, 4), (4, 4)], unit.id)) == [(3, 4), (4, 4)], "its zone, as it is not placed"
+    assert board.focus(start, Marks()) == []
+    assert 'class="focus"' not in board.pieces(start, Marks())
+    x, y = board.centre((5, 6))
+    assert f'class="focus" x="{x - board.AROUND:.1f}" y="{y - board.AROUND:.1f}"' in board.pieces(
+        state, Marks(cursor=(5, 6))
+    )
 
 
 def test_every_step_of_a_game_can_be_drawn_and_described(played: DeploymentMatch):
@@ -204,6 +236,58 @@ def test_taking_back_is_offered_only_if_a_unit_can_be_taken_back():
     assert labels.headline(match, match.state, None) == "Player 2 has placed every unit: confirm, or take units back"
     match.play(Command("confirm_deployment", (2,)))
     assert labels.headline(match, match.state, None) == "Player 1 has placed every unit: confirm"
+
+
+def test_a_step_is_taken_back_until_dice_are_rolled(game: DeploymentGame):
+    match = DeploymentMatch(game, (HUMAN, robot(2)), 4)
+    rng, allowed, refused = np.random.default_rng(1), 0, set()
+    assert match.why_not_take_back() == "there is nothing to take back yet"
+    while not match.is_over:
+        before, player = contents(match.state), match.to_move
+        luck = match.state.game["random"].copy()
+        match.play(Command("play", (bot(0.1).decide(game, match.state, rng).action,)))
+        refusal = match.why_not_take_back()
+        if refusal is None:
+            assert player == 1
+            assert match.state.game["random"] == luck, "no dice were rolled"
+            done, report = match.moves[-1], match.reports[-1]
+            match.take_back()
+            assert contents(match.state) == before
+            match.play(done)
+            assert match.reports[-1] == report
+            allowed += 1
+        else:
+            steps = len(match.moves)
+            with pytest.raises(UserError, match=re.escape(refusal)):
+                match.take_back()
+            assert len(match.moves) == steps
+            refused.add(refusal)
+            assert player == 2 or match.state.game["random"] != luck or match.is_over
+    assert allowed > 20
+    assert refused == {
+        "player 2 has acted since: only your own latest steps can be taken back",
+        "dice were rolled: what was done before them cannot be taken back",
+        "the game is over: start a new one",
+    }
+
+
+def test_a_placement_is_taken_back_until_the_other_side_places_or_it_is_confirmed():
+    game = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
+    match = DeploymentMatch(game, (HUMAN, robot(2)), 0)
+    match.play(match.step_at(match.candidates("R1")[0], "R1"))
+    assert match.to_move == 2
+    match.take_back()
+    assert not match.state.deployment_state.deployed_units
+    match.play(match.step_at(match.candidates("R1")[1], "R1"))
+    match.play(match.decide())
+    assert "has acted since" in (match.why_not_take_back() or "")
+    match = DeploymentMatch(full_game(confirming_players=[1]), (HUMAN, robot(2)), 0)
+    match.place_rest()
+    match.play(Command("undeploy_unit", ("R1",)))
+    assert match.why_not_take_back() == "only placements can be taken back during the deployment"
+    match.place_rest()
+    match.play(Command("confirm_deployment", (1,)))
+    assert match.why_not_take_back() == "a confirmed deployment cannot be taken back"
 
 
 def test_a_set_up_asks_its_people_to_confirm():

@@ -1,6 +1,7 @@
 """How the page of the wargame handles browser messages and agents, without a browser."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,7 +9,10 @@ import numpy as np
 import pytest
 from nicegui import Client, ui
 
+from src.core.play.agent import Agent
 from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.state import GameState
+from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
 from src.web import shell
 from src.web.deployment.match import DeploymentMatch, Seat
@@ -33,15 +37,20 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return notifications
 
 
-def on_page(game: DeploymentGame, people: bool, do: Callable[[DeploymentPage], Awaitable[None]]) -> None:
-    """Call a function on the page of two humans, or of two agents."""
+def on_page(
+    game: DeploymentGame,
+    people: bool,
+    do: Callable[[DeploymentPage], Awaitable[None]],
+    agents: tuple[Agent | None, Agent | None] | None = None,
+) -> None:
+    """Call a function on the page of two humans, of two agents, or of these."""
+    both = None if people else bot(0.1)
 
     async def visit() -> None:
         client = Client(ui.page("/match"), request=None)
         with client:
-            first, second = (
-                Seat("somebody", None if people else bot(0.1), np.random.default_rng(seat)) for seat in (1, 2)
-            )
+            players = enumerate(agents or (both, both), 1)
+            first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
             lab = ConfigLab([], 0)
             await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, Setup())))
         client.delete()
@@ -97,7 +106,7 @@ def test_rosters_close_when_all_is_placed_and_the_end_is_no_pause(game: Deployme
 
 def test_an_agent_that_breaks_is_not_asked_again(game: DeploymentGame, monkeypatch: pytest.MonkeyPatch):
     async def watch(page: DeploymentPage) -> None:
-        def broken() -> None:
+        def broken(state: GameState) -> None:
             raise ZeroDivisionError
 
         monkeypatch.setattr(page.match, "decide", broken)
@@ -108,3 +117,49 @@ def test_an_agent_that_breaks_is_not_asked_again(game: DeploymentGame, monkeypat
         await page.tick()
 
     on_page(game, False, watch)
+
+
+def test_the_decision_of_an_agent_is_dropped_when_the_step_before_it_is_taken_back(
+    game: DeploymentGame, notifications: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    alternating = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1])
+    decide, may_decide = DeploymentMatch.decide, threading.Event()
+
+    def slow(match: DeploymentMatch, state: GameState) -> Command:
+        may_decide.wait()
+        return decide(match, state)
+
+    async def take_back(page: DeploymentPage) -> None:
+        page.pick(Pick(IN_ZONE, LEFT))
+        monkeypatch.setattr(DeploymentMatch, "decide", slow)
+        deciding = asyncio.create_task(page.step())
+        await asyncio.sleep(0)
+        page.undo()
+        assert not page.match.moves
+        may_decide.set()
+        await deciding
+        assert not page.match.moves
+        assert not notifications
+        page.undo()
+        assert notifications == ["there is nothing to take back yet"]
+
+    on_page(alternating, True, take_back, agents=(None, bot(0.1)))
+
+
+def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: DeploymentGame, notifications: list[str]):
+    async def battle(page: DeploymentPage) -> None:
+        while page.match.state.phase == "deployment":
+            page.place_rest()
+        while len(page.match.moves) < 21:
+            page.wait()
+        assert len(page.layout.log_pieces) == 2
+        page.undo()
+        assert len(page.match.moves) == 20
+        assert len(page.layout.log_pieces) == 1
+        assert 'data-moment="20"' in page.layout.log_pieces[0].content
+        assert 'data-moment="21"' not in page.layout.log_pieces[0].content
+        page.wait()
+        assert 'data-moment="21"' in page.layout.log_pieces[1].content
+        assert not notifications
+
+    on_page(game, True, battle)

@@ -1,11 +1,14 @@
 """The page of the wargame in a browser."""
 
+import re
+import time
 from functools import partial
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from src.web.deployment.view import SCRIPT
 from tests.web.browser import Browser
 
 COLUMNS = 25
@@ -28,6 +31,15 @@ def open_board(browser: Browser, query: str) -> None:
 def hurry(browser: Browser) -> None:
     """Let agents act at full speed."""
     browser.click(".dp .q-btn-toggle button:last-child")
+
+
+def begin_battle(browser: Browser) -> None:
+    """Place the units that are left, and wait for the first turn of a person."""
+    hurry(browser)
+    browser.click(part("rest"))
+    browser.wait_text(part("headline"), "confirm")
+    browser.click(part("confirm"))
+    browser.wait_text(part("headline"), "choose a hex to move to")
 
 
 def placed(browser: Browser) -> set[str | None]:
@@ -81,6 +93,7 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     pick(browser, 12, 13)
     browser.wait_text(part("roster-1"), "4 of 5 to deploy")
     assert placed(browser) == {"S1"}
+    browser.until(lambda: not browser.text(".lab-say"), "the refusal to be removed")
     pick(browser, 12, 13)
     browser.wait_notification("unit S1 stands there")
     put_away(browser)
@@ -123,11 +136,7 @@ def _see_the_order_of_the_lists(browser: Browser) -> None:
 def test_a_game_against_an_agent_is_played_to_its_end_and_looked_back_at(browser: Browser):
     open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
     at_first = top(browser)
-    hurry(browser)
-    browser.click(part("rest"))
-    browser.wait_text(part("headline"), "confirm")
-    browser.click(part("confirm"))
-    browser.wait_text(part("headline"), "choose a hex to move to")
+    begin_battle(browser)
     pick(browser, 12, 0)
     browser.wait_notification("cannot go there: no path that short")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
@@ -204,12 +213,142 @@ def test_nothing_in_the_line_above_the_board_is_cut(browser: Browser, width: int
     assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_board_that_is_zoomed_in_shows_the_legal_hexes(browser: Browser):
-    browser.resize(400, 800)
+def is_visible(browser: Browser, css: str) -> bool:
+    """Return whether an element is in the visible part of the board."""
+    return browser.script(
+        "const one = document.querySelector(arguments[0])?.getBoundingClientRect();"
+        "const view = document.querySelector('.dp-board').getBoundingClientRect();"
+        "return !!one && one.left >= view.left && one.right <= view.right && one.top >= view.top"
+        " && one.bottom <= view.bottom",
+        css,
+    )
+
+
+def zoomed_to(browser: Browser, percent: int) -> None:
+    browser.wait_text(".dp-zoom-level", f"{percent}%")
+    wide = (
+        "const [a, b] = ['.dp-layers', '.dp-board'].map(css => document.querySelector(css).clientWidth); return a / b"
+    )
+    assert browser.script(wide) == pytest.approx(percent / 100, rel=0.15)
+
+
+def test_the_board_is_zoomed_by_buttons_and_keys(browser: Browser):
     open_board(browser, "seed=1")
-    browser.click(part("zoom"))
-    scrolled = "const board = document.querySelector('.dp-board'); return [board.scrollLeft > 0, board.scrollTop > 0]"
-    browser.until(lambda: browser.script(scrolled) == [True, True], "the zone of player 1, which is below")
+    zoomed_to(browser, 100)
+    browser.click('[aria-label="zoom in"]')
+    zoomed_to(browser, 150)
+    browser.press("+", "+", "+")
+    zoomed_to(browser, 300)
+    browser.press("-")
+    zoomed_to(browser, 200)
+    browser.click('[aria-label="fit the board"]')
+    zoomed_to(browser, 100)
+    browser.press("=", "0", "-")
+    zoomed_to(browser, 100)
+    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+BOARD = (
+    "<meta name='viewport' content='width=device-width'><div class='dp-zoom-level'></div>"
+    "<div class='dp-board' style='height: 200px; overflow: auto'><div class='dp-pieces' style='height: 900px'>"
+    "<div class='focus' style='margin-top: 800px; height: 20px'></div></div></div>"
+)
+
+
+def test_a_board_that_is_there_before_the_script_is_zoomed_and_followed(browser: Browser):
+    """A busy server may send both at once, the board first."""
+    browser.resize(390, 844)
+    browser.driver.get("about:blank")
+    browser.script("document.body.innerHTML = arguments[0]", BOARD)
+    browser.script(SCRIPT)
+    zoom = "return document.querySelector('.dp-zoom-level').textContent"
+    assert browser.script(zoom) == "200%"
+    browser.until(lambda: is_visible(browser, ".focus"), "the action, which is below")
+    browser.press("+")
+    browser.until(lambda: browser.script(zoom) == "300%", "the board to be zoomed")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390)])
+def test_the_board_follows_the_action_on_a_small_screen(browser: Browser, size: tuple[int, int]):
+    browser.resize(*size)
+    open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
+    zoomed_to(browser, 200)
+    scrolled = "return document.querySelector('.dp-board').scrollTop"
+    browser.until(lambda: browser.script(scrolled) > 0, "the zone of player 1, which is below")
+    browser.press(Keys.ARROW_RIGHT)
+    browser.until(lambda: is_visible(browser, ".dp-pieces .cursor"), "the cursor")
+    for _ in range(2):
+        browser.press(Keys.ARROW_LEFT)
+    browser.until(lambda: is_visible(browser, ".dp-pieces .cursor"), "the cursor at the other end")
+    begin_battle(browser)
+    for _ in range(3):
+        browser.wait_text(part("headline"), "choose a hex to move to")
+        browser.until(lambda: is_visible(browser, ".token.active"), "the unit that acts")
+        active = browser.attributes(".token.active", "data-unit")
+        browser.press("w")
+        browser.until(partial(lambda old: browser.attributes(".token.active", "data-unit") != old, active), "the next")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1400, 900)])
+def test_units_are_told_apart_at_every_size(browser: Browser, size: tuple[int, int]):
+    """Signs take the room of the names where these are too small to be read."""
+    browser.resize(*size)
+    open_board(browser, "seed=1&scenario=classic_mirror")
+    browser.click(part("rest"))
+    browser.wait_text(part("headline"), "confirm")
+    heights = (
+        "return ['.sign', '.name', '.hp-bar'].map(css => Math.max(...[...document.querySelectorAll('.token ' + css)]"
+        ".map(one => one.getBoundingClientRect().height)))"
+    )
+    is_large = size[0] > 390
+    for key, percent, has_names in (("0", 100, is_large), ("+", 150, is_large), ("+", 200, True)):
+        browser.press(key)
+        zoomed_to(browser, percent)
+        sign, name, bar = browser.script(heights)
+        assert sign >= 10
+        assert name >= 8 if has_names else name == 0
+        assert bar >= 2.5
+
+
+@pytest.mark.parametrize(("motion", "behavior"), [("reduce", "instant"), ("no-preference", "smooth")])
+def test_the_board_does_not_glide_for_those_who_want_less_motion(browser: Browser, motion: str, behavior: str):
+    features = [{"name": "prefers-reduced-motion", "value": motion}]
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        open_board(browser, "seed=1")
+        zoomed_to(browser, 100)  # else keys may be pressed before the page listens
+        browser.script(
+            "window.scrolls = []; const scroll = Element.prototype.scrollTo;"
+            "Element.prototype.scrollTo = function (to) { scrolls.push(to.behavior); return scroll.call(this, to); }"
+        )
+        browser.press("+", "+", "+")
+        zoomed_to(browser, 300)
+        browser.script("window.scrolls = []")
+        browser.press(Keys.ARROW_LEFT)
+        browser.until(lambda: browser.script("return scrolls.length"), "the board to scroll")
+        assert browser.script("return scrolls[0]") == behavior
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_the_board_arrives_even_if_it_was_stopped_on_its_way_but_not_by_hand(browser: Browser, by_hand: bool):
+    open_board(browser, "seed=1")
+    browser.press("+", "+", "+")
+    zoomed_to(browser, 300)
+    browser.script(
+        "window.stopped = 0; const byHand = arguments[0], scroll = Element.prototype.scrollTo;"
+        "Element.prototype.scrollTo = function (to) { if (to.behavior !== 'smooth') return scroll.call(this, to);"
+        " if (byHand) setTimeout(() => { dispatchEvent(new WheelEvent('wheel')); stopped++; }); else stopped++; }",
+        by_hand,
+    )
+    browser.press(Keys.ARROW_LEFT)
+    browser.until(lambda: browser.script("return stopped"), "the board to scroll")
+    if by_hand:
+        time.sleep(1.5)
+        assert not is_visible(browser, ".dp-pieces .cursor"), "a person has looked elsewhere meanwhile"
+    else:
+        browser.until(lambda: is_visible(browser, ".dp-pieces .cursor"), "the cursor")
 
 
 def test_an_invalid_url_is_reported(browser: Browser):
@@ -219,11 +358,7 @@ def test_an_invalid_url_is_reported(browser: Browser):
 
 def test_a_unit_shows_its_card_and_range_and_a_target_its_odds(browser: Browser):
     open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
-    hurry(browser)
-    browser.click(part("rest"))
-    browser.wait_text(part("headline"), "confirm")
-    browser.click(part("confirm"))
-    browser.wait_text(part("headline"), "choose a hex to move to")
+    begin_battle(browser)
     browser.wait_text(part("card"), "A1")
     assert browser.all(".dp-pieces .range"), "the range of the unit that acts"
     enemy = browser.find(".token.p2")
@@ -248,3 +383,77 @@ def test_a_unit_shows_its_card_and_range_and_a_target_its_odds(browser: Browser)
     browser.wait_text(part("odds"), "target")
     shown = len(browser.all(".dp-odds tbody tr, .dp-odds > tr"))
     assert shown == len(browser.all(".dp-pieces .odds"))
+
+
+def advised(browser: Browser, words: str) -> str:
+    """Wait for advice and return it."""
+    browser.wait_text(part("advice"), words)
+    return browser.text(part("advice"))
+
+
+def test_a_network_advises_where_to_deploy_and_what_to_do_in_battle(browser: Browser):
+    open_board(browser, "seed=3&scenario=classic&player_2=random")
+    assert not browser.all(".dp-pieces .heat")
+    browser.press("a")
+    found = re.match(
+        r"It would place R1 on (\d+), (\d+) \((\d+)%\); it expects (?:to win|to lose|an even game)",
+        advised(browser, "place R1"),
+    )
+    assert found
+    assert browser.attributes(".dp-pieces .best", "data-hex") == [f"{found[1]} {found[2]}"]
+    assert len(browser.all(".dp-pieces .heat")) > 50
+    assert f"{found[3]}%" in [label.text for label in browser.all(".dp-pieces .chance")]
+    browser.click('[data-row="S1"] .pick')
+    advised(browser, "place S1 on")
+    best = browser.attributes(".dp-pieces .best", "data-hex")[0]
+    col, row = map(int, best.split())
+    pick(browser, col, row)
+    advised(browser, "place R1 on")
+    assert browser.attributes('.token[data-unit="S1"]', "data-at") == [best]
+    hurry(browser)
+    browser.click(part("rest"))
+    advised(browser, "confirm the deployment")
+    assert not browser.all(".dp-pieces .heat")
+    browser.click(part("confirm"))
+    browser.wait_text(part("headline"), "choose a hex to move to")
+    unit = browser.attributes(".token.active", "data-unit")[0]
+    advised(browser, f"{unit} ")
+    drawn = browser.attributes(".dp-pieces [data-choice]", "data-choice")
+    assert drawn
+    assert len(browser.all(".dp-choices li")) == len(drawn) <= 3
+    browser.press("[")
+    wait_moment(browser, "history")
+    advised(browser, "It would place")
+    browser.click(part("advise"))
+    browser.until(lambda: not browser.find(part("advice")).is_displayed(), "the advice to be hidden")
+    assert not browser.all(".dp-pieces .heat")
+
+
+def test_a_move_is_taken_back_until_dice_are_rolled(browser: Browser):
+    open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
+    begin_battle(browser)
+    browser.press("u")
+    browser.wait_notification("The opponent has acted since")
+    before, at = moment(browser), browser.attributes('.token[data-unit="A1"]', "data-at")
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait_text(part("log"), "Your A1 moves to")
+    assert browser.attributes('.token[data-unit="A1"]', "data-at") != at
+    browser.click(part("undo"))
+    wait_moment(browser, before)
+    assert browser.attributes('.token[data-unit="A1"]', "data-at") == at
+    assert "Your A1 moves to" not in browser.text(part("log"))
+    browser.refresh()
+    wait_moment(browser, before)
+    hurry(browser)
+    while not browser.all(".dp-pieces .odds"):
+        before = moment(browser)
+        if "wait" in browser.text(part("headline")):
+            browser.press("w")
+        browser.until(partial(stepped_on, browser, before), "a step")
+    before = moment(browser)
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    browser.until(partial(stepped_on, browser, before), "the attack")
+    rolled = moment(browser)
+    browser.press("u")
+    browser.wait_notification("be taken back")  # as dice were rolled, or the opponent has already replied
+    assert int(moment(browser).split()[0]) >= int(rolled.split()[0])

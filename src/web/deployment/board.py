@@ -1,15 +1,16 @@
 """The board as SVG text: a static drawing of the scenario, and one of the units on top of it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
-from math import sqrt
+from math import hypot, sqrt
 from typing import NamedTuple
 
 from ...envs.deployment.hexgrid import neighbors
 from ...envs.deployment.scenario import Board, Hex, Scenario
 from ...envs.deployment.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
+from .advice import Choice
 from .glyphs import BODIES, sign
 from .odds import Odds, Range
 
@@ -24,6 +25,8 @@ CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZ
 EDGES = ((4, 5), (5, 0), (0, 1), (1, 2), (2, 3), (3, 4))
 # path data of a hex, starting at corner 3
 HEX_PATH = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
+AROUND = 1.5 * SIZE  # what is visible around the centre of a hex that is looked at
+SMALLEST_LABEL = 0.01  # probability; smaller ones are colored only
 STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
 
 
@@ -37,6 +40,8 @@ class Marks(NamedTuple):
     is_new: bool = False  # animate the latest step
     range: Range = Range([], [])  # of the unit that acts or is looked at
     odds: Mapping[str, Odds | float] = {}  # against each target
+    heat: Mapping[Hex, float] = {}  # advice in deployment: the probability of each hex
+    choices: Sequence[Choice] = ()  # advice in battle, best first
 
 
 def centre(one: Hex) -> tuple[float, float]:
@@ -119,7 +124,8 @@ def _numbers(board: Board) -> list[str]:
 def pieces(state: GameState, marks: Marks) -> str:
     """Draw the changing parts: objective holders, legal hexes, the latest step, units."""
     board = state.scenario.board
-    parts = [f'<path class="candidate" d="{"".join(map(_path, marks.candidates))}"/>']
+    kind = "candidate outlined" if marks.heat else "candidate"
+    parts = [f'<path class="{kind}" d="{"".join(map(_path, marks.candidates))}"/>', *_heat(marks.heat)]
     if marks.range.within:
         parts.append(f'<path class="in-sight" d="{"".join(map(_path, marks.range.seen))}"/>')
         parts.append(f'<path class="range" d="{outline(marks.range.within)}"/>')
@@ -132,7 +138,32 @@ def pieces(state: GameState, marks: Marks) -> str:
     parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in marks.candidates]
     parts += _loss(state, marks)
     parts += [_odds(unit, marks.odds[unit.id]) for unit in units if unit.id in marks.odds]
+    acting = next(((unit.col, unit.row) for unit in units if unit.id == marks.unit), None)
+    parts += _choices(marks.choices, acting, {(unit.col, unit.row) for unit in units})
+    parts.append(_box(focus(state, marks)))
     return _svg(board, "dp-pieces", "the units", "".join(parts))
+
+
+def focus(state: GameState, marks: Marks) -> list[Hex]:
+    """Return the hexes to look at: the cursor, the unit of a person or its zone, or else the latest step."""
+    if marks.cursor is not None:
+        return [marks.cursor]
+    unit = state.units.get(marks.unit or "")
+    acting = [(unit.col, unit.row)] if unit is not None and unit.col >= 0 else []
+    if marks.candidates:
+        return acting or list(marks.candidates)
+    step = (marks.last.start, marks.last.end) if marks.last is not None else ()
+    return [one for one in step if one is not None] or acting
+
+
+def _box(hexes: Collection[Hex]) -> str:
+    """Draw an invisible rectangle around hexes."""
+    if not hexes:
+        return ""
+    xs, ys = zip(*map(centre, hexes), strict=True)
+    left, top = min(xs) - AROUND, min(ys) - AROUND
+    width, height = max(xs) + AROUND - left, max(ys) + AROUND - top
+    return f'<rect class="focus" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
 def _objective(board: Board, at: Hex, holder: int | None) -> str:
@@ -151,8 +182,7 @@ def _token(unit: Unit, marks: Marks) -> str:
         f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
         f'data-at="{unit.col} {unit.row}">'
         f'<g{_motion(unit, marks)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
-        f'<g class="sign" transform="translate(0 -5.5) scale(.54)">{sign(unit.profile)}</g>'
-        f'<text class="name" y="10.5">{escape(unit.id)}</text>'
+        f'<g class="sign">{sign(unit.profile)}</g><text class="name" y="10.3">{escape(unit.id)}</text>'
         f'<text class="mark" x="12" y="-9">{flags}</text>{_health(unit)}</g></g>'
     )
 
@@ -167,14 +197,15 @@ def _motion(unit: Unit, marks: Marks) -> str:
 
 
 def _health(unit: Unit) -> str:
-    """Draw one segment per hit point, filled if it is left."""
-    most, width = unit.profile.hp, 26.0
-    each = width / most
-    return "".join(
-        f'<rect class="hp{" lost" * (k >= unit.hp)}" x="{k * each - width / 2 + 0.6:.2f}" y="13.5" '
-        f'width="{each - 1.2:.2f}" height="4"/>'
+    """Draw a bar with one segment per hit point, filled if it is left."""
+    most, width = unit.profile.hp, 28.0
+    each, gap = width / most, min(1.2, 6 / most)
+    segments = "".join(
+        f'<rect class="hp{" lost" * (k >= unit.hp)}" x="{k * each - width / 2 + gap / 2:.2f}" y="13.5" '
+        f'width="{each - gap:.2f}" height="4"/>'
         for k in range(most)
     )
+    return f'<rect class="hp-bar" x="-15.5" y="12" width="31" height="7" rx="2"/>{segments}'
 
 
 def _reticle(unit: Unit) -> str:
@@ -190,6 +221,59 @@ def _odds(unit: Unit, odds: Odds | float) -> str:
     x, y = centre((unit.col, unit.row))
     chance = odds.kill if isinstance(odds, Odds) else odds
     return f'<text class="odds" x="{x:.1f}" y="{y - 21:.1f}">{chance:.0%}</text>'
+
+
+def _heat(heat: Mapping[Hex, float]) -> list[str]:
+    """Color hexes by their probability, with numbers where it is not negligible, and ring the best one."""
+    if not heat:
+        return []
+    best = max(heat, key=lambda one: heat[one])
+    parts = [
+        f'<path class="heat" fill-opacity="{0.85 * sqrt(chance / heat[best]):.2f}" d="{_path(one)}"/>'
+        for one, chance in heat.items()
+        if heat[best] > 0
+    ]
+    parts.append(f'<path class="best" data-hex="{best[0]} {best[1]}" d="{_path(best)}"/>')
+    parts += [_percent(one, chance) for one, chance in heat.items() if chance >= SMALLEST_LABEL]
+    return parts
+
+
+def _percent(one: Hex, chance: float) -> str:
+    x, y = centre(one)
+    return f'<text class="chance" x="{x:.1f}" y="{y + 4:.1f}">{chance:.0%}</text>'
+
+
+def _choices(choices: Sequence[Choice], acting: Hex | None, taken: Collection[Hex]) -> list[str]:
+    """Draw the actions that are advised, the best one on top: lines from the unit that acts, then ranks and numbers."""
+    ranked = [*enumerate(choices, 1)][::-1]
+    lines = [f'<g class="choice rank-{rank}">{_pointer(acting, choice.at)}</g>' for rank, choice in ranked if choice.at]
+    return lines + [_label(rank, choice, choice.at or acting, choice.at in taken) for rank, choice in ranked]
+
+
+def _label(rank: int, choice: Choice, at: Hex | None, taken: bool) -> str:
+    """Write rank and probability in a hex, above the unit if one stands there, or below the unit that would wait."""
+    if at is None:
+        return ""
+    x, y = centre(at)
+    rank_x, rank_y, text_x, text_y = (x - 15, y - 14, x + 8, y - 17) if taken else (x, y - 7, x, y + 13)
+    if choice.at is None:
+        rank_x, rank_y, text_x, text_y = x - 15, y + 22, x + 8, y + 27
+    return (
+        f'<g class="choice" data-choice="{rank}"><circle class="rank" cx="{rank_x:.1f}" cy="{rank_y:.1f}" r="8"/>'
+        f'<text class="rank-text" x="{rank_x:.1f}" y="{rank_y + 4:.1f}">{rank}</text>'
+        f'<text class="chance" x="{text_x:.1f}" y="{text_y:.1f}">{choice.probability:.0%}</text></g>'
+    )
+
+
+def _pointer(start: Hex | None, end: Hex) -> str:
+    """Draw a line between a unit and another hex, from edge to edge, and the border of that hex."""
+    if start is None or start == end:
+        return ""
+    (from_x, from_y), (x, y) = centre(start), centre(end)
+    part = HALF / hypot(x - from_x, y - from_y)
+    across, down = part * (x - from_x), part * (y - from_y)
+    line = f"M{from_x + across:.1f} {from_y + down:.1f}L{x - across:.1f} {y - down:.1f}"
+    return f'<path d="{line}"/><path d="{_path(end)}"/>'
 
 
 def _trace(marks: Marks) -> list[str]:

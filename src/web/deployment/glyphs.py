@@ -1,35 +1,49 @@
 """Unit symbols: the body shows the side, the sign the profile."""
 
-from html import escape
-
 from ...envs.deployment.scenario import Profile
 
 LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
+THIN = LINE.replace('"3"', '"2.4"')
 SOLID = 'fill="currentColor"'
 
-# Signs in a box from -12 to 12, in currentColor.
+# Signs in a box from -12 to 12, in currentColor. A profile has the sign of its name, or else that of its role.
 SIGNS = {
-    "rifleman": f'<path {LINE} d="M0 -11V-5M0 5V11M-11 0H-5M5 0H11"/><circle r="6.5" {LINE}/>',
-    "sergeant": f'<path {LINE} stroke-width="4" d="M-9 1L0 -8L9 1M-9 10L0 1L9 10"/>',
-    "bulwark": f'<path {SOLID} d="M0 -11L9 -7V1C9 6 5 9 0 12C-5 9 -9 6 -9 1V-7Z"/>',
-    "skitterer": f'<path {LINE} d="M-9 9L-4 -9M-1 11L4 -11M7 9L11 -7"/>',
-    "spitter": f'<path {SOLID} d="M0 -12C4 -5 8 -1 8 4A8 8 0 0 1 -8 4C-8 -1 -4 -5 0 -12Z"/>',
-    "brute": f'<path {SOLID} d="M-11 -11C-10 -2 -6 2 0 2C6 2 10 -2 11 -11C7 -7 5 -6 0 -6C-5 -6 -7 -7 -11 -11Z'
-    'M-6 4H6L3 12H-3Z"/>',
-    "stalker": f'<path {SOLID} d="M0 -13L3.5 3H8V6H2V12H-2V6H-8V3H-3.5Z"/>',
-    "behemoth": f'<path {SOLID} d="M-13 10L-8 -4L-4 0L1 -12L13 10Z"/>',
+    "rifleman": f'<circle {SOLID} cx="-3" cy="-7" r="4.6"/><path {SOLID} d="M-11 12V7A8 8 0 0 1 5 7V12Z"/>'
+    f'<path {LINE} d="M8 9V-11"/>',
+    "sergeant": f'<path {SOLID} d="M-11 6L-12 -8L-5.5 -2L0 -12L5.5 -2L12 -8L11 6Z"/><path {LINE} d="M-9.5 10.5H9.5"/>',
+    "bulwark": f'<path {SOLID} fill-rule="evenodd" d="M0 -12L10 -8V1C10 6 6 10 0 12C-6 10 -10 6 -10 1V-8Z'
+    'M-2 -7V-2H-6V2H-2V7H2V2H6V-2H2V-7Z"/>',
+    "skitterer": f'<ellipse {SOLID} cy="2" rx="5" ry="9"/><circle {SOLID} cy="-8.5" r="3.2"/>'
+    f'<path {THIN} d="M-4 -2L-11 -7M-5 3H-12M-4 7L-10 12M4 -2L11 -7M5 3H12M4 7L10 12"/>',
+    "spitter": f'<path {SOLID} d="M0 -12C4 -5 9 -1 9 4A9 8 0 0 1 -9 4C-9 -1 -4 -5 0 -12Z"/>',
+    "brute": f'<path {SOLID} d="M-12 -11C-12 -4 -9 -2 -7 -2V3C-7 9 -4 12 0 12C4 12 7 9 7 3V-2C9 -2 12 -4 12 -11'
+    'C9 -8 7 -7 4 -7H-4C-7 -7 -9 -8 -12 -11Z"/>',
+    "stalker": f'<path {SOLID} d="M0 -13L3.5 3H9V6.5H2V12.5H-2V6.5H-9V3H-3.5Z"/>',
+    "behemoth": f'<path {SOLID} d="M-11 12V7L-8 5V-3L-11 -5V-12H-6V-8.5H-2.5V-12H2.5V-8.5H6V-12H11V-5'
+    'L8 -3V5L11 7V12Z"/>',
+    "mounted": f'<path {SOLID} d="M-7 12H10C10 2 8 -6 0 -12L-1 -8.5L-4 -9.5C-6 -5 -11 -2 -11 2L-8 5L-3 2'
+    'C-2 6 -7 7 -7 12Z"/>',
 }
+SWIFT, MASSIVE = 8, 5  # movement and toughness of the roles below
+
+
+def role(profile: Profile) -> str:
+    """Return the sign of a profile by what it does: massive, swift, or a shooter, else it fights hand to hand."""
+    if profile.toughness >= MASSIVE:
+        return "behemoth"
+    if profile.move >= SWIFT:
+        return "mounted"
+    return "rifleman" if profile.ranged is not None else "stalker"
+
 
 BODIES = {
-    1: '<circle class="body" r="15.5"/>',
-    2: '<rect class="body" x="-14" y="-14" width="28" height="28" rx="4"/>',
+    1: '<circle class="body" r="16.5"/>',
+    2: '<rect class="body" x="-15" y="-15" width="30" height="30" rx="4"/>',
 }
 
 
 def sign(profile: Profile) -> str:
-    """Return the sign of a profile, by default its first two letters."""
-    letters = f'<text class="letters" y="5">{escape(profile.name[:2])}</text>'
-    return SIGNS.get(profile.name, letters)
+    return SIGNS.get(profile.name) or SIGNS[role(profile)]
 
 
 def badge(player: int, profile: Profile) -> str:

@@ -8,20 +8,13 @@ from ...envs.deployment.state import Unit
 from ..drawing import Drawing, Pick
 from ..ending import Ending
 from ..shell import Busy, MessageLine
-from . import board
+from . import board, view
+from .advice import Adviser
+from .advice_panel import AdvicePanel
 from .match import DeploymentMatch
 from .panels import NewGame, Roster, keys_help
 
 SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
-
-# Once the board is resized, scroll to the center of the legal hexes.
-_LOOK_AT_CANDIDATES = """setTimeout(() => {
-  const board = document.querySelector('.dp-board'), seen = board.getBoundingClientRect();
-  const marked = board.querySelector('.candidate').getBoundingClientRect();
-  if (marked.width) board.scrollBy(marked.x + marked.width / 2 - seen.x - seen.width / 2,
-    marked.y + marked.height / 2 - seen.y - seen.height / 2);
-}, 50)"""
-
 
 # The unit under the mouse, or an empty text.
 _HOVER = """(e) => {
@@ -38,6 +31,7 @@ class Handlers(Protocol):
 
     def pick(self, pick: Pick) -> None: ...
     def inspect(self, unit: object) -> None: ...
+    def draw(self) -> None: ...
     def choose_unit(self, unit: str) -> None: ...
     def take_back_unit(self, unit: str) -> None: ...
     def wait(self) -> None: ...
@@ -54,13 +48,17 @@ class Handlers(Protocol):
 
 
 class Layout:
-    def __init__(self, match: DeploymentMatch, do: Handlers, new_game: NewGame) -> None:
+    def __init__(self, match: DeploymentMatch, do: Handlers, new_game: NewGame, adviser: Adviser) -> None:
         units = list(match.state.units.values())
+        self.advice = AdvicePanel(match.game, adviser, do.draw)
         with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
             with ui.element("div").classes("dp-left"):
                 self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
                 self.headline = ui.label().classes("dp-headline").props('data-part="headline" aria-live=polite')
-                MessageLine()
+                with ui.element("div").classes("dp-bar"):
+                    MessageLine()
+                    self.advice.add_switch()
+                    view.add_zoom()
                 self._board(match, do)
             with ui.element("div").classes("dp-right"):
                 with ui.element("div").classes("dp-card flex flex-col gap-2"):
@@ -68,6 +66,7 @@ class Layout:
                     self.busy = Busy()
                     self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
                     self._controls(do, new_game)
+                self.advice.add_panel()
                 with ui.element("div").classes("dp-card"):
                     self.card = ui.html(sanitize=False).props('data-part="card"')
                     self.odds = ui.html(sanitize=False).props('data-part="odds"')
@@ -107,12 +106,7 @@ class Layout:
         with ui.element("div").classes("dp-buttons"):
             _button("New game", "casino", new_game.open, "new")
             self.again = _button("Again", "replay", new_game.again, "again")
-            _button("Zoom", "zoom_in", self.zoom, "zoom")
             _button("Keys", "keyboard", help_.open, "keys")
-
-    def zoom(self) -> None:
-        self.board.classes(toggle="zoomed")
-        ui.run_javascript(_LOOK_AT_CANDIDATES)
 
     def _roster(self, player: int, units: list[Unit], do: Handlers) -> Roster:
         return Roster(player, [unit for unit in units if unit.player == player], do.choose_unit, do.take_back_unit)

@@ -88,13 +88,15 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         """The person who has placed every unit and must confirm before the game continues."""
         return self.state.deployment_state.unconfirmed_player
 
-    def decide(self) -> Command:
-        """Return the step of the agent to move."""
-        player = self.seats[self.seat]
+    def decide(self, state: GameState | None = None) -> Command:
+        """Return the step of the agent to move; `state`: where, if the match may go on or back meanwhile."""
+        state = self.state if state is None else state
+        seat = self.game.to_move(state)
+        player = self.seats[seat]
         assert player.agent is not None
-        action = player.agent.decide(self.game, self.game.view(self.state), player.rng).action
+        action = player.agent.decide(self.game, self.game.view(state), player.rng).action
         if action is None:
-            raise UserError(f"player {self.to_move}, {player.name}, chose no move in this position")
+            raise UserError(f"player {seat + 1}, {player.name}, chose no move in this position")
         return Command("play", (action,))
 
     def require_human_turn(self) -> None:
@@ -130,6 +132,36 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         state, units = self.state, self.state.games.units[self.state.i]
         own = [u for u in state.numbers if u // state.slots == self.seat and units["deployed"][u]]
         return state.unit_id(max(own, key=lambda u: units["order"][u])) if own else None
+
+    def why_not_take_back(self) -> str | None:
+        """Return why the latest step cannot be taken back; None if a person can.
+
+        What a person learns from a step must not be used: the dice it rolled, or what the other side did after it.
+        """
+        if self.is_over:
+            return "the game is over: start a new one"
+        if not self.moves:
+            return "there is nothing to take back yet"
+        last = self.reports[-1]
+        if last.action.startswith("confirm"):
+            return "a confirmed deployment cannot be taken back"
+        if last.player - 1 not in self.human_seats:
+            return f"player {last.player} has acted since: only your own latest steps can be taken back"
+        if last.dice is not None:
+            return "dice were rolled: what was done before them cannot be taken back"
+        if last.phase == "deployment" != self.state.phase:
+            return "a confirmed deployment cannot be taken back"
+        if last.phase == "deployment" and not last.action.startswith("deploy_unit"):
+            return "only placements can be taken back during the deployment"
+        return None
+
+    def take_back(self) -> None:
+        """Undo the latest step of a person."""
+        refusal = self.why_not_take_back()
+        require(refusal is None, refusal or "")
+        reports = self.notes[:-1]
+        self.begin(self._new, self.moves[:-1])
+        self.notes = reports
 
     def place_rest(self) -> None:
         """Place the remaining units on the front line while it is this player's turn."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from nicegui import ui
 
 from ...core.errors import UserError, require
-from ...envs.deployment.deployment import why_not_confirm, why_not_pass
+from ...envs.deployment.deployment import why_not_confirm, why_not_pass, why_not_undeploy
 from ...envs.deployment.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
@@ -17,6 +17,7 @@ from ..game_page import GamePage
 from ..lab import Lab
 from ..saved_games import SavedGame
 from . import PAGE, board, labels
+from .advice import Adviser, Suggestion
 from .board import Marks
 from .layout import SPEEDS, Layout
 from .match import DeploymentMatch
@@ -47,12 +48,14 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             "u": self.undo,
             "w": self.wait,
             "p": self.toggle,
+            "a": lambda: self.layout.advice.toggle(),
             "[": lambda: self.look_by(-1),
             "]": lambda: self.look_by(1),
             "Enter": self._enter,
             " ": self.step,
         }
-        self.layout = Layout(match, self, new_game)
+        adviser = Adviser(lab, match.game, new_game.current.scenario)
+        self.layout = Layout(match, self, new_game, adviser)
         self.busy = self.layout.busy
         self.timer = ui.timer(self.layout.pace.value, self.tick)
         self.refresh()
@@ -109,7 +112,18 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         state, page, match, now = self.state, self.layout, self.match, self.now
         last = match.reports[now - 1] if now else None
         odds = targets(state) if self.human_to_move else {}
-        marks = Marks(self.candidates, self.acting, self.cursor, last, is_new, self._range(), odds)
+        advice = self._advice()
+        marks = Marks(
+            candidates=self.candidates,
+            unit=self.acting,
+            cursor=self.cursor,
+            last=last,
+            is_new=is_new,
+            range=self._range(),
+            odds={} if advice.choices else odds,  # one number for a target
+            heat=advice.heat,
+            choices=() if advice.heat else advice.choices,
+        )
         page.pieces.set_content(board.pieces(state, marks))
         page.status.set_content(labels.status(match, state))
         page.headline.set_text(self.headline())
@@ -125,6 +139,17 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self._show_log()
         self._show_replay(now)
         self._show_buttons()
+
+    def _advice(self) -> Suggestion:
+        """Show the advice on the position shown, unless agents are playing."""
+        wait = ""
+        if self.match.game.outcome(self.state) is not None:
+            wait = "The game is over."
+        elif self.ply is None and self.timer.active:
+            wait = "It advises when it is your turn, or when the agents are paused."
+        elif self.ply is None and self.match.unconfirmed is not None:
+            wait = "Every unit is placed: confirm the deployment."
+        return self.layout.advice.show(self.match.moves[: self.now], self.state, self.acting, wait)
 
     def _range(self) -> Range:
         """Return the range of the unit that is looked at, or of the one that a person moves or shoots with."""
@@ -150,8 +175,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def _show_log(self) -> None:
         """Add new lines on top, grouped in elements, so that full ones are not sent again."""
         pieces, reports = self.layout.log_pieces, self.match.reports
-        first, named = max(len(pieces) - 1, 0), voices(self.match.human_seats)
-        for number in range(first, -(-len(reports) // LOG_CHUNK)):
+        count, named = -(-len(reports) // LOG_CHUNK), voices(self.match.human_seats)
+        while len(pieces) > count:  # steps were taken back
+            pieces.pop().delete()
+        for number in range(max(len(pieces) - 1, 0), count):
             if number == len(pieces):
                 pieces.append(self.layout.add_log_piece())
             lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
@@ -166,9 +193,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def _show_buttons(self) -> None:
         page, match, state = self.layout, self.match, self.match.state
         deploying, by_hand = state.phase == "deployment" and not match.is_over, match.agent is None
-        for button in (page.confirm, page.undo, page.rest, page.passing):
+        for button in (page.confirm, page.rest, page.passing):
             button.set_visibility(deploying)
             button.set_enabled(bool(match.human_seats))
+        page.undo.set_enabled(bool(match.human_seats))
         page.wait.set_visibility(not deploying)
         page.wait.set_enabled(by_hand and not match.is_over)
         page.rest.set_enabled(by_hand)
@@ -188,6 +216,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self._require_present()
             self.match.require_human_turn()
             self.match.play(step())
+            self.clear_refusal()
             self.refresh(is_new=True)
 
     def _require_present(self) -> None:
@@ -225,12 +254,18 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.choose_unit(unit)
 
     def undo(self) -> None:
-        """Take back the latest placement of the player to move."""
-        placed = self.match.latest_placement()
-        if placed is None:
-            shell.notify(f"player {self.match.to_move} has no placed unit to take back")
-        else:
+        """Take back the latest placement of the player to move, or else the latest step if it was a person's."""
+        placed = self.match.latest_placement() if self.state.phase == "deployment" else None
+        if placed is not None and self.match.waits_for_human and why_not_undeploy(self.match.state, placed) is None:
             self.take_back_unit(placed)
+            return
+        with shell.show_errors(lambda words: addressed(words, self.match.human_seats)):
+            self._require_present()
+            self.match.take_back()
+            self.drop_decisions()
+            self.clear_refusal()
+            self.refresh()
+            self.keep()
 
     def wait(self) -> None:
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
@@ -246,6 +281,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             require(bool(people), "agents do not confirm: press Play")
             done = [player for player in people if why_not_confirm(self.match.state, player) is None]
             self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
+            self.clear_refusal()
             self.refresh(is_new=True)
 
     def place_rest(self) -> None:
@@ -253,6 +289,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self._require_present()
             self.match.require_human_turn()
             self.match.place_rest()
+            self.clear_refusal()
         self.refresh(is_new=True)
 
     def show_moment(self, moment: object) -> None:
@@ -297,8 +334,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         try:
             while count and self.match.agent is not None:
                 count -= 1
-                step = await asyncio.to_thread(self.match.decide)
-                if turn is not self.turn:  # the tab was closed meanwhile
+                step = await asyncio.to_thread(self.match.decide, self.match.state)
+                if turn is not self.turn:  # the tab was closed, or a step was taken back
                     return
                 self.match.play(step)
         except UserError as error:

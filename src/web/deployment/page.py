@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from .. import shell
 from ..lab import Lab
+from . import view
 from .style import CSS
 
 # Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
@@ -15,7 +16,7 @@ document.addEventListener('keydown', (e) => {
   const at = e.target instanceof Element ? e.target : document.body;
   if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
   if ((e.key === 'Enter' || e.key === ' ') && at.closest('button, a, [role=button]')) return;
-  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ uUwWpP\\[\\]])$/.test(e.key)) return;
+  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ aAuUwWpP\\[\\]])$/.test(e.key)) return;
   e.preventDefault();
   emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
 });
@@ -30,8 +31,9 @@ def prepare(lab: Lab) -> None:
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.add_css(CSS)
+    ui.add_css(CSS + view.CSS)
     ui.run_javascript(KEYS)
+    ui.run_javascript(view.SCRIPT)
     box = ui.element("div").classes("w-full")
     with box:
         busy = _placeholder()
@@ -50,6 +52,7 @@ def _placeholder() -> shell.Busy:
         with ui.element("div").classes("dp-left"):
             ui.element("div").classes("dp-status-room")
             ui.label("Setting up the board").classes("dp-headline")
+            ui.element("div").classes("dp-bar-room")
             with ui.element("div").classes("board dp-board grid place-items-center"):
                 busy = shell.Busy()
         ui.element("div").classes("dp-right")

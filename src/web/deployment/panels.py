@@ -27,11 +27,13 @@ KEYS = (
     ("↑ ↓", "choose a unit, or a legal hex in battle"),
     ("← →", "choose a legal hex; on the board all arrows move the cursor"),
     ("Enter", "act on the chosen hex, or confirm the deployment"),
-    ("U", "take the latest placement back"),
+    ("U", "take the latest placement or step back, as long as no dice were rolled since"),
     ("W", "wait"),
+    ("A", "show or hide the advice of a network"),
     ("Space", "let an agent take a step"),
     ("P", "play or pause"),
     ("[ ]", "go a step back or forward"),
+    ("+ - 0", "zoom in or out, or fit the board"),
 )
 
 

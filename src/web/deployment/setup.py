@@ -6,11 +6,13 @@ from urllib.parse import urlencode
 
 from ...core.errors import UserError, require
 from ...core.play.agent import NOTHING, Agent
+from ...core.runs.config_file import read_config
 from ...core.seeding import generator
 from ...envs.deployment.bots import Redeployed
 from ...envs.deployment.deployment import OrderMode
 from ...envs.deployment.game import DeploymentGame
 from ...envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from ...envs.deployment.scenario import Scenario
 from ..lab import FinishedRun, Lab, finished_runs
 from . import PAGE
 from .match import DeploymentMatch, Seat
@@ -27,7 +29,7 @@ SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
 }  # by env
 ZONES = ("hammer", "trench", "corners", "pincer")
 HUMAN = "human"
-AGENTS = ("random", "greedy", "defensive", "tactical", "erratic", "planner")
+AGENTS = ("random", "greedy", "defensive", "tactical", "balanced", "erratic", "planner")
 RUN = "run:"  # prefix of the name of a finished run
 PLACEMENTS: Mapping[str, type[Placement]] = {
     "deterministic": Deterministic,
@@ -38,6 +40,7 @@ PLACEMENTS: Mapping[str, type[Placement]] = {
 OWN = "own"  # the zones of the scenario, the placement of the agent
 ZONE_HEXES = 176  # size of the largest zone
 SEED_LIMIT = 2**32
+SCENARIO_PARTS = ("board", "zones", "profiles", "scenario")  # of the configuration of a game
 
 
 class Setup(NamedTuple):
@@ -114,7 +117,7 @@ def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: 
         return None
     try:
         run = name.removeprefix(RUN)
-        agent = lab.agent(name, game) if run == name else _trained(lab, game, scenario, run)
+        agent = lab.agent(name, game) if run == name else trained_agent(lab, game, scenario, run)
         if placement != OWN:
             agent = Redeployed(PLACEMENTS[placement](), agent)
             agent.check(game)
@@ -123,13 +126,25 @@ def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: 
     return agent
 
 
-def _trained(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
+def is_trained_on(run: FinishedRun, game: DeploymentGame, scenario: str) -> bool:
+    """Whether a run was trained on a scenario, or in a mixture with its board and armies."""
+    if SCENARIO_BY_ENV[run.env] == scenario:
+        return True
+    try:
+        others = read_config(run.path).get("curriculum", {}).get("others", {}).values()
+        trained = [Scenario.load(*(env["game"][key] for key in SCENARIO_PARTS)) for env in others]
+    except (UserError, KeyError, TypeError, AttributeError):  # anything may be in a run directory
+        return False
+    return any((one.board, one.rosters) == (game.scenario.board, game.scenario.rosters) for one in trained)
+
+
+def trained_agent(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
     """Load the agent of a known run; names are untrusted, so they are not used as paths."""
     run = next((run for run in runs(lab) if run.name == name), None)
     if run is None:
         raise UserError(f"{name!r} is not a finished run of this game: choose one of the list")
     trained_on = SCENARIO_BY_ENV[run.env]
-    require(trained_on == scenario, f"it was trained on env={run.env}: choose that scenario, {trained_on}")
+    require(is_trained_on(run, game, scenario), f"it was trained on env={run.env}: choose that scenario, {trained_on}")
     try:
         return lab.agent("trained", game, {"run": str(run.path)})
     except UserError as error:

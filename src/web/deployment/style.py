@@ -1,20 +1,20 @@
 """CSS of the page. Sides differ in shape as well as color: discs and solid lines, squares and dashes."""
 
 CSS = """
-:root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --cover: #5b8c3e; --token-ink: #fff; --legal: #009E73; }
+:root { --goal: #b38f00; --wall: #59636f; --wall-edge: #39424d; --cover: #5b8c3e; --token-ink: #fff; --legal: #009E73;
+  --heat: #9b3f8a; }
 body.body--dark {
   --goal: #F0E442; --wall: #49525f; --wall-edge: #6d7988; --cover: #7fb35c; --token-ink: #0d1218; --legal: #2fd0a2;
+  --heat: #CC79A7;
 }
 .dp .p1 { --side: var(--first); } .dp .p2 { --side: var(--second); }
 .dp { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; justify-content: center; }
-.dp-left { width: min(100%, 780px, max(22rem, calc((100vh - 12rem) * 1.03)));
+.dp-left { width: min(100%, 780px, max(22rem, calc((100vh - 14.5rem) * 1.03)));
   display: flex; flex-direction: column; gap: .5rem; }
 .dp-right { flex: 1 1 22rem; max-width: 27rem; min-width: min(22rem, 100%); display: flex; flex-direction: column;
   gap: .6rem; }
 .dp-card { background: var(--card); border: 1px solid var(--line); border-radius: .9rem; padding: .6rem .8rem; }
 .dp-board { position: relative; aspect-ratio: 768 / 745; width: 100%; }
-.dp-board.zoomed { overflow: auto; }
-.dp-board.zoomed .dp-layers { width: 200%; }
 .dp-board:focus-visible { outline: 3px solid var(--blue); outline-offset: 2px; }
 .dp-layers { position: relative; }
 .dp-layers svg { width: 100%; height: auto; display: block; }
@@ -40,17 +40,37 @@ body.body--dark {
 .dp-pieces .hold { fill: none; stroke-width: 4; stroke-linecap: round; }
 .dp-pieces .hold.p1 { stroke: var(--side); } .dp-pieces .hold.p2 { stroke: var(--side); stroke-dasharray: 8 5; }
 .dp-pieces .candidate { fill: var(--legal); fill-opacity: .3; stroke: var(--legal); stroke-width: 1.6; }
+.dp-pieces .candidate.outlined { fill: none; }
+.dp-pieces .heat { fill: var(--heat); }
+.dp-pieces .best { fill: none; stroke: var(--ink); stroke-width: 4; }
+.dp-pieces .chance { font-size: 11px; font-weight: 700; text-anchor: middle; fill: var(--ink); paint-order: stroke;
+  stroke: var(--card); stroke-width: 3; }
+.dp-pieces .choice path { fill: none; stroke: var(--heat); stroke-width: 4; stroke-linecap: round; }
+.dp-pieces .rank-2 path, .dp-pieces .rank-3 path { stroke-width: 2.5; stroke-dasharray: 6 5; }
+.dp-pieces .choice .rank { fill: var(--ink); stroke: var(--card); stroke-width: 1.5; }
+.dp-pieces .choice .rank-text { font-size: 11px; font-weight: 800; text-anchor: middle; fill: var(--card); }
+.dp-advice { font-size: .85rem; position: relative; } .dp-advice .lab-busy { position: absolute; right: .8rem; }
+.dp-advice p { margin: .2rem 0; overflow-wrap: anywhere; }
+.dp-choices { list-style: none; margin: .3rem 0; padding: 0; display: grid; gap: .25rem; }
+.dp-choices li { display: grid; grid-template-columns: 1.4rem 1fr auto; gap: 0 .4rem; align-items: baseline; }
+.dp-choices i { font-style: normal; font-weight: 700; text-align: center; border-radius: 1rem; color: var(--card);
+  background: var(--ink); }
+.dp-choices .bar { grid-column: 2 / 4; height: .3rem; border-radius: .2rem; background: var(--heat); }
 .dp-pieces .cursor { fill: none; stroke: var(--ink); stroke-width: 3.5; }
 .dp .body { fill: var(--side); stroke: var(--cell); stroke-width: 1.5; }
 .dp .token, .dp-badge { color: var(--token-ink); }
-.dp .token .name { font-size: 10.5px; font-weight: 700; text-anchor: middle; fill: var(--token-ink); }
-.dp .token .letters { font-size: 16px; font-weight: 700; text-anchor: middle; fill: var(--token-ink); }
+.dp-layers { container-type: inline-size; }
+.dp .token .sign { transform: translate(0, -5.8px) scale(.62); }
+.dp .token .name { font-size: 9.5px; font-weight: 700; text-anchor: middle; fill: var(--token-ink); }
+@container (max-width: 560px) {  /* a small board: names could not be read, so signs take their room */
+  .dp .token .name { display: none; } .dp .token .sign { transform: translate(0, -1.5px) scale(1.02); }
+}
 .dp .token .mark { font-size: 11px; fill: var(--ink); }
 .dp .token.acted .body { fill: color-mix(in srgb, var(--side) 78%, var(--cell)); }
 .dp .halo { fill: none; stroke: none; }
 .dp .token.active .halo { stroke: var(--ink); stroke-width: 3; stroke-dasharray: 8 5; }
-.dp .hp { fill: var(--legal); stroke: var(--card); stroke-width: .6; }
-.dp .hp.lost { fill: var(--card); stroke: var(--ink); }
+.dp .hp-bar { fill: #1c2430; stroke: var(--cell); stroke-width: 1; }
+.dp .hp { fill: #2fd0a2; } .dp .hp.lost { fill: #59636f; }
 .dp .reticle { fill: none; stroke: var(--legal); stroke-width: 2.5; }
 .dp-pieces .in-sight { fill: var(--orange); fill-opacity: .1; }
 .dp-pieces .range { fill: none; stroke: var(--orange); stroke-width: 2; stroke-dasharray: 6 4; }

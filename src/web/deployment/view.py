@@ -1,0 +1,101 @@
+"""The part of the board that is visible: zoom, and scrolling to where something happens. All in the browser."""
+
+from nicegui import ui
+
+# The drawing of the units has an invisible rectangle around the action (board.focus). When it changes, the board
+# scrolls to it, so that what a person scrolls by hand stays as long as nothing happens. A board on a phone begins
+# zoomed in, or its hexes were too small for a finger.
+SCRIPT = """(() => {
+  const LEVELS = [1, 1.5, 2, 3], ON_A_PHONE = 2, SMALL = 500, PATIENCE = 1000;
+  const still = matchMedia('(prefers-reduced-motion: reduce)');
+  const board = () => document.querySelector('.dp-pieces')?.closest('.dp-board');
+  const set = (value) => {
+    level = value;
+    document.documentElement.style.setProperty('--dp-zoom', value);
+    const shown = document.querySelector('.dp-zoom-level');
+    if (shown) shown.textContent = `${100 * value}%`;
+  };
+  let level = 0, seen = '', arriving = 0;
+  const follow = (behavior) => {
+    const box = board(), focus = box?.querySelector('.focus')?.getBoundingClientRect();
+    clearTimeout(arriving);
+    if (!focus) return;
+    const view = box.getBoundingClientRect();
+    const isVisible = focus.left >= view.left && focus.right <= view.left + box.clientWidth
+      && focus.top >= view.top && focus.bottom <= view.top + box.clientHeight;
+    if (isVisible)  // stop, if it is still on its way to an earlier step
+      box.scrollTo({left: box.scrollLeft, top: box.scrollTop, behavior: 'instant'});
+    else
+      box.scrollTo({
+        left: box.scrollLeft + focus.x + focus.width / 2 - view.x - box.clientWidth / 2,
+        top: box.scrollTop + focus.y + focus.height / 2 - view.y - box.clientHeight / 2, behavior,
+      });
+    if (behavior === 'smooth')  // which a busy browser gives up if the board is drawn meanwhile
+      arriving = setTimeout(() => follow('instant'), PATIENCE);
+  };
+  const glide = () => follow(still.matches ? 'instant' : 'smooth');
+  const zoom = (by) => {
+    const box = board();
+    if (!box) return;
+    const [x, y] = [(box.scrollLeft + box.clientWidth / 2) / box.scrollWidth,
+      (box.scrollTop + box.clientHeight / 2) / box.scrollHeight];
+    set(by ? LEVELS[Math.min(Math.max(LEVELS.indexOf(level) + by, 0), LEVELS.length - 1)] : 1);
+    box.scrollTo({left: x * box.scrollWidth - box.clientWidth / 2, top: y * box.scrollHeight - box.clientHeight / 2,
+      behavior: 'instant'});
+    glide();
+  };
+  const update = () => {
+    const box = board();
+    if (!box) return;
+    if (!level) set(box.clientWidth < SMALL ? ON_A_PHONE : 1);
+    const now = box.querySelector('.focus')?.outerHTML ?? '';
+    if (now !== seen) { seen = now; glide(); }
+  };
+  new MutationObserver(update).observe(document.body, {childList: true, subtree: true});
+  update();  // on a busy machine the board may be there before this script
+  addEventListener('resize', glide);
+  for (const hand of ['wheel', 'touchstart', 'pointerdown'])  // of a person who looks elsewhere
+    addEventListener(hand, () => clearTimeout(arriving), {passive: true, capture: true});
+  addEventListener('click', (e) => {
+    const button = e.target.closest?.('[data-zoom]');
+    if (button) zoom(+button.dataset.zoom);
+  });
+  addEventListener('keydown', (e) => {
+    const by = {'+': 1, '=': 1, '-': -1, '0': 0}[e.key];
+    if (by === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target.closest?.('input, textarea, .q-menu, .q-dialog')) return;
+    e.preventDefault();
+    zoom(by);
+  });
+})()"""
+
+CSS = """
+.dp-layers { width: calc(100% * var(--dp-zoom, 1)); }
+.dp-pieces .focus { fill: none; stroke: none; }
+.dp-bar { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: 0 .6rem; }
+.dp-bar, .dp-bar-room { min-height: 2.4rem; }
+.dp-bar .lab-say { flex: 1 1 14rem; min-height: 2.4rem; font-size: .9rem; line-height: 1.2rem;  /* two lines */
+  align-content: center; }
+.dp-zoom { display: flex; align-items: center; gap: .4rem; }
+@media (max-width: 760px), (max-height: 500px) {
+  .dp-bar { justify-content: space-between; } .dp-bar .lab-say { flex-basis: 100%; }
+  .dp-bar-room { height: calc(44px + 2.4rem); }
+}
+@media (max-height: 500px) {  /* a phone on its side: the whole board is visible at once, and its controls beside it */
+  .dp-left { width: calc((100vh - 4.8rem) * 1.03); min-width: 18rem; } .dp-left > .dp-board { order: -1; }
+}
+.dp-zoom-level { min-width: 3.2rem; text-align: center; color: var(--faint); font-variant-numeric: tabular-nums; }
+"""
+
+
+def add_zoom() -> None:
+    """Add the buttons."""
+    with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
+        _button("remove", -1, "zoom out")
+        ui.label().classes("dp-zoom-level").props("aria-live=polite")
+        _button("add", 1, "zoom in")
+        _button("fit_screen", 0, "fit the board")
+
+
+def _button(icon: str, by: int, label: str) -> None:
+    ui.button(icon=icon).props(f'outline dense data-zoom="{by}" aria-label="{label}" title="{label}"')
