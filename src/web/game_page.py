@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ from nicegui import events, ui
 from starlette.requests import Request
 
 from ..core.errors import UserError, require
+from ..core.interrupt import CancellationToken, CancelledWorkError
 from ..core.play.agent import NOTHING
 from . import shell
 from .drawing import Pick, numbered
@@ -65,7 +66,7 @@ class GamePage(Generic[AnyMatch]):
         self._kept: object = None  # what was saved last
         self._can_keep = lab.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
-        self.turn = object()  # replaced when the match changes, to drop decisions in progress
+        self.turn = CancellationToken()  # of the decisions in progress; replaced when the match changes
         self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
         self._read_address(saved.setup if saved else query)
         self.client = ui.context.client
@@ -132,6 +133,7 @@ class GamePage(Generic[AnyMatch]):
         before = dict(vars(self.match))
         try:
             self.match.restore(saved.start, saved.moves)
+            self.restore_variations(saved.variations)
         except Exception as error:
             vars(self.match).update(before)  # a new match, which must not be saved in place of the other one
             self.saved_key, self._revision = None, 0
@@ -141,22 +143,32 @@ class GamePage(Generic[AnyMatch]):
             raise UserError("The file of this game is damaged, so it cannot be opened.") from error
         self._kept = self._content()
 
+    def restore_variations(self, variations: Sequence[Any]) -> None:
+        """Load the variations of a saved game, on pages that have some; raise if they cannot be played."""
+
+    def variations_as_json(self) -> list[Any]:
+        return []
+
     @property
     def match_setup(self) -> dict[str, str]:
         """The choices of the match, to be saved with it."""
         return dict(self.setup)
 
-    def _content(self) -> tuple[dict[str, str], Any, list[Any]]:
-        return self.match_setup, self.match.start, self.match.moves_as_json()
+    def _content(self) -> tuple[dict[str, str], Any, list[Any], list[Any]]:
+        return self.match_setup, self.match.start, self.match.moves_as_json(), self.variations_as_json()
 
     def keep(self) -> None:
         """Save the match after a change, and show its address."""
         content = self._content()
-        if not self._can_keep or content == self._kept or not (self.match.moves or self.saved_key):
+        is_empty = not self.match.moves and self.saved_key is None
+        if not self._can_keep or content == self._kept or is_empty or self.saved is not None:  # not loaded yet
             return
         assert self.lab.games is not None
         result = self.result.words if self.result else ""
-        game = SavedGame(self.path, *content, result, self.seconds, self._revision + 1)
+        setup, start, moves, variations = content
+        game = SavedGame(
+            self.path, setup, start, moves, result, self.seconds, self._revision + 1, variations=variations
+        )
         try:
             key = self.lab.games.save(game, self.saved_key)
         except (OSError, UserError) as error:
@@ -269,13 +281,18 @@ class GamePage(Generic[AnyMatch]):
         return 0.0
 
     def drop_decisions(self) -> None:
-        """Ignore the decisions in progress."""
-        self.turn = object()
+        """Cancel the decisions in progress; one that cannot be stopped is ignored."""
+        self.turn.cancel()
+        self.turn = CancellationToken()
 
     def begin_turn(self) -> None:
         """Reset what belongs to the previous position."""
         self.drop_decisions()
         self.ply = None
+        self.clear_refusal()
+
+    def clear_refusal(self) -> None:
+        """Remove the message about a move that was refused."""
         line = shell.message_line(self.client)
         if line is not None:
             line.clear_refusal()
@@ -293,7 +310,12 @@ class GamePage(Generic[AnyMatch]):
         """Let agents move until it is a person's turn, the match is over, or it was changed."""
         turn = self.turn
         while turn is self.turn and self.agent_moves:
-            action, note = await self.decide()
+            try:
+                action, note = await self.decide()
+            except asyncio.CancelledError:
+                if turn is self.turn:
+                    raise
+                return  # it is not needed any more
             await asyncio.sleep(self.delay)
             if turn is not self.turn:
                 return
@@ -305,10 +327,14 @@ class GamePage(Generic[AnyMatch]):
             await self.show(moved=True)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
-        """Return the action of the agent to move, and its info."""
+        """Return the action of the agent to move, and its info; raise `CancelledError` if it is not needed any more."""
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
         turn = self.turn
-        decision = await self.busy.search(lambda: turn is self.turn, self.agents.decide, key, view, self.rng)
+        try:
+            needed = lambda: turn is self.turn  # noqa: E731
+            decision = await self.busy.search(needed, turn.run, self.agents.decide, key, view, self.rng)
+        except CancelledWorkError:
+            raise asyncio.CancelledError from None
         if decision.action is None:
             raise UserError(f"{mover} chose no move in this position")
         return decision.action, decision.info
@@ -319,10 +345,16 @@ class GamePage(Generic[AnyMatch]):
 
     async def open(self) -> None:
         """Show the saved game, or a new one, and let agents move."""
-        saved, self.saved = self.saved, None
-        if saved is not None:
-            await self.busy.do(self.begin_saved, saved)
+        await self.load_saved()
         await self.changed()
+
+    async def load_saved(self) -> None:
+        """Load the saved game, if the page has one that is not loaded yet."""
+        if self.saved is not None:
+            try:
+                await self.busy.do(self.begin_saved, self.saved)
+            finally:
+                self.saved = None
 
     async def new_game(self) -> None:
         self.leave()

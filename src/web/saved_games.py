@@ -14,6 +14,7 @@ from ..core.errors import UserError, require
 MAX_BYTES = 1 << 18  # of a game
 MAX_GAMES = 500
 MAX_AGE = 30 * 86_400.0  # seconds since the last move
+STALE = 3600.0  # seconds after which a file that was not written to its end is deleted
 KEY = re.compile(r"[0-9a-f]{12}")
 GONE = "This game is not kept here any more: games are kept for 30 days after their last move."
 
@@ -30,6 +31,7 @@ class SavedGame(NamedTuple):
     revision: int = 0  # number of the saves
     key: str = ""
     updated: float = 0.0  # seconds since the epoch
+    variations: Sequence[Any] = ()  # what was tried instead of the moves, as JSON; in the file only if there are some
 
     @property
     def address(self) -> str:
@@ -57,6 +59,8 @@ class GameStore:
         key = key or secrets.token_hex(6)
         content = game._asdict()
         del content["key"], content["updated"]
+        if not game.variations:
+            del content["variations"]
         text = json.dumps(content)
         require(len(text) <= MAX_BYTES, "this game is too long to be kept: it is lost when the page is closed")
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -112,6 +116,10 @@ class GameStore:
             if number >= MAX_GAMES or modified < oldest:
                 with suppress(OSError):
                     file.unlink()
+        for partial in self._folder.glob("*.partial"):  # of a server that was killed while it wrote
+            with suppress(OSError):
+                if partial.stat().st_mtime < time.time() - STALE:
+                    partial.unlink()
 
 
 def _parse(content: object, key: str, updated: float) -> SavedGame:
@@ -124,6 +132,9 @@ def _parse(content: object, key: str, updated: float) -> SavedGame:
             "result": str(result),
             "seconds": int() | float() as seconds,
             "revision": int(revision),
+            **rest,
         } if all(isinstance(value, str) for value in setup.values()):
-            return SavedGame(path, setup, start, moves, result, float(seconds), revision, key, updated)
+            variations = rest.get("variations", ())
+            if isinstance(variations, list | tuple):
+                return SavedGame(path, setup, start, moves, result, float(seconds), revision, key, updated, variations)
     raise UserError("The file of this game is damaged, so it cannot be opened.")

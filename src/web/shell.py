@@ -60,10 +60,12 @@ addEventListener('load', () => setTimeout(showSound));
 _TOGGLE_SOUND = """() => {
   localStorage.setItem('sound', localStorage.getItem('sound') === 'on' ? 'off' : 'on'); showSound(); sound('move'); }"""
 
-# Keep arrow keys and space from scrolling the page, unless an element has the focus.
+# Keys belong to the board, not to the page's scroll bar; Chromium scrolls by them slowly, under a click that follows.
 _PREVENT_SCROLLING = """addEventListener('keydown', e => {
-  if ((e.key.startsWith('Arrow') || e.key === ' ') && document.activeElement === document.body) e.preventDefault();
+  if (e.key === ' ' ? e.target === document.body
+    : KEYS.includes(e.key) && !e.target.closest('input, textarea, select, .q-dialog')) e.preventDefault();
 })"""
+_ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
 
 
 class Link(NamedTuple):
@@ -234,9 +236,9 @@ def dropdown(
     return select
 
 
-def prevent_scrolling() -> None:
-    """Keep arrow keys and space from scrolling the page."""
-    ui.run_javascript(_PREVENT_SCROLLING)
+def prevent_scrolling(*keys: str) -> None:
+    """Keep arrow keys, space and the named keys from scrolling the page; a focused button still reads space."""
+    ui.run_javascript(_PREVENT_SCROLLING.replace("KEYS", json.dumps([*_ARROWS, *keys])))
 
 
 def pressed(event: events.KeyEventArguments) -> str | None:

@@ -1,5 +1,10 @@
 """Drawings and matches of the Quoridor page, without a browser."""
 
+import asyncio
+import json
+import re
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,9 +19,11 @@ from src.web.quoridor import panels, review
 from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
 from src.web.quoridor.geometry import BoardGeometry, Box
 from src.web.quoridor.match import QuoridorMatch, players_of, toward
+from src.web.quoridor.match_page import QuoridorMatchPage
 from src.web.quoridor.picture import Marks, Mode, draw
 from src.web.quoridor.review import Judgement, judge
 from src.web.quoridor.thinking import Budget, deepen
+from src.web.quoridor.variations import MAX_KEPT, Variations, read_variations
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -116,6 +123,49 @@ def states(match: QuoridorMatch) -> list[Position]:
     return [match.at(ply) for ply in range(len(match.moves) + 1)]
 
 
+def played(*names: str) -> QuoridorMatch:
+    match = QuoridorMatch(GAME, START)
+    for name in names:
+        match.play(GAME.parse_move(match.state, name))
+    return match
+
+
+def test_variations_are_listed_continued_and_read_as_they_were_written():
+    game, variations = played("e2", "e8", "e3"), Variations()
+    for names in (("e2", "d9"), ("d1",), ("e2", "d9", "d2"), ("e2", "d9")):  # the last is part of another
+        variations.add(played(*names).moves)
+    assert len(variations) == 2
+    html = variations.html(game, played("d1").moves)
+    assert re.findall(r"<i>(.*?)</i> (.*?)<", html) == [("move 2", "d9 d2"), ("move 1", "d1")]
+    assert 'here" data-id="variation-1"' in html
+    saved = json.loads(json.dumps(variations.as_json()))
+    read = read_variations(game, saved)
+    assert [read[number] for number in range(len(read))] == [variations[number] for number in range(2)]
+    variations.remove(played("d1").moves)
+    assert len(variations) == 1
+
+
+@pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_KEPT + 1)])
+def test_damaged_variations_are_refused(saved: list[Any]):
+    with pytest.raises(UserError):
+        read_variations(played("e2"), saved)
+
+
+def test_the_latest_variations_are_kept_and_the_others_do_not_end_the_saving_of_the_game():
+    variations = Variations()
+    for number in range(MAX_KEPT + 5):
+        variations.add([number])
+    assert variations.as_json() == [[number] for number in range(5, MAX_KEPT + 5)]
+
+
+def test_a_variation_that_was_played_in_the_game_is_none_any_more():
+    variations = Variations([(1, 2, 3), (1, 4)])
+    variations.forget_played([1, 2])
+    assert len(variations) == 2
+    variations.forget_played([1, 4, 5])
+    assert variations.as_json() == [[1, 2, 3]]
+
+
 def test_a_game_is_read_as_it_was_written():
     match, other = QuoridorMatch(GAME, MIDDLE), QuoridorMatch(GAME, START)
     match.play(GAME.parse_move(MIDDLE, "c3v"))
@@ -202,22 +252,17 @@ def searcher():
 
 
 def test_a_search_reports_every_depth_until_its_last():
-    thoughts = list(deepen(searcher(), MIDDLE, last=5))
-    assert [thought.depth for thought in thoughts] == [1, 2, 3, 4, 5]
-    assert thoughts[-1].score == searcher().search(MIDDLE, 5, None, 1 << 60).score
-    assert thoughts[-1].line[0] in GAME.legal_actions(MIDDLE)
+    results = list(deepen(searcher(), MIDDLE, last=5))
+    assert [result.score for result in results] == [
+        searcher().search(MIDDLE, depth, None, 1 << 60).score for depth in (1, 2, 3, 4, 5)
+    ]
+    assert results[-1].line[0] in GAME.legal_actions(MIDDLE)
 
 
-def test_a_stopped_search_has_a_move_and_ends():
+def test_a_stopped_budget_has_no_time_left():
     budget = Budget(1000)
-    found = []
-    for thought in deepen(searcher(), MIDDLE, budget):
-        found.append(thought.depth)
-        budget.stop()
-    assert found == [1]
-    budget = Budget(0.3)
-    *_, last = deepen(searcher(), MIDDLE, budget)
-    assert last.depth > 4, "the time is used"
+    assert 0 < budget.left <= 1000
+    budget.stop()
     assert budget.left == 0
 
 
@@ -315,3 +360,9 @@ def test_a_clock_is_read_as_it_was_written():
 def test_a_clock_that_is_none_is_refused(text: str):
     with pytest.raises(UserError):
         read_clock(text)
+
+
+def test_a_cancel_that_comes_after_the_move_does_not_pause_the_game():
+    page = SimpleNamespace(agent_to_move=False, paused=False)
+    asyncio.run(QuoridorMatchPage.cancel_move(page))  # type: ignore[arg-type]
+    assert not page.paused

@@ -1,11 +1,15 @@
 """Quoridor in a browser."""
 
+import json
 import re
+import socket
+from pathlib import Path
 
+from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from tests.web.browser import Browser
+from tests.web.browser import Browser, serving
 
 
 def begin(browser: Browser, first: str, second: str) -> None:
@@ -244,6 +248,66 @@ def test_another_move_is_tried_and_the_game_is_kept(browser: Browser):
     assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"]
     browser.refresh()
     assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"], "a variation is not taken for the game"
+    browser.wait_text(".qr-variation", "move 2 d9 d2")
+
+
+def test_keys_of_the_board_do_not_scroll_the_page(browser: Browser):
+    begin(browser, "you", "you")
+    browser.script("window.prevented = []; addEventListener('keydown', e => prevented.push([e.key, e.defaultPrevented]))")
+    keys = {"Home": Keys.HOME, "End": Keys.END, "ArrowLeft": Keys.ARROW_LEFT}
+    for css, expected in ((".qr-do-swap-vert", True), (".qr-typed input", False)):
+        browser.click(css)
+        browser.script("window.prevented = []")
+        browser.press(*keys.values())
+        browser.until(lambda: browser.script("return prevented.length") == len(keys), "the keys")
+        assert browser.script("return prevented") == [[name, expected] for name in keys], css
+
+
+def try_a_variation(browser: Browser) -> None:
+    """Play e2, and d2 instead as a variation."""
+    begin(browser, "you", "you")
+    browser.click("[data-id='e2'] .hit")
+    wait_moves(browser, 1)
+    browser.press(Keys.HOME)
+    browser.wait_text(".qr-headline", "Position after move 0 of 1")
+    browser.click("[data-id='d1'] .hit")
+    browser.wait_text(".qr-variation", "move 1 d1")
+
+
+def test_variations_survive_a_restart_of_the_server(driver: webdriver.Chrome, tmp_path: Path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with serving(tmp_path, port) as address:
+        browser = Browser(driver, address)
+        try_a_variation(browser)
+        game = browser.driver.current_url
+        driver.get("about:blank")
+    with serving(tmp_path, port):
+        driver.get(game)
+        assert wait_moves(browser, 1) == ["e2"]
+        browser.wait_text(".qr-variation", "move 1 d1")
+        browser.click(".qr-variation")
+        browser.until(lambda: moves(browser) == ["d1"], "the variation")
+        browser.press("u")
+        browser.until(lambda: not browser.all(".qr-variation"), "the variation to be taken back")
+        browser.refresh()
+        assert wait_moves(browser, 1) == ["e2"]
+        assert not browser.all(".qr-variation"), "one that was taken back is not saved"
+        driver.get("about:blank")
+
+
+def test_a_game_whose_variations_are_damaged_is_refused_and_its_file_stays(browser: Browser, scratch: Path):
+    try_a_variation(browser)
+    address = browser.driver.current_url
+    (file,) = (scratch / "outputs" / "games").glob(f"{address.rpartition('/')[2]}.json")
+    saved = json.loads(file.read_text())
+    for variations, message in (([[1]], "not legal"), ([["e2"]], "not a move"), ({}, "is damaged")):
+        file.write_text(json.dumps(saved | {"variations": variations}))
+        browser.driver.get(address)
+        browser.wait_built()
+        browser.wait_text(".lab-say, .lab-problem", message)
+        assert json.loads(file.read_text())["variations"] == variations
 
 
 def test_a_loaded_text_is_a_game_of_its_own(browser: Browser):

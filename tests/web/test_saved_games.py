@@ -39,6 +39,17 @@ def test_a_game_is_read_as_it_was_written(store: GameStore):
     assert store.load("/quoridor", key).moves == [13]
 
 
+def test_variations_are_kept_and_files_without_them_are_read(store: GameStore, tmp_path: Path):
+    plain, varied = store.save(GAME), store.save(GAME._replace(variations=[[13, 5], [12]]))
+    assert "variations" not in json.loads((tmp_path / "games" / f"{plain}.json").read_text()), "as in older files"
+    assert store.load("/quoridor", plain).variations == ()
+    assert store.load("/quoridor", varied).variations == [[13, 5], [12]]
+    file = tmp_path / "games" / f"{varied}.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"variations": "e2"}))
+    with pytest.raises(UserError, match=r"^The file of this game is damaged"):
+        store.load("/quoridor", varied)
+
+
 def test_two_who_continue_one_game_get_a_game_each(store: GameStore):
     key = store.save(GAME)
     first = store.save(GAME._replace(moves=[13, 4, 22], revision=2), key)
@@ -95,6 +106,17 @@ def test_old_games_expire_and_few_are_kept(store: GameStore, tmp_path: Path, mon
     store.save(GAME)
     assert len(files(tmp_path)) == 3
     assert f"{new}.json" not in files(tmp_path), "the oldest goes first"
+
+
+def test_what_was_not_written_to_its_end_is_deleted_later(store: GameStore, tmp_path: Path):
+    store.save(GAME)
+    old, new = tmp_path / "games/0123456789ab.partial", tmp_path / "games/ba9876543210.partial"
+    for partial in (old, new):
+        partial.touch()
+    os.utime(old, (time.time() - saved_games.STALE - 1,) * 2)
+    store.save(GAME)
+    assert not old.exists()
+    assert new.exists(), "it may be written right now"
 
 
 def stones(browser: Browser) -> str:

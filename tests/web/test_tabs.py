@@ -4,6 +4,7 @@ The server runs in this process, to be looked into. It cannot be started twice, 
 """
 
 import gc
+import threading
 import weakref
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +16,13 @@ from urllib.request import urlopen
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
 
+from src.core.play.search import SearchResult
+from src.envs.quoridor.notation import Position
+from src.envs.quoridor.search import CompiledSearch
+from src.web import engines
+from src.web.quoridor import timed_player
 from tests.web.browser import PATIENCE, Browser
 from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
 from tests.web.slow_page import page as slow_page
@@ -135,18 +142,242 @@ def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_ca
     page = pages[-1]()
     assert page is not None
     inner.until(lambda: page.timekeeper.running, "the clock")
-    inner.click(".ask")
-    assert thinker.asked.wait(PATIENCE)
-    assert not page.timekeeper.running, "it stands while the page is waiting"
-    hidden = next(cell for cell in range(81) if page.match.value(cell) < 0)
-    inner.right_click(f"[data-id=cell-{hidden}]")
-    inner.wait_text(".ms-left", "9")
-    inner.wait_text(".ask", "Cancel")
-    inner.click(".ask")
-    inner.wait_text(".ask", "Hint")
-    thinker.released.set()
-    inner.until(lambda: not page.busy.working and page.timekeeper.running, "the agent to end")
+    try:
+        inner.click(".ask")
+        assert thinker.asked.wait(PATIENCE)
+        assert not page.timekeeper.running, "it stands while the page is waiting"
+        inner.wait_text(".ask", "Cancel")
+        inner.click(".ask")
+        inner.wait_text(".ask", "Hint")
+        inner.until(lambda: page.timekeeper.running, "the clock, though the agent thinks on")
+        inner.click(".ask")
+        inner.wait_text(".ask", "Cancel")
+        inner.until(lambda: not page.timekeeper.running, "the clock to stand")
+        hidden = next(cell for cell in range(81) if page.match.value(cell) < 0)
+        inner.right_click(f"[data-id=cell-{hidden}]")
+        inner.wait_text(".ms-left", "9")
+        inner.wait_text(".ask", "Hint")
+        inner.until(lambda: page.timekeeper.running, "the clock: the hint was for another position")
+    finally:
+        thinker.released.set()
+    assert not page.busy.working
     assert page.advice is None
+
+
+def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    asked, released = threading.Event(), threading.Event()
+
+    def find_slowly(match: Any) -> list[Any]:
+        asked.set()
+        released.wait(2 * PATIENCE)  # the test does not wait as long for anything
+        return []
+
+    monkeypatch.setattr("src.web.minesweeper.page.find_mistakes", find_slowly)
+    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
+    try:
+        inner.open("/minesweeper?board=9x9x71&agent=random")
+        inner.click("[data-id=cell-0]")
+        inner.wait_text(".headline", "Playing")
+        inner.click(".play")
+        inner.wait_text(".lab-result", "You lose")
+        assert asked.wait(PATIENCE)
+        inner.click(".rematch")
+        inner.wait_text(".headline", "Reveal any cell")
+        inner.click("[data-id=cell-0]")
+        inner.wait_text(".headline", "Playing")
+        page = pages[-1]()
+        assert page is not None
+        inner.until(lambda: page.timekeeper.running, "the clock")
+    finally:
+        released.set()
+
+
+class EndlessSearches:
+    """Searches that would take years: those of agents that move, or all others."""
+
+    moves, analysis = "moves", "analysis"
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.which: str | None = None
+        self.running = 0
+        search = CompiledSearch.search
+
+        def begin(self_: CompiledSearch, state: Position, depth: int, first: int | None, limit: int) -> Any:
+            if self.which != (self.moves if threading.current_thread().name.startswith("search") else self.analysis):
+                return search(self_, state, depth, first, limit)
+            return self._search(partial(search, self_, state, 40, None, limit))
+
+        monkeypatch.setattr(CompiledSearch, "search", begin)
+
+    def _search(self, search: partial[SearchResult | None]) -> SearchResult | None:
+        self.running += 1
+        try:
+            return search()
+        finally:
+            self.running -= 1
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> EndlessSearches:
+    return EndlessSearches(monkeypatch)
+
+
+def open_quoridor(browser: Browser, second: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Open a game and return its page once it is idle."""
+    pages = made_of("src.web.quoridor.page.QuoridorPage", monkeypatch)
+    browser.open(f"/quoridor?first=you&second={second}")
+    browser.until(lambda: pages and browser.all(".spot.legal"), "the engine")
+    page = pages[-1]()
+    assert page is not None
+    browser.until(lambda: not page.busy.working, "the evaluation")
+    return page
+
+
+def played(browser: Browser) -> int:
+    return len(browser.all(".qr-move"))
+
+
+def test_a_hint_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches):
+    open_quoridor(inner, "you", monkeypatch)
+    for cancel in (lambda: inner.click(".qr-do-lightbulb"), lambda: inner.press(Keys.ESCAPE), lambda: inner.press("?")):
+        endless.which = endless.analysis
+        inner.press("?")
+        inner.until(lambda: endless.running == 1, "the search")
+        inner.wait_text(".qr-do-lightbulb", "cancel")
+        cancel()
+        inner.wait_text(".qr-do-lightbulb", "hint")
+        inner.until(lambda: endless.running == 0, "the search to be stopped")
+        assert not inner.all(".qr-hint")
+    endless.which = None
+    inner.press("?")
+    inner.find(".qr-hint")
+
+
+def test_a_move_and_a_closed_tab_stop_the_search_of_a_hint(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
+):
+    first = inner.tab
+    inner.new_tab("/nothing")
+    open_quoridor(inner, "you", monkeypatch)
+    endless.which = endless.analysis
+    inner.press("?")
+    inner.until(lambda: endless.running == 1, "the search")
+    endless.which = None
+    inner.click("[data-id='e2'] .hit")
+    inner.until(lambda: played(inner) == 1, "the move, which does not wait for the hint")
+    inner.until(lambda: endless.running == 0, "the search to be stopped")
+    inner.wait_text(".qr-do-lightbulb", "hint")
+    endless.which = endless.analysis
+    inner.press("?")
+    inner.until(lambda: endless.running == 1, "the search")
+    inner.driver.close()
+    inner.go_to(first)
+    inner.until(lambda: endless.running == 0, "the search to be stopped")
+
+
+def test_the_move_of_a_level_is_cancelled_with_its_search_and_continued(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
+):
+    page = open_quoridor(inner, "hell", monkeypatch)
+    endless.which = endless.moves
+    inner.click("[data-id='e2'] .hit")
+    inner.wait_text(".qr-thinking", "Search: hell thinks")
+    inner.until(lambda: endless.running == 1, "the search")
+    inner.click(".qr-do-close")
+    inner.wait_text(".qr-thinking", "cancelled; it is the turn of Search: hell")
+    inner.until(lambda: endless.running == 0 and not page.busy.working, "the search to be stopped")
+    assert played(inner) == 1
+    inner.press("p")
+    inner.until(lambda: endless.running == 1, "another search")
+    endless.which = None
+    inner.press("u")
+    inner.until(lambda: played(inner) == 0 and endless.running == 0, "the move to be taken back")
+    assert not inner.find(".qr-thinking").is_displayed()
+    inner.click("[data-id='e2'] .hit")
+    inner.until(lambda: played(inner) == 2, "a reply: it is not paused any more")
+
+
+def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelled(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(timed_player, "DEEP_SECONDS", 1e6)
+    page = open_quoridor(inner, "deep", monkeypatch)
+    inner.click("[data-id='e2'] .hit")
+    inner.wait_text(".qr-thinking", "depth")
+    inner.press("?")
+    inner.find(".qr-hint")
+    assert played(inner) == 1, "it is still thinking"
+    inner.click(".qr-do-close")
+    inner.wait_text(".qr-thinking", "cancelled")
+    inner.until(lambda: not page.busy.working, "the search to be stopped")
+    inner.click(".qr-resume")
+    inner.wait_text(".qr-thinking", "depth")
+    inner.click(".qr-do-fast-forward")
+    inner.until(lambda: played(inner) == 2, "the best move so far")
+    inner.until(lambda: not inner.find(".qr-thinking").is_displayed(), "the end of the search")
+
+
+def test_a_review_is_cancelled_with_its_search(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
+):
+    page = open_quoridor(inner, "you", monkeypatch)
+    inner.click("[data-id='e2'] .hit")
+    inner.until(lambda: played(inner) == 1 and not page.busy.working, "a move to review")
+    endless.which = endless.analysis
+    inner.click(".qr-do-review")
+    inner.until(lambda: endless.running == 1, "the search")
+    inner.wait_text(".qr-do-review", "cancel")
+    inner.click(".qr-do-review")
+    inner.wait_text(".qr-do-review", "find mistakes")
+    inner.until(lambda: endless.running == 0, "the search to be stopped")
+
+
+def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    first = open_quoridor(inner, "you", monkeypatch)
+    inner.click("[data-id='e2'] .hit")
+    inner.until(lambda: "/quoridor/" in inner.driver.current_url, "the address of the game")
+    released = threading.Event()
+    monkeypatch.setattr("src.web.quoridor.page.load_engine", lambda game, agents: released.wait(2 * PATIENCE))
+    try:
+        inner.refresh()
+        inner.wait_text(".qr-note", "loading the engine")
+        inner.choose(".qr-times", "3 minutes each")
+        inner.until(lambda: inner.find(".qr-clocks").is_displayed(), "the choice to be applied")
+        assert len(first.lab.games.load("/quoridor", first.saved_key).moves) == 1
+    finally:
+        released.set()
+    inner.until(lambda: played(inner) == 1, "the game")
+
+
+BOX = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+
+
+@pytest.mark.parametrize("size", [(844, 390), (390, 844), (820, 1180)])
+def test_the_header_stays_small_while_engines_are_compiled(
+    inner: Browser, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    inner.resize(*size)
+    try:
+        for text in ("", "Compiling engines: 112 of 157"):
+            monkeypatch.setattr(engines.PROGRESS, "text", text)
+            inner.open("/quoridor")
+            inner.find(".quoridor")
+            assert len(inner.all(".lab-progress")) == (text != "")
+            header, nav, board = (inner.script(BOX, css) for css in (".lab-header", ".lab-nav", ".quoridor"))
+            assert header["height"] <= 50, "one line, without a scroll bar"
+            assert nav["width"] > 2 * 44, "room for pages"
+            assert board["top"] >= header["bottom"]
+            overlaps = inner.script(
+                "const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())"
+                ".filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"
+            )
+            assert not overlaps
+        if size == (844, 390):
+            assert board["bottom"] <= 390, "the whole board is visible, on the first visit too"
+            inner.script("document.querySelector('.lab-note').classList.remove('hidden')")
+            assert inner.script(BOX, ".lab-note")["left"] > board["right"]
+    finally:
+        inner.resize(1280, 900)
 
 
 def test_six_tabs_opened_at_once_all_work(inner: Browser):

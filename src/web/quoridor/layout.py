@@ -15,12 +15,13 @@ from .match import SEATS
 from .picture import Mode
 from .review import Judgement
 from .review_panel import ReviewPanel
+from .thinking_row import ThinkingRow
 
 KEYS = (
     "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
     "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
     "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; "
-    "with two agents P pauses, S makes one move"
+    "Esc cancels a hint, P an agent that thinks, and P again lets it continue; with two agents S makes one move"
 )
 # A wall is dragged from the rack of the mover: the wall nearest to the pointer is previewed, and placed where it is
 # dropped. Dropped off the board, it goes back.
@@ -77,6 +78,7 @@ class Handlers(Protocol):
     async def pick_variation(self, pick: Pick) -> None: ...
     async def leave_variation(self) -> None: ...
     def move_now(self) -> None: ...
+    async def cancel_move(self) -> None: ...
     def judge(self, state: Position, action: int) -> Judgement: ...
     async def find_mistakes(self) -> None: ...
     async def pick_ply(self, pick: Pick) -> None: ...
@@ -102,7 +104,7 @@ class Layout:
     def __init__(self, do: Handlers) -> None:
         self.do = do
         self.delay = 0.5  # seconds per move of two agents
-        shell.prevent_scrolling()
+        shell.prevent_scrolling("Home", "End")
         ui.keyboard(do.key, repeating=False, ignore=["input", "textarea", "select"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board qr-board"):
@@ -136,14 +138,11 @@ class Layout:
                 self._seat(seat, name)
         with ui.element("div").classes("qr-clocks") as self.clock_row:
             self.clocks = [ui.label().classes(f"qr-clock qr-{name}") for name in SEATS]
-        with ui.row(wrap=False).classes("w-full items-center") as self.thinking_row:
-            self.thinking = ui.label().classes("faint grow qr-thinking")
-            self.button("move now", "fast_forward", self.do.move_now)
-        self.thinking_row.set_visibility(False)
+        self.thinking = ThinkingRow(self.do.move_now, self.do.cancel_move, self.do.pause)
         with ui.row().classes("gap-2"):
             self.button("new", "restart_alt", self.do.new_game)
             self.button("undo", "undo", self.do.take_back)
-            self.button("hint", "lightbulb", self.do.hint)
+            self.hint = self.button("hint", "lightbulb", self.do.hint)
             self.button("turn board", "swap_vert", self.do.flip)
         with ui.row().classes("gap-2 items-center") as self.watch:
             self.pause = self.button("pause", "pause", self.do.pause)
@@ -159,6 +158,11 @@ class Layout:
             on_change=self._switched,
         )
         self.modes.props("unelevated").classes("qr-modes")
+
+    def show_hinting(self, is_running: bool) -> None:
+        """Let the button cancel the hint that is searched for, or ask for one."""
+        if not self.hint.is_deleted:
+            self.hint.text, self.hint.icon = ("cancel", "close") if is_running else ("hint", "lightbulb")
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
         with shell.show_errors():

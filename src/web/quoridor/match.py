@@ -1,7 +1,7 @@
 """A match of Quoridor, and its players."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.errors import require
 from ...core.play.game import Game
@@ -39,13 +39,6 @@ def run_game(lab: Lab, game: Quoridor, player: Player) -> Game:
 
 def _board(game: Quoridor) -> tuple[int, int, int]:
     return game.size, game.walls, game.ply_limit
-
-
-class Variation(NamedTuple):
-    """Moves that were tried instead of those of the game."""
-
-    ply: int  # number of moves of the game before them
-    moves: tuple[int, ...]  # from the start of the game
 
 
 class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):

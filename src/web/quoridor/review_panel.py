@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.notation import Position
 from .. import shell
 from ..drawing import Drawing, Pick
@@ -22,7 +23,7 @@ class ReviewPanel:
         """`judge` is slow and called in a thread; `changed` is called after each judgement."""
         self._judge, self._changed = judge, changed
         self._found: dict[tuple[Position, int], Judgement] = {}  # by position and action, so that variations share them
-        self._task: object = None  # replaced to cancel a review
+        self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
             self._button = ui.button(icon="insights").props("dense no-caps unelevated outline").classes("qr-do-review")
             self._progress = ui.label().classes("faint qr-progress").props("role=status")
@@ -37,15 +38,19 @@ class ReviewPanel:
         self._button.on_click(shell.handler(work))
 
     def _name_button(self) -> None:
-        self._button.text = "find mistakes" if self._task is None else "stop"
+        self._button.text = "cancel" if self.running else "find mistakes"
 
     @property
     def running(self) -> bool:
-        return self._task is not None
+        return self._token is not None
 
     def cancel(self) -> None:
-        self._task = None
-        self._name_button()
+        """Stop the review and its search."""
+        if self._token is not None:
+            self._token.cancel()
+        self._token = None
+        if not self._button.is_deleted:
+            self._name_button()
 
     def reset(self) -> None:
         """Hide the review of the previous game."""
@@ -55,19 +60,19 @@ class ReviewPanel:
 
     async def run(self, match: QuoridorMatch) -> None:
         """Judge the moves of a match one after another, until it is cancelled."""
-        task = self._task = object()
+        token = self._token = CancellationToken()
         moves = list(match.moves)
         self._box.set_visibility(True)
         self._name_button()
         for number, action in enumerate(moves):
             self._progress.text = f"move {number + 1} of {len(moves)}"
-            key = match.at(number), action
-            if key not in self._found:
-                found = await asyncio.to_thread(self._judge, *key)
-                if self._button.is_deleted:
+            state = match.at(number)
+            if (state, action) not in self._found:
+                try:
+                    self._found[state, action] = await asyncio.to_thread(token.run, self._judge, state, action)
+                except CancelledWorkError:
                     return
-                self._found[key] = found
-            if task is not self._task:
+            if token.is_cancelled:
                 return
             self._changed()
         self._progress.text = review.summary(self.judgements(match), match.at(0).ply)

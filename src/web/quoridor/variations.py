@@ -1,0 +1,66 @@
+"""Variations: moves that were tried instead of those of a game."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.errors import require
+from . import panels
+from .match import QuoridorMatch
+
+MAX_KEPT = 100  # the latest ones
+
+Moves = tuple[int, ...]  # from the start of the game
+
+
+class Variations:
+    def __init__(self, lines: Sequence[Moves] = ()) -> None:
+        self._lines = list(lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, number: int) -> Moves:
+        return self._lines[number]
+
+    def add(self, moves: Sequence[int]) -> None:
+        """Add a variation, or the moves that continue one."""
+        line = tuple(moves)
+        begun = next((k for k, one in enumerate(self._lines) if one == line[: len(one)]), None)
+        if begun is not None:
+            self._lines[begun] = line
+        elif all(one[: len(line)] != line for one in self._lines):
+            self._lines = [*self._lines, line][-MAX_KEPT:]
+
+    def forget_played(self, moves: Sequence[int]) -> None:
+        """Remove the variations that the game itself has become."""
+        self._lines = [one for one in self._lines if one != tuple(moves[: len(one)])]
+
+    def remove(self, moves: Sequence[int]) -> None:
+        self._lines = [one for one in self._lines if one != tuple(moves)]
+
+    def html(self, game: QuoridorMatch, shown: Sequence[int] | None) -> str:
+        """Return the list; `shown` are the moves of the variation on the board."""
+        named = []
+        for moves in self._lines:
+            ply = first_difference(game.moves, moves)
+            named.append((ply, game.with_moves(moves).names()[ply:]))
+        here = next((k for k, one in enumerate(self._lines) if shown is not None and one == tuple(shown)), None)
+        return panels.variation_list(named, here)
+
+    def as_json(self) -> list[Any]:
+        return [[int(move) for move in line] for line in self._lines]  # agents may return numbers of NumPy
+
+
+def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
+    """Parse the variations that were saved with a game; raise if they cannot be played."""
+    require(len(value) <= MAX_KEPT and all(isinstance(line, list) for line in value), "the variations are damaged")
+    lines = [tuple(game.read_move(move) for move in line) for line in value]
+    for line in lines:
+        game.with_moves(line)  # raises if a move is illegal
+    return Variations(lines)
+
+
+def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return the number of moves that two games have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))
