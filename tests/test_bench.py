@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.bench import quoridor, quoridor_batch, tictactoe_qlearning
+from experiments.bench import quoridor, quoridor_batch, runs_page, tictactoe_qlearning
 from experiments.bench.__main__ import BENCHMARKS, main
 from experiments.bench.history import COLUMNS, Place, append, previous, table
 from experiments.bench.speed import Row
@@ -77,3 +77,12 @@ def test_the_command_measures_and_appends(tmp_path: Path, monkeypatch: pytest.Mo
         main(["--only", "quoridor", "--history", str(tmp_path / "history.csv")])
     assert "last time" in capsys.readouterr().out
     assert len((tmp_path / "history.csv").read_text().splitlines()) == 3
+
+
+def test_the_runs_page_is_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # a server of NiceGUI would take itself for a part of the test
+    runs_page.main(["--runs", "20"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["10", "runs", "20", "runs", "ratio"]
+    assert len(lines) == 8
+    assert all(float(line.split()[-1]) > 0 for line in lines[1:])

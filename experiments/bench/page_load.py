@@ -168,9 +168,9 @@ async def measure(address: str, pages: Sequence[str], at_once: bool) -> dict[str
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Yield the address of a new server."""
-    arguments = ["port=0", "open_browser=false", "seed=0", f"runs=[outputs,{EXPERIMENTS}]"]
+def serving(folder: Path, *runs: str) -> Iterator[str]:
+    """Yield the address of a new server with these folders of runs."""
+    arguments = ["port=0", "open_browser=false", "seed=0", f"runs=[{','.join(runs)}]"]
     process = subprocess.Popen(
         [sys.executable, "-m", "src.play", *arguments],
         cwd=folder,
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tabs", type=int, default=20, help="opened at once")
     tabs = parser.parse_args(arguments).tabs
     pages = [PAGES[number % len(PAGES)] for number in range(tabs)]
-    with TemporaryDirectory() as name, serving(Path(name)) as address:
+    with TemporaryDirectory() as name, serving(Path(name), "outputs", str(EXPERIMENTS)) as address:
         asyncio.run(warm(address))
         alone = asyncio.run(measure(address, PAGES, at_once=False))
         with training(Path(name) / "outputs"):

@@ -24,8 +24,8 @@ body.body--dark {
 body { background: var(--page); color: var(--ink); }
 .lab-header { background: var(--card) !important; color: var(--ink) !important; padding: 0 .5rem;
   border-bottom: 1px solid var(--line); flex-wrap: nowrap; align-items: center; gap: .25rem; min-height: 3rem; }
-.lab-nav { display: flex; flex: 1; gap: .15rem; overflow-x: auto; }
-.lab-link { display: flex; align-items: center; gap: .4rem; padding: .45rem .7rem; border-radius: .6rem;
+.lab-nav { display: flex; flex: 1; gap: .15rem; overflow-x: auto; scrollbar-width: none; }
+.lab-link { flex: none; display: flex; align-items: center; gap: .4rem; padding: .45rem .7rem; border-radius: .6rem;
   color: var(--faint) !important; text-decoration: none !important; white-space: nowrap; }
 .lab-link:hover, .lab-link:focus-visible { background: var(--board); color: var(--ink) !important; }
 .lab-link.here { color: var(--ink) !important; background: var(--board); font-weight: 600; }
@@ -97,15 +97,20 @@ body { background: var(--page); color: var(--ink); }
   .q-field--dense .q-field__control, .q-toggle, .q-slider, .q-item { min-height: 44px !important; }
   .q-field--dense .q-field__marginal { height: 44px !important; }
 }
+@media (max-width: 900px), (max-height: 500px) {  /* one line of icons, and room for the progress in two lines */
+  .lab-link .nicegui-label, .lab-link > div { display: none; }
+  .lab-progress { max-width: 7rem; font-size: .75rem; line-height: 1rem; white-space: normal; }
+}
 @media (max-height: 500px) {  /* a phone on its side: the board fits, and the panel stands beside it */
+  .lab-main { display: flex; flex-direction: column; } .lab-offer { order: 1; margin-top: .8rem; }
+  .lab-note { left: auto; right: 1rem; transform: none; max-width: 50vw; }
   .nicegui-content { padding: .4rem; } .bench { flex-wrap: nowrap; } .board { padding: .4rem; }
   .ttt, .ms { width: auto; max-width: 100%; max-height: calc(100vh - 4.5rem); }
   .ms { max-height: calc(100vh - 9rem); } .panel { min-width: 16rem; }
 }
 @media (max-width: 760px) {
-  .lab-rules .block { font-size: 0; } .lab-rules .q-icon { margin: 0; } .lab-nav { scrollbar-width: none; }
+  .lab-rules .block { font-size: 0; } .lab-rules .q-icon { margin: 0; }
   .nicegui-content { padding: .5rem; }
-  .lab-link .nicegui-label, .lab-link > div { display: none; }
   .panel { max-width: 100%; }
   .cards { grid-template-columns: 1fr; gap: .6rem; }
   .game-card { display: grid; grid-template-columns: 7rem 1fr; column-gap: .8rem; padding: .7rem; }

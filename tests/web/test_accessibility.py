@@ -9,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from src.web.pages import discover
 from tests.web.browser import Browser
+from tests.web.test_quoridor_page import load, wait_moves
 
 THEMES = ("light", "dark")
 PATHS = [page.path for page in discover([])]
@@ -63,6 +64,29 @@ def moved(browser: Browser) -> None:
     hinted(browser)
 
 
+def reviewed(browser: Browser) -> None:
+    """Review a game with a blunder, of which a variation was tried."""
+    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
+    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
+    wait_moves(browser, 6)
+    browser.click("[data-id='ply-2']")
+    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.click("[data-id='e8'] .hit")
+    browser.find(".qr-variation")
+    browser.click(".qr-return")
+    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.click(".qr-do-review")
+    browser.wait_text(".qr-progress", "1 blunder")
+    browser.click("[data-id='ply-3'].qr-move")
+    browser.wait_text(".qr-comment", "was a blunder")
+
+
+def odds_shown(browser: Browser) -> None:
+    browser.click("[data-id=cell-40]")
+    browser.find(".ms-legend.on")
+    browser.find(".ms .odds")
+
+
 def refused_and_ended(browser: Browser) -> None:
     for cell in (0, 0, 1, 3, 4, 6):  # one is taken
         browser.press(str(cell))
@@ -80,6 +104,22 @@ def rules(browser: Browser) -> None:
     browser.click(".lab-rules")
     browser.until(lambda: browser.find(".lab-rules-pictures").is_displayed(), "the rules")
     browser.until(lambda: not browser.all(".q-transition--scale-enter-active"), "the dialog to stand still")
+
+
+def advised(browser: Browser) -> None:
+    browser.find(".dp-pieces")
+    browser.press("a")
+    browser.wait_text("[data-part=advice]", "It would place")
+
+
+def advised_in_battle(browser: Browser) -> None:
+    browser.click("[data-part=rest]")
+    browser.wait_text("[data-part=headline]", "confirm")
+    browser.click("[data-part=confirm]")
+    browser.click(".dp .q-btn-toggle button:last-child")
+    browser.wait_text("[data-part=headline]", "choose a hex to move to")
+    browser.press("a")
+    browser.find(".dp-pieces .choice")
 
 
 def compared(browser: Browser) -> None:
@@ -104,8 +144,12 @@ STATES: list[tuple[str, Callable[[Browser], None]]] = [
     ("/tictactoe?x=you&o=you", refused_and_ended),
     ("/tictactoe", rules),
     ("/minesweeper?board=9x9x71&agent=random", lost),
-    ("/minesweeper?odds=exact", lambda browser: browser.click("[data-id=cell-40]")),
+    ("/minesweeper?odds=exact", odds_shown),
+    ("/minesweeper?odds=exact&board=16x30x99", odds_shown),
     ("/quoridor?first=you&second=runner", moved),
+    ("/quoridor?first=you&second=you", reviewed),
+    ("/deployment?scenario=classic&seed=3", advised),
+    ("/deployment?scenario=classic&seed=3", advised_in_battle),
     ("/runs", compared),
     ("/training?env=minesweeper_8x8&algo=ppo", invalid),
     ("/training", asked),
@@ -179,13 +223,32 @@ def test_quoridor_is_played_by_keys_alone(browser: Browser):
     browser.until(lambda: len(browser.all(".quoridor .wall")) == 1, "the wall")
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_targets_on_a_phone_are_large_enough(browser: Browser, path: str):
-    """The target of a checkbox is its label."""
-    browser.resize(*SIZES["phone"])
-    browser.open(path)
-    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
-    small = browser.script(
+def test_the_wargame_is_played_by_keys_alone(browser: Browser):
+    browser.open("/deployment?scenario=classic&seed=3&player_2=random")
+    browser.wait_text("[data-part=headline]", "You deploy: place R1")
+    browser.script("document.activeElement.blur()")
+    for left in range(5, 0, -1):
+        browser.wait_text("[data-part=roster-1]", f"{left} of 5 to deploy")
+        browser.press(*[Keys.ARROW_RIGHT] * (3 * left), Keys.ENTER)
+    browser.wait_text("[data-part=headline]", "You have placed every unit")
+    browser.press("u")
+    browser.wait_text("[data-part=roster-1]", "1 of 5 to deploy")
+    browser.press("a")
+    browser.wait_text("[data-part=advice]", "It would place")
+    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_text("[data-part=headline]", "You have placed every unit")
+    browser.press(Keys.ENTER)
+    browser.wait_text("[data-part=headline]", "choose a hex to move to")
+    before = browser.text("[data-part=moment]")
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait_text("[data-part=log]", "moves to")
+    browser.press("u")
+    browser.wait_text("[data-part=moment]", before)
+
+
+def small_targets(browser: Browser) -> list[str]:
+    """Return the targets that are too small for a finger; the target of a checkbox is its label."""
+    return browser.script(
         "return [...document.querySelectorAll('button, a, input, .q-field__control, [role=switch], [role=slider]')]"
         ".filter(one => one.checkVisibility() && !one.closest('.q-field .q-field__control button'))"
         ".map(one => (one.matches('input') && one.closest('label, .q-field__control')) || one)"
@@ -193,7 +256,24 @@ def test_targets_on_a_phone_are_large_enough(browser: Browser, path: str):
         ".filter(([, box]) => box.width && box.height && (box.height < 43.5 || box.width < 43.5))"
         ".map(([name, box]) => `${name}: ${Math.round(box.width)} by ${Math.round(box.height)}`)"
     )
-    assert small == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_targets_on_a_phone_are_large_enough(browser: Browser, path: str):
+    browser.resize(*SIZES["phone"])
+    browser.open(path)
+    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+    assert small_targets(browser) == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_advice_fits_every_window(browser: Browser, size: str):
+    browser.resize(*SIZES[size])
+    browser.open("/deployment?scenario=classic&seed=3")
+    advised(browser)
+    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
+    if size == "phone":
+        assert small_targets(browser) == []
 
 
 @pytest.mark.parametrize("size", SIZES)

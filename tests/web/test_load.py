@@ -39,6 +39,7 @@ def test_work_in_a_thread_returns_its_result_and_raises_its_error():
     assert asyncio.run(in_thread(int, "12", base=3)) == 5, "an error does not stop the next"
 
 
+@pytest.mark.slow
 def test_every_page_answers_while_all_workers_search(tmp_path: Path):
     async def visit(address: str) -> None:
         searching = [await Tab(address).open("/quoridor?first=mcts&second=mcts") for _ in range(WORKERS)]

@@ -129,6 +129,7 @@ def test_a_setting_that_is_not_known_is_refused(lab: Lab):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_listening_to_others_is_warned_of(lab: Lab):
     process = lab.start("play", "host=0.0.0.0", "port=0", "open_browser=false")
     assert process.stdout is not None

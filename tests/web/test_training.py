@@ -15,10 +15,18 @@ from src.play import ConfigLab
 from src.web.files import RunPath, read_metrics
 from src.web.training import form, jobs
 from src.web.training.form import Choices
-from src.web.training.jobs import Jobs, is_running, state_of
+from src.web.training.jobs import Jobs, is_running
 from src.web.training.page import is_local
 
 LONG = ("algo.episodes=50000000", "logger=csv", "checkpoint_seconds=1", "algo.eval_every=100")
+
+
+def state_of(job: jobs.Job) -> str:
+    return jobs.state_of(job, jobs.tail(job))
+
+
+def can_continue(job: jobs.Job) -> bool:
+    return jobs.can_continue(job, state_of(job))
 
 
 def until(condition: Callable[[], bool], jobs_: Jobs) -> None:
@@ -76,12 +84,29 @@ def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
 def test_a_training_that_was_killed_has_failed_and_can_be_continued(started: Jobs):
     job = start(started, *LONG)
     until(lambda: rows(job) > 2, started)
-    assert not jobs.can_continue(job), "it runs"
+    assert not can_continue(job), "it runs"
     os.killpg(job.pid or 0, signal.SIGKILL)
     while is_running(job):
         time.sleep(0.1)
     assert state_of(job) == "failed"
-    assert jobs.can_continue(job)
+    assert can_continue(job)
+
+
+@pytest.mark.slow
+def test_a_training_that_does_not_stop_is_ended(started: Jobs):
+    job = start(started, *LONG)
+    until(lambda: (job.directory / "checkpoints/last.safetensors").exists(), started)
+    with pytest.raises(UserError, match="stop this training before you end it"):
+        started.end(job.name)
+    os.killpg(job.pid or 0, signal.SIGSTOP)  # it hangs
+    started.stop(job.name)
+    assert state_of(job) == "stopping"
+    started.end(job.name)
+    until(lambda: not is_running(job), started)
+    assert state_of(job) == "stopped"
+    assert can_continue(job)
+    with pytest.raises(UserError, match="already ended"):
+        started.end(job.name)
 
 
 @pytest.mark.slow
@@ -102,7 +127,7 @@ def test_a_training_that_is_refused_says_why_and_leaves_no_run(started: Jobs):
     while is_running(job):
         time.sleep(0.1)
     assert state_of(job) == "failed"
-    assert not jobs.can_continue(job), "there is nothing to continue"
+    assert not can_continue(job), "there is nothing to continue"
     assert "error: algo.lr=-1 must be" in jobs.tail(job)
     assert not job.directory.exists()
 

@@ -96,7 +96,12 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
         confirm(second)
         second.until(lambda: len(second.all(".t-job")) == 2, "a second training of the same run")
         second.until(lambda: [one.text for one in second.all(".t-state")] == ["running", "stopped"], "it to run")
+        (again,) = Jobs(folder / "outputs").running()
+        os.killpg(again.pid or 0, signal.SIGSTOP)  # it hangs
         second.click(".t-stop")
+        confirm(second)
+        second.until(lambda: [one.text for one in second.all(".t-state")] == ["stopping", "stopped"], "it to be asked")
+        second.click(".t-end")
         confirm(second)
         second.until(lambda: [one.text for one in second.all(".t-state")] == ["stopped", "stopped"], "it to stop")
     assert len(list(folder.glob("outputs/runs/*/*/*/config.yaml"))) == 1

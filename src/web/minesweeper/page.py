@@ -76,7 +76,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
-        self.thinking = False  # about a hint
+        self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
+        self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
         self.timekeeper = Clock(saved.seconds if saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
@@ -148,6 +149,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do(begin)
 
     async def _begin(self) -> None:
+        if self._examination is not None:
+            self._examination.cancel()  # else the clock would wait for it
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         begun = {name: self.setup[name] for name in ("board", "guess")}
         self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
@@ -219,29 +222,38 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def hint(self) -> None:
         """Ask the agent without stopping the player; a second request cancels the first."""
-        if self.thinking or not self.has_match:
+        if self._hint is not None or not self.has_match:
             self.cancel_hint()
             return
         view, turn = self._view(), self.turn
         require(not view.over, "the game is over")
-        self.thinking, self.counts = True, False
+        self.counts = False
         self.panel.show_thinking(True)
+        advise, needed = self._advisor_for(view).advise, lambda: turn is self.turn
+        hint = self._hint = asyncio.create_task(
+            self.busy.search(needed, turn.run, advise, self.setup["agent"], view, self.rng)
+        )
         try:
-            advice = await self.busy.search(
-                lambda: turn is self.turn, self._advisor_for(view).advise, self.setup["agent"], view, self.rng
-            )
+            advice = await hint
         finally:
-            self.thinking = False
-            self.panel.show_thinking(False)
-        if turn is self.turn:
+            is_current = hint is self._hint
+            if is_current:
+                self.cancel_hint()
+        if is_current:
             self.advice, self.queued = advice, list(advice.also)
             await self.show()
 
     def cancel_hint(self) -> None:
-        """Drop the hint that is being thought of."""
-        if self.thinking:
-            self.drop_decisions()
+        """Cancel the hint that the page is waiting for."""
+        if self._hint is not None:
+            self._hint.cancel()
+            self._hint = None
             self.panel.show_thinking(False)
+
+    def drop_decisions(self) -> None:
+        """Wait no longer for what belongs to the previous position, so that the clock goes on."""
+        super().drop_decisions()
+        self.cancel_hint()
 
     async def look_at(self, ply: int) -> None:
         if self.custom is None and self.has_match:
@@ -372,7 +384,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.mistakes = mistakes
                     await self.show()
 
-        background_tasks.create(find(), name="find mistakes")
+        self._examination = background_tasks.create(find(), name="find mistakes")
 
     @property
     def _mistake(self) -> Mistake | None:

@@ -59,7 +59,8 @@ class Panel:
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
     def show_thinking(self, thinking: bool) -> None:
-        self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
+        if not self._hint.is_deleted:
+            self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
 
     def _boards(self) -> None:
         self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)

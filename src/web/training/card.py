@@ -23,6 +23,7 @@ class JobCard:
         job: Job,
         run: RunPath,
         on_stop: Callable[[str], Awaitable[None]],
+        on_end: Callable[[str], Awaitable[None]],
         on_resume: Callable[[str], Awaitable[None]],
     ) -> None:
         self.job, self._run = job, run
@@ -35,6 +36,7 @@ class JobCard:
                     ui.label(str(job.directory))
                 self._state = ui.label().classes("t-state").props("role=status")
                 self._stop = _button("Stop", "stop", "t-stop", lambda: on_stop(job.name))
+                self._end = _button("End now", "dangerous", "t-end", lambda: on_end(job.name))
                 self._continue = _button("Continue", "restart_alt", "t-continue", lambda: on_resume(run.name))
                 self._link = ui.link("in Runs", f"/runs?compare={quote(run.name)}").classes("t-link")
             ui.label(form.shown(list(job.arguments))).classes("faint")
@@ -45,20 +47,24 @@ class JobCard:
                 self._log = ui.label()
 
     async def update(self) -> None:
-        state, output, can_continue = await asyncio.to_thread(
-            lambda: (jobs.state_of(self.job), jobs.tail(self.job), jobs.can_continue(self.job))
-        )
-        changed = await asyncio.to_thread(self._read)
+        state, output, can_continue, changed = await asyncio.to_thread(self._look)
         if self.card.is_deleted:
             return
         self._state.text = state
         self._stop.set_visibility(state == "running")
+        self._end.set_visibility(state == "stopping")
         self._continue.set_visibility(can_continue)
         self._link.set_visibility(state != "failed" or can_continue)
         self._log.text = "\n".join(output.splitlines()[-LINES:])
         self._show_progress(state, output)
         if changed:
             self._draw()
+
+    def _look(self) -> tuple[str, str, bool, bool]:
+        """Return the state, the end of the output, whether it can be continued and whether its metrics changed."""
+        output = jobs.tail(self.job)
+        state = jobs.state_of(self.job, output)
+        return state, output, jobs.can_continue(self.job, state), self._read()
 
     def _read(self) -> bool:
         """Read the metrics if they have changed."""

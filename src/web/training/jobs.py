@@ -100,12 +100,22 @@ class Jobs:
         """Interrupt a training as Ctrl-C does; a second interrupt could break off what the first one saves."""
         job = self.job(name)
         require(is_running(job), "this training has already ended")
-        require(not was_stopped(job), "this training is being stopped: it ends after its current step")
+        require(state_of(job, tail(job)) == "running", "this training is being stopped: it ends after its current step")
         if job.pid is None:
             raise UserError("the process of this training is not known: the server ended while it started it")
-        (job.folder / STOPPED).touch()
-        with suppress(ProcessLookupError):  # it has ended meanwhile
-            os.killpg(job.pid, signal.SIGINT)
+        try:
+            (job.folder / STOPPED).touch(exist_ok=False)
+        except FileExistsError:
+            return  # by another tab at the same moment
+        _send(job.pid, signal.SIGINT)
+
+    def end(self, name: str) -> None:
+        """Kill a training that does not end after `stop`. What it did after its last checkpoint is lost."""
+        job = self.job(name)
+        require(is_running(job), "this training has already ended")
+        require((job.folder / STOPPED).exists(), "stop this training before you end it: it then saves what it has")
+        assert job.pid is not None, "it was stopped by its process id"
+        _send(job.pid, signal.SIGKILL)
 
     def _forget(self) -> None:
         ended = [job for job in self.all() if not is_running(job)]
@@ -164,22 +174,24 @@ def is_running(job: Job) -> bool:
         os.close(alive)
 
 
-def can_continue(job: Job) -> bool:
+def can_continue(job: Job, state: str) -> bool:
     """Whether a training that has ended early has begun, so that it can be continued."""
-    return state_of(job) in ("stopped", "failed") and (job.directory / "config.yaml").is_file()
+    return state in ("stopped", "failed") and (job.directory / "config.yaml").is_file()
 
 
-def was_stopped(job: Job) -> bool:
-    return (job.folder / STOPPED).exists() or INTERRUPTED in tail(job)
-
-
-def state_of(job: Job) -> str:
-    """Return running, finished, stopped (as by Ctrl-C) or failed (by an error, or killed)."""
+def state_of(job: Job, output: str) -> str:
+    """Return running, stopping, finished, stopped (as by Ctrl-C) or failed (by an error, or killed)."""
+    asked = (job.folder / STOPPED).exists()
     if is_running(job):
-        return "running"
+        return "stopping" if asked else "running"
     if (job.directory / "eval.json").is_file():
         return "finished"
-    return "stopped" if was_stopped(job) else "failed"
+    return "stopped" if asked or INTERRUPTED in output else "failed"
+
+
+def _send(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # it has ended meanwhile
+        os.killpg(group, number)
 
 
 def tail(job: Job) -> str:

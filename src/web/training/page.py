@@ -189,6 +189,11 @@ class TrainingPage:
         if await self._confirm.ask("Stop this training?", what, "Stop"):
             await asyncio.to_thread(self.jobs.stop, name)
 
+    async def end(self, name: str) -> None:
+        what = "Its process is killed. What it did after its last checkpoint is lost; it can be continued from there."
+        if await self._confirm.ask("It does not stop by itself?", what, "End now"):
+            await asyncio.to_thread(self.jobs.end, name)
+
     async def poll(self) -> None:
         every = await asyncio.to_thread(self.jobs.all)
         runs = [(job, run) for job in every if (run := files.run_of(self.lab.folders, job.directory)) is not None]
@@ -199,7 +204,7 @@ class TrainingPage:
         with self._list:
             for place, (job, run) in enumerate(found):
                 if job.name not in self.cards:
-                    self.cards[job.name] = JobCard(job, run, self.stop, self.resume)
+                    self.cards[job.name] = JobCard(job, run, self.stop, self.end, self.resume)
                     self.cards[job.name].card.move(target_index=place)
         for card in list(self.cards.values()):
             await card.update()
