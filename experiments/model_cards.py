@@ -195,7 +195,8 @@ def training(run: ShippedRun) -> Iterator[str]:
     yield f"- Start: {f'the weights that `{start}` had then' if start else 'no earlier run'}."
     games = run.algo.get("eval_episodes")
     yield (
-        f"- Selection: the highest `{metric}` of {len(rows)} evaluations{f' of {games:,} games' if games else ''}, "
+        f"- Selection: the latest within a standard error of the highest `{metric}` of {len(rows)} evaluations"
+        f"{f' of {games:,} games' if games else ''}, "
         f"{as_percent(run.best['score'])}{', which the selection biases upwards' if games else ''}."
     )
     yield f"- {origin(run.provenance)}"

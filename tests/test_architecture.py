@@ -12,7 +12,20 @@ from tests.lab import ROOT
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 ENTRY_POINTS = {
-    *("train", "evaluate", "export", "engine", "play", "play_local", "record", "sprt", "sweep", "tournament", "warm"),
+    *(
+        "train",
+        "evaluate",
+        "export",
+        "generate",
+        "engine",
+        "play",
+        "play_local",
+        "record",
+        "sprt",
+        "sweep",
+        "tournament",
+        "warm",
+    ),
     *("cli", "compose", "entries", "hydra_errors", "search"),
 }
 TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba

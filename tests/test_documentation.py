@@ -34,6 +34,7 @@ SCHEMAS: dict[str, Any] = {
     "train": schema.Train,
     "evaluate": schema.Evaluate,
     "export": schema.Export,
+    "generate": schema.Generate,
     "engine": schema.Engine,
     "play": schema.Play,
     "play_local": schema.PlayLocal,

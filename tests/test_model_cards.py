@@ -1,5 +1,6 @@
 """Every shipped checkpoint has a model card that states what the files of its run contain."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file
 
 from experiments.model_cards import CARD, HERE, card, origin, shipped
 from tests.lab import ROOT
@@ -59,3 +61,14 @@ def test_other_weights_need_another_card(tmp_path: Path, monkeypatch: pytest.Mon
     assert card(run) == (run / CARD).read_text()
     shutil.copytree(HERE / "minesweeper_8x8_imitation/checkpoints", run / "checkpoints", dirs_exist_ok=True)
     assert card(run) != (run / CARD).read_text()
+
+
+def test_the_card_of_the_learned_evaluation_is_that_of_its_file():
+    folder = ROOT / "src/envs/quoridor"
+    text, content = (folder / CARD).read_text(), (folder / "network.safetensors").read_bytes()
+    assert f"| SHA-256 | `{hashlib.sha256(content).hexdigest()}` |" in text
+    assert f"| file | `network.safetensors`, {len(content):,} bytes |" in text
+    assert f"{sum(weight.size for weight in load_file(folder / 'network.safetensors').values()):,} weights" in text
+    for heading in ("Data", "Training", "Figures", "Limits"):
+        assert f"\n## {heading}\n" in text
+    assert all((folder / target.partition("#")[0]).exists() for target in re.findall(r"\]\(([^)]+)\)", text))

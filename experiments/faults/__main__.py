@@ -8,13 +8,16 @@ Everything follows from the seed, but for kills by the clock. The exit code is 1
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.faults import files, kills, lines, processes
+import torch
+
+from experiments.faults import files, forks, kills, lines, processes
 from experiments.faults.report import Row, reproductions, table
 
 ATTACKS = ("kills", "lines", "processes", "files")
@@ -32,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=1000, help="hostile run directories and files")
     parser.add_argument("--case", type=int, help="repeat one case of one attack")
     options = parser.parse_args(arguments)
+    os.environ.update(forks.WITHOUT_THREADS)
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         folder = Path(name)
         if options.case is not None:

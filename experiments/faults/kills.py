@@ -195,10 +195,9 @@ def next_arguments(training: Training, folder: Path, run: Path) -> list[str]:
 
 
 def _import_everything() -> None:
-    """Import, read and compile everything that a training needs, so that children need not; start no threads."""
-    os.environ.update(forks.WITHOUT_THREADS)
+    """Import, read and compile everything that a training needs, so that children need not."""
     import matplotlib
-    import torch._dynamo  # which optimizers import
+    import torch._dynamo  # noqa: F401 which optimizers import
     from hydra.core.plugins import Plugins
 
     import src.algos.alphabeta
@@ -212,7 +211,6 @@ def _import_everything() -> None:
     from src.core.runs.provenance import provenance, uncommitted
 
     matplotlib.use("agg")
-    torch.set_num_threads(1)
     Plugins.instance()
     src.compose._allowed_targets()
     provenance()  # caches the output of git
