@@ -253,7 +253,7 @@ def test_another_move_is_tried_and_the_game_is_kept(browser: Browser):
 
 def test_keys_of_the_board_do_not_scroll_the_page(browser: Browser):
     begin(browser, "you", "you")
-    browser.script("window.prevented = []; addEventListener('keydown', e => prevented.push([e.key, e.defaultPrevented]))")
+    browser.script("addEventListener('keydown', e => prevented.push([e.key, e.defaultPrevented]))")
     keys = {"Home": Keys.HOME, "End": Keys.END, "ArrowLeft": Keys.ARROW_LEFT}
     for css, expected in ((".qr-do-swap-vert", True), (".qr-typed input", False)):
         browser.click(css)
