@@ -22,8 +22,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.lab import ROOT, Lab, Process
+from tests.waiting import PATIENCE
 
-PATIENCE = 180.0  # seconds until something that should appear is missed; a kernel may have to be compiled first
 SWITCHES = (
     "--headless",
     "--no-sandbox",

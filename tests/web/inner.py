@@ -21,7 +21,7 @@ from src.web.app import add_error_pages, mount
 from src.web.pages import PageEntry, discover, generic_page
 from src.web.saved_games import GameStore
 from tests.lab import ROOT
-from tests.web.browser import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 from tests.web.small_games import SMALL_GAMES
 
 SLOW = PageEntry(
@@ -73,10 +73,10 @@ def serving_inside() -> Iterator[str]:
         app = FastAPI()
         ui.run_with(app, reconnect_timeout=0.1, language="en-US")
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-        thread = threading.Thread(target=server.run)
+        thread = threading.Thread(target=server.run, daemon=True)  # one that does not start must not block the exit
         thread.start()
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
+        wait_until(lambda: server.started or not thread.is_alive(), "the server to start", pause=0.01)
+        assert server.started, "the server ended before it had started"
         yield "http://{}:{}".format(*server.servers[0].sockets[0].getsockname())
         server.should_exit = True
         thread.join()

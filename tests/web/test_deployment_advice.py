@@ -3,6 +3,7 @@
 import asyncio
 import re
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat
 from tests.envs.deployment.making import bot, full_game
 from tests.lab import ROOT
+from tests.waiting import PATIENCE
 
 HUMAN = Seat("human", None, np.random.default_rng(0))
 
@@ -169,7 +171,7 @@ class SlowAdviser(Adviser):
     def advise(self, name: str, state: GameState) -> Advice:
         placed = len(state.deployment_state.deployed_units)
         self.asked.append(placed)
-        self.may_answer.wait()
+        self.may_answer.wait(2 * PATIENCE)  # the test does not wait as long for anything
         self.state_changed |= len(state.deployment_state.deployed_units) != placed
         return ask(Liking(np.ones(self._game.num_actions)), self._game, state)
 
@@ -195,8 +197,10 @@ def on_panel(game: DeploymentGame, adviser: Adviser, do: Callable[[AdvicePanel, 
         core.loop = before
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
     while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
         await asyncio.sleep(0.01)
 
 
@@ -208,15 +212,15 @@ def test_an_answer_for_a_position_that_has_changed_is_dropped(game: DeploymentGa
         assert not show().choices, "it is switched off"
         panel.toggle()
         show()
-        await until(lambda: panel.network.value == "one")
+        await until(lambda: panel.network.value == "one", "the names of the networks")
         show()
-        await until(lambda: adviser.asked == [0])
+        await until(lambda: adviser.asked == [0], "the first question")
         match.play(Command("play", (game.legal_actions(match.state)[0],)))
         redraws = len(redrawn)
         assert not show().choices
-        await until(lambda: adviser.asked == [0, 1])
+        await until(lambda: adviser.asked == [0, 1], "the second question")
         adviser.may_answer.set()
-        await until(lambda: len(redrawn) > redraws)
+        await until(lambda: len(redrawn) > redraws, "a redraw")
         assert len(show().heat) == len(match.candidates(match.state.unit_id(1)))
         assert len(redrawn) == redraws + 1, "the first answer was dropped"
         assert not adviser.state_changed, "a search has a state of its own"
@@ -233,7 +237,7 @@ def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGame, ma
         panel.toggle()
         panel.show(match.moves, match.state, None)
         redraws = len(redrawn)
-        await until(lambda: len(redrawn) > redraws)
+        await until(lambda: len(redrawn) > redraws, "a redraw")
         assert not panel.show(match.moves, match.state, None).choices
         assert "No trained network plays the scenario skirmish yet. Train one: python -m src.train" in panel.words
         panel.show(match.moves, match.state, None, wait="Not now.")
@@ -254,12 +258,12 @@ def test_a_failure_is_told_in_place_and_logged(
         show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
         panel.toggle()
         show()
-        await until(lambda: panel.network.value == "one")
+        await until(lambda: panel.network.value == "one", "the names of the networks")
         redraws = len(redrawn)
         show()
-        await until(lambda: len(redrawn) > redraws)
+        await until(lambda: len(redrawn) > redraws, "a redraw")
         show()
         assert panel.words == "<p>The network could not be asked: the log of the server says why.</p>"
-        await until(lambda: "ValueError: a bug" in caplog.text)
+        await until(lambda: "ValueError: a bug" in caplog.text, "the error in the log")
 
     on_panel(game, BrokenAdviser(game), ask_in_vain)

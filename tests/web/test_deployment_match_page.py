@@ -21,6 +21,7 @@ from src.web.deployment.panels import NewGame
 from src.web.deployment.setup import Setup
 from src.web.drawing import LEFT, RIGHT, Pick
 from tests.envs.deployment.making import bot, full_game
+from tests.waiting import PATIENCE
 
 IN_ZONE = "hex-332"  # (7, 13), of player 1
 
@@ -126,7 +127,7 @@ def test_the_decision_of_an_agent_is_dropped_when_the_step_before_it_is_taken_ba
     decide, may_decide = DeploymentMatch.decide, threading.Event()
 
     def slow(match: DeploymentMatch, state: GameState) -> Command:
-        may_decide.wait()
+        may_decide.wait(2 * PATIENCE)  # the test does not wait as long for anything
         return decide(match, state)
 
     async def take_back(page: DeploymentPage) -> None:

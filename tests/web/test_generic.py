@@ -18,7 +18,7 @@ from src.web.match import Match
 from src.web.pages import discover
 from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players
 from src.web.saved_games import SavedGame
-from tests.web.browser import PATIENCE
+from tests.waiting import PATIENCE
 from tests.web.inner import TestLab, Thinker
 from tests.web.small_games import ConnectFour, Nim
 

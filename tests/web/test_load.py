@@ -12,6 +12,7 @@ from src.web import shell
 from src.web.app import WORKERS
 from src.web.pages import discover
 from src.web.turns import in_thread, turn
+from tests.waiting import PATIENCE
 from tests.web.browser import serving
 
 
@@ -63,7 +64,7 @@ def test_a_search_that_is_not_needed_any_more_does_not_begin():
         release = threading.Event()
         with Client(ui.page("")):
             busy = shell.Busy()
-        full = [asyncio.ensure_future(busy.search(lambda: True, release.wait)) for _ in range(4)]
+        full = [asyncio.ensure_future(busy.search(lambda: True, release.wait, PATIENCE)) for _ in range(4)]
         needed = asyncio.ensure_future(busy.search(lambda: True, done.append, "needed"))
         dropped = asyncio.ensure_future(busy.search(lambda: False, done.append, "dropped"))
         await asyncio.sleep(0)

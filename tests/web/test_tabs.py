@@ -23,7 +23,8 @@ from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search import CompiledSearch
 from src.web import engines
 from src.web.quoridor import timed_player
-from tests.web.browser import PATIENCE, Browser
+from tests.waiting import PATIENCE
+from tests.web.browser import Browser
 from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
 from tests.web.slow_page import page as slow_page
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from src.web.training import form, jobs
 from src.web.training.form import Choices
 from src.web.training.jobs import Jobs, is_running
 from src.web.training.page import is_local
+from tests.waiting import wait_until
 
 LONG = ("algo.episodes=50000000", "logger=csv", "checkpoint_seconds=1", "algo.eval_every=100")
 
@@ -29,11 +29,17 @@ def can_continue(job: jobs.Job) -> bool:
     return jobs.can_continue(job, state_of(job))
 
 
-def until(condition: Callable[[], bool], jobs_: Jobs) -> None:
-    while not condition():
+def until(condition: Callable[[], bool], jobs_: Jobs, what: str) -> None:
+    """Wait for a condition, unless a training fails before."""
+
+    def holds() -> bool:
+        if condition():
+            return True
         failed = [jobs.tail(job) for job in jobs_.all() if state_of(job) == "failed"]
         assert not failed, failed
-        time.sleep(0.1)
+        return False
+
+    wait_until(holds, what)
 
 
 @pytest.fixture
@@ -55,7 +61,7 @@ def rows(job: jobs.Job) -> int:
 @pytest.mark.slow
 def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
     job = start(started, *LONG)
-    until(lambda: rows(job) > 2, started)
+    until(lambda: rows(job) > 2, started, "rows of metrics")
     least = max(jobs.NICENESS, os.getpriority(os.PRIO_PROCESS, 0))
     assert os.getpriority(os.PRIO_PROCESS, job.pid or 0) == least, "those who play come first"
     after = Jobs(started.home)  # of a server that was started again
@@ -66,28 +72,27 @@ def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
     after.stop(job.name)
     with pytest.raises(UserError, match=r"is being stopped|already ended"):
         after.stop(job.name)
-    until(lambda: not is_running(job), started)
+    until(lambda: not is_running(job), started, "the end of the training")
     assert state_of(job) == "stopped"
     assert "stopped: continue with" in jobs.tail(job), "as after Ctrl-C in a terminal"
     assert (job.directory / "checkpoints/last.safetensors").exists()
 
     before = rows(job)
     again = after.start([f"resume={jobs.quoted(str(job.directory))}"], job.directory)
-    until(lambda: rows(job) > before + 2, after)
+    until(lambda: rows(job) > before + 2, after, "rows of metrics")
     assert state_of(again) == "running"
     after.stop(again.name)
-    until(lambda: not is_running(again), after)
+    until(lambda: not is_running(again), after, "the end of the training")
     assert [state_of(one) for one in after.all()] == ["stopped", "stopped"]
 
 
 @pytest.mark.slow
 def test_a_training_that_was_killed_has_failed_and_can_be_continued(started: Jobs):
     job = start(started, *LONG)
-    until(lambda: rows(job) > 2, started)
+    until(lambda: rows(job) > 2, started, "rows of metrics")
     assert not can_continue(job), "it runs"
     os.killpg(job.pid or 0, signal.SIGKILL)
-    while is_running(job):
-        time.sleep(0.1)
+    wait_until(lambda: not is_running(job), "the end of the training")
     assert state_of(job) == "failed"
     assert can_continue(job)
 
@@ -95,14 +100,14 @@ def test_a_training_that_was_killed_has_failed_and_can_be_continued(started: Job
 @pytest.mark.slow
 def test_a_training_that_does_not_stop_is_ended(started: Jobs):
     job = start(started, *LONG)
-    until(lambda: (job.directory / "checkpoints/last.safetensors").exists(), started)
+    until(lambda: (job.directory / "checkpoints/last.safetensors").exists(), started, "a checkpoint")
     with pytest.raises(UserError, match="stop this training before you end it"):
         started.end(job.name)
     os.killpg(job.pid or 0, signal.SIGSTOP)  # it hangs
     started.stop(job.name)
     assert state_of(job) == "stopping"
     started.end(job.name)
-    until(lambda: not is_running(job), started)
+    until(lambda: not is_running(job), started, "the end of the training")
     assert state_of(job) == "stopped"
     assert can_continue(job)
     with pytest.raises(UserError, match="already ended"):
@@ -115,17 +120,16 @@ def test_only_so_many_trainings_run_at_a_time(started: Jobs):
     with pytest.raises(UserError, match=f"at most {jobs.MAX_RUNNING} run at a time: stop one, or wait"):
         start(started, *LONG)
     assert len(started.all()) == jobs.MAX_RUNNING, "the refused one left nothing behind"
-    until(lambda: all((job.directory / "config.yaml").exists() for job in running), started)
+    until(lambda: all((job.directory / "config.yaml").exists() for job in running), started, "the settings")
     started.stop(running[0].name)
-    until(lambda: not is_running(running[0]), started)
+    until(lambda: not is_running(running[0]), started, "the end of the training")
     assert is_running(start(started, *LONG))
 
 
 @pytest.mark.slow
 def test_a_training_that_is_refused_says_why_and_leaves_no_run(started: Jobs):
     job = start(started, "algo.lr=-1")
-    while is_running(job):
-        time.sleep(0.1)
+    wait_until(lambda: not is_running(job), "the end of the training")
     assert state_of(job) == "failed"
     assert not can_continue(job), "there is nothing to continue"
     assert "error: algo.lr=-1 must be" in jobs.tail(job)

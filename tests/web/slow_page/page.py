@@ -7,7 +7,7 @@ from nicegui import ui
 from starlette.requests import Request
 
 from src.web.lab import Lab
-from tests.web.browser import PATIENCE
+from tests.waiting import PATIENCE
 
 released = threading.Event()
 
