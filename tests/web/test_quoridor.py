@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -143,6 +144,34 @@ def test_variations_are_listed_continued_and_read_as_they_were_written():
     assert [read[number] for number in range(len(read))] == [variations[number] for number in range(2)]
     variations.remove(played("d1").moves)
     assert len(variations) == 1
+
+
+def test_the_list_of_variations_is_drawn_again_without_replaying_them(monkeypatch: pytest.MonkeyPatch):
+    game, replayed = played("e2", "e8"), list[int]()
+    with_moves = QuoridorMatch.with_moves
+
+    def counted(match: QuoridorMatch, moves: Sequence[int]) -> QuoridorMatch:
+        replayed.append(len(moves))
+        return with_moves(match, moves)
+
+    monkeypatch.setattr(QuoridorMatch, "with_moves", counted)
+    variations = Variations([tuple(played("d1").moves), tuple(played("e2", "d9").moves)])
+    html = variations.html(game, None)
+    assert variations.html(game, None) == html
+    assert replayed == [1, 2], "each line once"
+    variations.add(played("e2", "d9", "e3").moves)
+    assert "d9 e3" in variations.html(game, None)
+    assert replayed == [1, 2, 3], "only the line that was continued"
+    game.play(GAME.parse_move(game.state, "e3"))
+    variations.html(game, None)
+    assert replayed == [1, 2, 3], "a move of the game changes no variation"
+
+
+def test_variations_from_another_start_are_named_again():
+    variations, other = Variations(), QuoridorMatch(GAME, played("e2").state)
+    variations.add(played("a1h").moves)
+    assert "a1h" in variations.html(played(), None)
+    assert "h8h" in variations.html(other, None), "as player 2 sees the board"
 
 
 @pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_KEPT + 1)])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.errors import require
+from ...envs.quoridor.notation import Position
 from . import panels
 from .match import QuoridorMatch
 
@@ -15,6 +16,7 @@ Moves = tuple[int, ...]  # from the start of the game
 class Variations:
     def __init__(self, lines: Sequence[Moves] = ()) -> None:
         self._lines = list(lines)
+        self._named: dict[tuple[Position, Moves], list[str]] = {}  # the names of moves from a start
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -38,12 +40,22 @@ class Variations:
     def remove(self, moves: Sequence[int]) -> None:
         self._lines = [one for one in self._lines if one != tuple(moves)]
 
+    def names(self, game: QuoridorMatch) -> list[list[str]]:
+        """Return the names of the moves; raise if a line cannot be played.
+
+        Each line is replayed once, because the list is drawn after every change on the event loop.
+        """
+        start, known = game.at(0), self._named
+        keys = [(start, line) for line in self._lines]
+        self._named = {key: known[key] if key in known else game.with_moves(key[1]).names() for key in keys}
+        return [self._named[key] for key in keys]
+
     def html(self, game: QuoridorMatch, shown: Sequence[int] | None) -> str:
         """Return the list; `shown` are the moves of the variation on the board."""
         named = []
-        for moves in self._lines:
+        for moves, names in zip(self._lines, self.names(game), strict=True):
             ply = first_difference(game.moves, moves)
-            named.append((ply, game.with_moves(moves).names()[ply:]))
+            named.append((ply, names[ply:]))
         here = next((k for k, one in enumerate(self._lines) if shown is not None and one == tuple(shown)), None)
         return panels.variation_list(named, here)
 
@@ -55,9 +67,9 @@ def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
     """Parse the variations that were saved with a game; raise if they cannot be played."""
     require(len(value) <= MAX_KEPT and all(isinstance(line, list) for line in value), "the variations are damaged")
     lines = [tuple(game.read_move(move) for move in line) for line in value]
-    for line in lines:
-        game.with_moves(line)  # raises if a move is illegal
-    return Variations(lines)
+    found = Variations(lines)
+    found.names(game)  # raises if a move is illegal
+    return found
 
 
 def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
