@@ -25,10 +25,14 @@ LONG = 4.0  # seconds before a note is shown
 LONG_WORK = "Still working. The first use after an installation compiles code, which can take a minute."
 
 # A clicked button loses the focus, so that keys go to the board. Back and Forward show the game of their address.
-# The part of a drawing that was clicked last shakes when it is refused.
+# The part of a drawing that was clicked last shakes when it is refused. Keys do not reach the board behind an open
+# dialog.
 _SCRIPT = """<script>
 addEventListener('click', e => e.detail && e.target.closest('button')?.blur());
 addEventListener('popstate', () => location.reload());
+document.body.addEventListener('keydown', e => {
+  if (e.key !== 'Escape' && document.querySelector('.q-dialog')) e.stopPropagation();
+});
 addEventListener('pointerdown', e => { window.picked = e.target.closest?.('[data-id]')?.dataset.id; }, true);
 window.sound = kind => {
   if (localStorage.getItem('sound') !== 'on') return;
@@ -60,10 +64,11 @@ addEventListener('load', () => setTimeout(showSound));
 _TOGGLE_SOUND = """() => {
   localStorage.setItem('sound', localStorage.getItem('sound') === 'on' ? 'off' : 'on'); showSound(); sound('move'); }"""
 
-# Keys belong to the board, not to the page's scroll bar; Chromium scrolls by them slowly, under a click that follows.
+# Keys belong to the board: Chromium's smooth scrolling would still move the page during a click that follows.
 _PREVENT_SCROLLING = """addEventListener('keydown', e => {
-  if (e.key === ' ' ? e.target === document.body
-    : KEYS.includes(e.key) && !e.target.closest('input, textarea, select, .q-dialog')) e.preventDefault();
+  if (e.ctrlKey || e.altKey || e.metaKey) return;
+  if (e.key === ' ' ? e.target === document.body : KEYS.includes(e.key) && !e.target.closest?.(IGNORED))
+    e.preventDefault();
 })"""
 _ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
 
@@ -236,9 +241,13 @@ def dropdown(
     return select
 
 
-def prevent_scrolling(*keys: str) -> None:
-    """Keep arrow keys, space and the named keys from scrolling the page; a focused button still reads space."""
-    ui.run_javascript(_PREVENT_SCROLLING.replace("KEYS", json.dumps([*_ARROWS, *keys])))
+def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "button", "textarea")) -> None:
+    """Keep arrow keys, space and the named keys from scrolling the page, unless an ignored element has the focus.
+
+    The default are the elements that `ui.keyboard` ignores; a focused button always reads space.
+    """
+    code = _PREVENT_SCROLLING.replace("KEYS", json.dumps([*_ARROWS, *keys]))
+    ui.run_javascript(code.replace("IGNORED", json.dumps(", ".join(ignored))))
 
 
 def pressed(event: events.KeyEventArguments) -> str | None:

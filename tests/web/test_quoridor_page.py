@@ -256,11 +256,25 @@ def test_keys_of_the_board_do_not_scroll_the_page(browser: Browser):
     browser.script("addEventListener('keydown', e => prevented.push([e.key, e.defaultPrevented]))")
     keys = {"Home": Keys.HOME, "End": Keys.END, "ArrowLeft": Keys.ARROW_LEFT}
     for css, expected in ((".qr-do-swap-vert", True), (".qr-typed input", False)):
-        browser.click(css)
-        browser.script("window.prevented = []")
+        browser.find(css)
+        browser.script("document.querySelector(arguments[0]).focus(); window.prevented = []", css)
         browser.press(*keys.values())
         browser.until(lambda: browser.script("return prevented.length") == len(keys), "the keys")
         assert browser.script("return prevented") == [[name, expected] for name in keys], css
+    browser.script("document.activeElement.blur(); window.prevented = []")
+    ActionChains(browser.driver).key_down(Keys.CONTROL).send_keys(Keys.END).key_up(Keys.CONTROL).perform()
+    browser.until(lambda: browser.script("return prevented.length") == 2, "the keys")
+    assert browser.script("return prevented.map(([key, prevented]) => prevented)") == [False, False]
+
+
+def test_keys_in_a_dialog_do_not_play(browser: Browser):
+    begin(browser, "you", "you")
+    browser.click(".lab-rules")
+    browser.find(".q-dialog .q-card")
+    browser.press(Keys.ARROW_UP, Keys.ESCAPE)
+    browser.until(lambda: not browser.all(".q-dialog .q-card"), "the dialog to close")
+    browser.press(Keys.ARROW_RIGHT)
+    assert wait_moves(browser, 1) == ["f1"], "not e2"
 
 
 def try_a_variation(browser: Browser) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import Literal, Protocol
 
 from nicegui import events, ui
 
@@ -61,6 +61,7 @@ _DROP = """(e) => {
   emit(spot.dataset.id, 'left');
 }"""
 DELAYS = 0, 2
+KEY_TAKERS: list[Literal["input", "select", "button", "textarea"]] = ["input", "select", "textarea"]  # not buttons
 MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
 
@@ -104,8 +105,8 @@ class Layout:
     def __init__(self, do: Handlers) -> None:
         self.do = do
         self.delay = 0.5  # seconds per move of two agents
-        shell.prevent_scrolling("Home", "End")
-        ui.keyboard(do.key, repeating=False, ignore=["input", "textarea", "select"])
+        shell.prevent_scrolling("Home", "End", ignored=KEY_TAKERS)
+        ui.keyboard(do.key, repeating=False, ignore=KEY_TAKERS)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board qr-board"):
                 self.bar = ui.html("", sanitize=False).classes("qr-bar-box")

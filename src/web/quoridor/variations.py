@@ -34,7 +34,7 @@ class Variations:
             self._lines = [*self._lines, line][-MAX_KEPT:]
 
     def forget_played(self, moves: Sequence[int]) -> None:
-        """Remove the variations that the game itself has become."""
+        """Remove the variations that equal the start of the game."""
         self._lines = [one for one in self._lines if one != tuple(moves[: len(one)])]
 
     def remove(self, moves: Sequence[int]) -> None:
@@ -65,7 +65,8 @@ class Variations:
 
 def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
     """Parse the variations that were saved with a game; raise if they cannot be played."""
-    require(len(value) <= MAX_KEPT and all(isinstance(line, list) for line in value), "the variations are damaged")
+    is_list = len(value) <= MAX_KEPT and all(isinstance(line, list) and line for line in value)
+    require(is_list, "the variations are damaged")
     lines = [tuple(game.read_move(move) for move in line) for line in value]
     found = Variations(lines)
     found.names(game)  # raises if a move is illegal
