@@ -1,6 +1,6 @@
 """Play the full search of Quoridor's master against the search without each of its features.
 
-    python -m experiments.quoridor_features --games 400 --seconds 0.05 --jobs 16 [--minutes 20] [--only killers history]
+    python -m experiments.quoridor_features --games 400 --seconds 0.04 --jobs 9 [--minutes 20] [--only killers history]
 
 A pair of games has one random opening, colours swapped. The pairs of all matches are played in turn, so that an early
 end, by --minutes or Ctrl-C, leaves about as many games of each; the same command continues. Results are written after
@@ -49,7 +49,7 @@ def play_all(
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=400, help="of each match, an even number")
-    parser.add_argument("--seconds", type=float, default=0.05, help="a move")
+    parser.add_argument("--seconds", type=float, default=0.04, help="a move")
     parser.add_argument("--jobs", type=int, default=1, help="processes, at most one for each core")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no game is begun")
     parser.add_argument("--only", nargs="+", default=list(DEFAULTS), choices=list(DEFAULTS), metavar="FEATURE")
