@@ -236,7 +236,7 @@ def limits(run: ShippedRun) -> Iterator[str]:
     if not run.scores:
         yield "- Not evaluated on games other than those that selected the checkpoint."
         return
-    yield f"- Evaluated on `{run.names['env']}` only, and with the settings above."
+    yield f"- Evaluated only on `{run.names['env']}` of its `config.yaml`, from which that of now may differ."
     if run.two_player:
         lowest = min(run.scores, key=lambda name: float(run.scores[name]["win_rate"]))
         score = run.scores[lowest]
