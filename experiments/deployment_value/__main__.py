@@ -4,18 +4,25 @@ r"""Measure the value of deployment: the same network fights on both sides, and 
     python -m experiments.deployment_value --envs deployment_classic deployment_classic_mirror --games 2000 \
         --table classic/table.md
 
-Every cell is one call of src.evaluate with seats swapped after each game, cached as JSON in results/ by the digest of
-the weights; --again repeats cells that are cached. The table is printed and written to a file; it also has the games
-against the bots, the planner and the network itself, where the wins as first player show how fair the scenario is.
+Every cell is one call of src.evaluate with seats swapped after each game, cached as JSON in results/ by the digests of
+the weights and of the game; --again repeats cells that are cached. The table is printed and written to a file; it also
+has the games against the bots, the planner and the network itself, where the wins as first player show how fair the
+scenario is.
 """
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+from omegaconf import OmegaConf
+
+from experiments.composition import composed
 from experiments.weights import digest
 from src.core.files import write_atomic
 
@@ -38,29 +45,43 @@ def opponents(run: Path) -> dict[str, list[str]]:
     return placed | {f"{name} bot": [f"opponent={name}"] for name in BOTS} | others
 
 
-def cell(env: str, name: str, games: int, seed: int) -> Path:
+@cache
+def game_digest(env: str) -> str:
+    """Return eight characters that identify the settings of a game: with another scenario, cells are played again."""
+    game = OmegaConf.to_container(composed("evaluate", f"env={env}").env.game, resolve=True)
+    return hashlib.sha256(json.dumps(game, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def path_of(env: str, name: str, games: int, seed: int) -> Path:
     plain = name.replace(", ", "_").replace(" ", "_")
-    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digest(HERE / RUNS[env])}.json"
+    digests = f"{digest(HERE / RUNS[env])}_{game_digest(env)}"
+    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digests}.json"
 
 
-def play(env: str, name: str, games: int, overrides: list[str], seed: int, again: bool) -> None:
-    path, run = cell(env, name, games, seed), HERE / RUNS[env]
-    if path.exists() and not again:
-        return
-    path.parent.mkdir(exist_ok=True)
-    who = [f"env={env}", "agent=trained", f"agent.run={run}", *overrides]
-    command = [sys.executable, "-m", "src.evaluate", *who, f"episodes={games}", f"seed={seed}", f"json={path}"]
+class Cell(NamedTuple):
+    env: str
+    name: str
+    games: int
+    overrides: list[str]
+    path: Path
+
+
+def play(one: Cell, seed: int) -> None:
+    one.path.parent.mkdir(exist_ok=True)
+    who = [f"env={one.env}", "agent=trained", f"agent.run={HERE / RUNS[one.env]}", *one.overrides]
+    settings = [f"episodes={one.games}", f"seed={seed}", f"json={one.path}"]
+    command = [sys.executable, "-m", "src.evaluate", *who, *settings]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
-def row(env: str, name: str, games: int, seed: int) -> str:
-    result = json.loads(cell(env, name, games, seed).read_text())
+def row(one: Cell) -> str:
+    result = json.loads(one.path.read_text())
     low, high = (f"{bound:.1%}" for bound in result["win_rate_ci95"])
     first, second = (f"{result['seats'][seat]['win_rate']:.1%}" for seat in ("first", "second"))
     rate = f"{result['win_rate']:.1%} ({low}-{high})"
-    return f"| `{env}` | {name} | {result['episodes']:,} | {rate} | {result['draws']} | {first} | {second} |"
+    return f"| `{one.env}` | {one.name} | {result['episodes']:,} | {rate} | {result['draws']} | {first} | {second} |"
 
 
 def main() -> None:
@@ -73,20 +94,17 @@ def main() -> None:
     parser.add_argument("--envs", nargs="+", default=SCENARIOS, choices=RUNS)
     parser.add_argument("--table", default="table.md", help="file to write, in this folder")
     options = parser.parse_args()
-    cells = [
-        (env, name, options.planner_games if name == "planner" else options.games, overrides)
-        for env in options.envs
-        for name, overrides in opponents(HERE / RUNS[env]).items()
-    ]
-
-    def play_cell(one: tuple[str, str, int, list[str]]) -> None:
-        env, name, games, overrides = one
-        play(env, name, games, overrides, options.seed, options.again)
-
+    cells = []
+    for env in options.envs:
+        for name, overrides in opponents(HERE / RUNS[env]).items():
+            games = options.planner_games if name == "planner" else options.games
+            cells.append(Cell(env, name, games, overrides, path_of(env, name, games, options.seed)))
+    missing = [one for one in cells if options.again or not one.path.exists()]
+    missing.sort(key=lambda one: one.name != "planner")  # slowest first
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(play_cell, sorted(cells, key=lambda one: one[1] != "planner")))  # slowest first
+        list(pool.map(lambda one: play(one, options.seed), missing))
     head = "| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|"
-    text = "\n".join([head, *(row(env, name, games, options.seed) for env, name, games, _ in cells)]) + "\n"
+    text = "\n".join([head, *map(row, cells)]) + "\n"
     write_atomic(HERE / options.table, text)
     print(text)
 
