@@ -21,6 +21,13 @@ def type_overrides(browser: Browser, text: str) -> None:
     browser.fill(".t-overrides textarea", text)
 
 
+def wait_shown(browser: Browser, **choices: str) -> None:
+    """Wait until the fields of config groups show these choices."""
+    read = "return arguments[0].map(name => document.querySelector(`.t-${name} input`).value)"
+    names, expected = list(choices), list(choices.values())
+    browser.until(lambda: browser.script(read, names) == expected, f"{choices}")
+
+
 def confirm(browser: Browser) -> None:
     """Say yes; click again if the moving dialog swallowed the click."""
     browser.until(lambda: browser.all(".t-confirm .t-yes"), "the question")
@@ -35,12 +42,13 @@ def confirm(browser: Browser) -> None:
 
 def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Browser):
     browser.open("/training")
-    browser.wait_text(".t-checked", "valid; as configured: env=tictactoe, algo=qlearning")
+    wait_shown(browser, env="as configured: tictactoe", algo="as configured: qlearning", experiment="as configured")
+    browser.wait_text(".t-checked", "valid")
     browser.choose(".t-env", "minesweeper_8x8")
     browser.wait_text(".t-checked", "algo=qlearning cannot play env=minesweeper_8x8")
     assert browser.find(".t-start").get_attribute("disabled") is not None
     browser.choose(".t-algo", "ppo")
-    browser.wait_text(".t-checked", "valid; as configured: reward=minesweeper")
+    wait_shown(browser, env="minesweeper_8x8", algo="ppo", reward="as configured: minesweeper")
     type_overrides(browser, "algo.lr=-1")
     browser.wait_text(".t-checked", "algo.lr=-1 must be a number > 0")
     assert browser.all(".t-overrides.q-field--error")

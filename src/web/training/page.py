@@ -2,7 +2,7 @@
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -57,6 +57,11 @@ def is_local(request: Request) -> bool:
     return peer.is_loopback and name in LOCAL_NAMES
 
 
+def _options(names: Sequence[str], usual: str | None = None) -> dict[str, str]:
+    """Return the titles of the options of a group, of which the configuration chooses `usual`."""
+    return {USUAL: f"as configured: {usual}" if usual else "as configured"} | {name: name for name in names}
+
+
 class TrainingPage:
     def __init__(self, lab: Lab, query: dict[str, list[str]]) -> None:
         self.lab, self.groups = lab, lab.training_groups()
@@ -81,8 +86,7 @@ class TrainingPage:
             ui.label("Train")
         self._fields: dict[str, ui.select | ui.textarea] = {}
         for group, names in self.groups.items():
-            options = {USUAL: "as configured"} | {name: name for name in names}
-            field = ui.select(options, value=self.choices.groups[group], label=group, with_input=True)
+            field = ui.select(_options(names), value=self.choices.groups[group], label=group, with_input=True)
             field.on_value_change(lambda event, group=group: self._on_group(group, event))
             self._fields[group] = field.props("outlined dense options-dense hide-bottom-space").classes(f"t-{group}")
         text = ui.textarea("overrides", value=self.choices.overrides, placeholder="seed=1 algo.lr=0.001")
@@ -124,12 +128,20 @@ class TrainingPage:
             return None
         if number != self._checks or self._checked.is_deleted:
             return None
-        usual = [f"{group}={name}" for group, name in chosen.items() if self.choices.groups.get(group) == USUAL]
-        named = [word for word in usual if not word.endswith("=None")]
-        self._checked.text = f"valid; as configured: {', '.join(named)}" if named else "valid"
+        usual = {group: name for group, name in chosen.items() if self.choices.groups.get(group) == USUAL}
+        self._name_usual({group: name for group, name in usual.items() if name != "None"})
+        self._checked.text = "valid"
         self._checked.classes(remove="r-fault")
         self._start.enable()
         return chosen
+
+    def _name_usual(self, usual: Mapping[str, str]) -> None:
+        """Say in each group what the configuration chooses."""
+        for group, names in self.groups.items():
+            field, options = self._fields[group], _options(names, usual.get(group))
+            assert isinstance(field, ui.select)
+            if field.options != options:
+                field.set_options(options, value=field.value)
 
     def _show_fault(self, message: str) -> None:
         self._checked.text = message
