@@ -44,7 +44,7 @@ def test_processes_write_the_same_file_and_a_time_limit_ends_it(lab: Lab):
         )
         assert done.returncode == 0, done.stderr
     assert (lab.folder / "0.npy").read_bytes() == (lab.folder / "2.npy").read_bytes()
-    done = lab.run("generate", LEVEL, "minutes=0.001", "algo.workers=0", "output=deep/short.npy")
+    done = lab.run("generate", LEVEL, "minutes=1e-9", "algo.workers=0", "output=deep/short.npy")
     assert " of 1 games in deep/short.npy" in done.stdout
 
 
