@@ -98,9 +98,7 @@ def play_game(
         if action == NO_ACTION:
             return NO_ACTION
         if used < batch.observation.shape[0]:
-            observation.observe(world, static, games, 0, seat, batch.observation[used])
-            for k in range(games.mask.shape[1]):
-                batch.legal_actions[used, k] = games.mask[0, k]
+            observation.observe_turn(world, static, games, 0, batch.observation[used], batch.legal_actions[used])
             batch.good_actions[used, action] = True
             batch.win_probability[used] = seat  # until the game is over
             used += 1

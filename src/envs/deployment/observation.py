@@ -139,6 +139,15 @@ def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: in
 
 
 @kernel
+def observe_turn(
+    world: World, static: StaticFeatures, games: Games, i: int, out: np.ndarray, legal_actions: np.ndarray
+) -> None:
+    """Write what the player to move in game i observes, and its legal actions."""
+    observe(world, static, games, i, games.games[i].to_move, out)
+    _copy(games.mask[i], legal_actions)
+
+
+@kernel
 def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     game, place, over = games.games[i], len(PHASES), rules.is_over(games, i)
     out[game.phase] = 1

@@ -151,10 +151,7 @@ def show_opponent(
 ) -> None:
     """Write what the player to move in the games `which` sees and may do."""
     for n in range(first, end):
-        i = which[n]
-        observation.observe(world, static, games, i, games.games[i].to_move, observations[n])
-        for k in range(masks.shape[1]):
-            masks[n, k] = games.mask[i, k]
+        observation.observe_turn(world, static, games, which[n], observations[n], masks[n])
 
 
 @jit(nogil=True, _nrt=False)
