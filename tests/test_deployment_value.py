@@ -11,3 +11,6 @@ def test_every_cell_was_played_with_the_game_and_weights_of_now(env: str):
     for name in experiment.opponents(experiment.HERE / experiment.RUNS[env]):
         path = experiment.path_of(env, name, 160 if name == "planner" else games, 2028)
         assert path.exists(), f"{path}: run python -m experiments.deployment_value, and write its figures to the pages"
+        table = "table.md" if env in experiment.SCENARIOS else "classic/table.md"
+        row = experiment.row(experiment.Cell(env, name, games, [], path))
+        assert row in (experiment.HERE / table).read_text().splitlines()

@@ -28,7 +28,7 @@ from src.envs.deployment.state import OFF_BOARD, UNDECIDED, Games
 from src.envs.deployment.stepping import show_opponent
 from src.envs.deployment.world import World
 
-BOTS = ("greedy", "defensive", "tactical")
+BOTS = ("greedy", "defensive", "tactical", "balanced")
 ENVS = ("deployment", "deployment_mirror", "deployment_siege")
 OTHERS = ("deployment_alternated", "deployment_classic", "deployment_classic_mirror")
 

@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
@@ -48,7 +48,8 @@ def opponents(run: Path) -> dict[str, list[str]]:
 @cache
 def game_digest(env: str) -> str:
     """Return eight characters that identify the settings of a game: with another scenario, cells are played again."""
-    game = OmegaConf.to_container(composed("evaluate", f"env={env}").env.game, resolve=True)
+    game: Any = OmegaConf.to_container(composed("evaluate", f"env={env}").env.game, resolve=True)
+    game["scenario"] = {player: game["scenario"][player] for player in ("player_1", "player_2")}  # the rest is resolved
     return hashlib.sha256(json.dumps(game, sort_keys=True).encode()).hexdigest()[:8]
 
 

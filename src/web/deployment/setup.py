@@ -27,7 +27,7 @@ SCENARIOS = {
 SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
     "deployment_alternated": "skirmish"
 }  # by env
-ZONES = ("hammer", "trench", "corners", "pincer")
+ZONES = ("hammer", "trench", "redoubt", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "balanced", "erratic", "planner")
 RUN = "run:"  # prefix of the name of a finished run

@@ -16,7 +16,7 @@ from src.envs.deployment.placement import Scripted
 from src.nets.boards import Heads
 from tests.envs.deployment.making import begin, bot, small_game
 
-GAMES = 400  # the standard error of a share is at most 2.5 points
+GAMES = 2000  # the standard error of a share is at most 1.1 points
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def test_a_required_key_that_is_missing_is_named(key: str):
     """There are no implicit defaults: no key may be missing or unset."""
     cfg = composed("env=deployment")
     with open_dict(cfg):
-        for chosen_by_scenario in ("deployment_type", "first_turn"):
+        for chosen_by_scenario in ("deployment_type", "first_turn", "charge_reach"):
             cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer that of the scenario
         del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game does not fit .*missing a required argument: '{key}'"):
@@ -68,9 +68,12 @@ def test_random_deployment_does_not_exist():
 @pytest.mark.parametrize(
     ("scenario", "parts"),
     [
-        ("skirmish", ("board/woods", "profiles/veterans", "zones/trench")),
+        ("skirmish", ("board/woods", "profiles/veterans", "zones/redoubt")),
         ("classic_skirmish", ("board/ruins", "profiles/warriors", "zones/hammer")),
+        ("mirror", ("board/woods", "profiles/veterans", "zones/trench")),
+        ("siege", ("board/woods", "profiles/veterans", "zones/trench")),
         ("classic_mirror", ("board/ruins", "profiles/warriors", "zones/trench")),
+        ("classic_siege", ("board/ruins", "profiles/warriors", "zones/hammer")),
     ],
 )
 def test_a_scenario_names_its_board_profiles_zones_and_deployment_type(scenario: str, parts: tuple[str, ...]):
@@ -79,11 +82,12 @@ def test_a_scenario_names_its_board_profiles_zones_and_deployment_type(scenario:
         assert OmegaConf.to_container(game[part.split("/")[0]]) == chosen(part)
     assert game.deployment_type == game.scenario.deployment_type == "active"
     assert game.first_turn == ("player_1" if scenario.startswith("classic") else "roll_off")
+    assert game.charge_reach == (11 if scenario == "skirmish" else 12)
     typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
     assert typed.deployment_type == "fixed"
 
 
-@pytest.mark.parametrize("zones", mostly_slow(["hammer", "trench", "corners", "pincer"], fast=2))
+@pytest.mark.parametrize("zones", mostly_slow(["redoubt", "hammer", "trench", "corners", "pincer"], fast=2))
 def test_zones_are_a_choice(zones: str):
     """The command line overrides the zones of the scenario; units are placed in the chosen ones."""
     node = composed("env=deployment", f"env/deployment/zones@env.game.zones={zones}").env.game

@@ -100,7 +100,7 @@ def test_the_board_is_the_same_from_both_sides(make):
     assert (world.sight == world.sight.T).all()
 
 
-@pytest.mark.parametrize("zones", ["trench", "corners", "pincer"])
+@pytest.mark.parametrize("zones", ["trench", "redoubt", "corners", "pincer"])
 def test_zones_are_fair_to_the_hex(zones: str):
     first, second = full_game(zones=zones).scenario.pools
     assert {hexgrid.turned(*one, 25, 21) for one in first} == set(second)

@@ -179,7 +179,7 @@ def test_the_first_scenario_is_the_one_described():
     assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
 
 
-@pytest.mark.parametrize("zones", ["hammer", "trench", "corners", "pincer"])
+@pytest.mark.parametrize("zones", ["hammer", "trench", "redoubt", "corners", "pincer"])
 @pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
 @pytest.mark.parametrize(("kind", "board", "profiles"), [("", "woods", "veterans"), ("classic_", "ruins", "warriors")])
 def test_every_scenario_fits_every_zone(kind: str, board: str, profiles: str, scenario: str, zones: str):
