@@ -49,6 +49,7 @@ def test_the_beginners_network_wins_most_games():
         ("quoridor_ppo", ["env=quoridor", "env.game.distance_maps=true"]),
         ("quoridor_alphazero/5x5", ["env=quoridor", "env.game.size=5"]),
         pytest.param("quoridor_alphazero/9x9", ["env=quoridor"], marks=pytest.mark.slow),
+        pytest.param("deployment_ppo", ["env=deployment"], marks=pytest.mark.slow),
         pytest.param("deployment_value/scenarios", ["env=deployment"], marks=pytest.mark.slow),
         pytest.param("deployment_value/scenarios", ["env=deployment_siege"], marks=pytest.mark.slow),
         pytest.param("deployment_value/deployment_classic", ["env=deployment_classic"], marks=pytest.mark.slow),

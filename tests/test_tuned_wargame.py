@@ -76,7 +76,7 @@ def test_what_is_chosen_on_the_command_line_stays_chosen(device: str):
 def test_learners_train_against_every_bot_and_are_selected_by_the_strongest():
     env = build(composed("env=deployment").env, "env")
     assert isinstance(env.opponent, OpponentPool)
-    assert list(env.opponent.members) == ["greedy", "defensive", "tactical", "erratic"]
+    assert list(env.opponent.members) == ["tactical", "balanced", "defensive", "greedy"]
     assert next(iter(env.baselines)) == "tactical"
     assert [part.num_envs for part in env.vectorize(64).parts] == [16] * 4
 
