@@ -218,9 +218,8 @@ class Scenario:
         loaded = Board.load(board)
         require(isinstance(profiles, Mapping), f"profiles is {profiles!r}: expected a profile for each name")
         known = {str(name): Profile.load(str(name), node) for name, node in profiles.items()}
-        # The last three are arguments of the game, by default those of the scenario.
-        own = ["deployment_type", "first_turn", "charge_reach"]
-        players = read(scenario, "scenario", ["player_1", "player_2"], own)
+        of_game = ["deployment_type", "first_turn", "charge_reach"]  # which takes them as arguments
+        players = read(scenario, "scenario", ["player_1", "player_2"], of_game)
         rosters = [_roster(node, f"scenario.player_{i + 1}", known, loaded) for i, node in enumerate(players)]
         result = Scenario(loaded, load_zones(zones, loaded), (rosters[0], rosters[1]))
         result._check()
