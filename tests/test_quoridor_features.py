@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from experiments.quoridor_features.match import DEFAULTS, plan_of, play_pair
+from experiments.quoridor_features.match import FEATURES, plan_of, play_pair
 from experiments.quoridor_features.results import MARK, Pair, Results
 from src.core.errors import UserError
 
 SETTINGS = {"seconds": 0.05, "seed": 0}
 
 
-@pytest.mark.parametrize("feature", ["killers", "null_move"])
+@pytest.mark.parametrize("feature", ["killers", "exact_races"])
 def test_the_players_differ_in_one_feature(feature):
-    full, changed = plan_of(feature, 0.05, 3)["players"].values()
-    assert full["features"].pop(feature) is DEFAULTS[feature]
-    assert changed["features"].pop(feature) is not DEFAULTS[feature]
-    assert full == changed
+    full, without = plan_of(feature, 0.05, 3)["players"].values()
+    assert full["features"].pop(feature) is True
+    assert without["features"].pop(feature) is False
+    assert full == without
     assert full["seconds"] == 0.05
 
 
@@ -36,8 +36,8 @@ def test_results_are_kept_and_continued(tmp_path: Path):
     again = Results(tmp_path, SETTINGS)
     assert again.pairs == results.pairs
     rows = [line for line in again.table().splitlines() if "`" in line]
-    assert len(rows) == len(DEFAULTS)
-    assert "| without `killers` | 4 | 2/1/1 | 62.5% (" in rows[1]
+    assert len(rows) == len(FEATURES)
+    assert "| without `killers` | 4 | 2/1/1 | 62.5% (" in rows[0]
     assert "| without `history` | 0 | | | |" in rows, "a pair with an aborted game does not count"
     assert (tmp_path / "table.md").read_text() == again.table()
     assert (tmp_path / "README.md").read_text() == f"# Head\n{MARK}\n{again.table()}"

@@ -19,7 +19,7 @@ from typing import Any
 
 from src.core.errors import UserError
 
-from .match import DEFAULTS, Outcomes, compile_kernels, ignore_interrupts, plan_of, play_pair
+from .match import FEATURES, Outcomes, compile_kernels, ignore_interrupts, plan_of, play_pair
 from .results import Pair, Results, row
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.04, help="a move")
     parser.add_argument("--jobs", type=int, default=1, help="processes, at most one for each core")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no game is begun")
-    parser.add_argument("--only", nargs="+", default=list(DEFAULTS), choices=list(DEFAULTS), metavar="FEATURE")
+    parser.add_argument("--only", nargs="+", default=FEATURES, choices=FEATURES, metavar="FEATURE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=HERE, help="of the results")
     options = parser.parse_args()

@@ -11,15 +11,15 @@ from experiments.composition import composed
 from src.envs.quoridor.options import SearchFeatures
 from src.sprt import build_match
 
-DEFAULTS = {feature.name: bool(feature.default) for feature in fields(SearchFeatures)}
+FEATURES = tuple(feature.name for feature in fields(SearchFeatures))
 OPENING_PLIES = (2, 4)  # fewest and most random plies before a pair
 
 Outcomes = list[int | None]  # of the two games of a pair, for the full search
 
 
 def plan_of(feature: str, seconds: float, seed: int) -> dict[str, Any]:
-    """Return the match of the full search against the one with this feature changed, for `build_match`."""
-    overrides = {"full": [], "changed": [f"agent.features.{feature}={str(not DEFAULTS[feature]).lower()}"]}
+    """Return the match of the full search against the one without this feature, for `build_match`."""
+    overrides = {"full": [], "without": [f"agent.features.{feature}=false"]}
     cfgs = {
         label: composed("evaluate", "env=quoridor", "agent=master", f"agent.seconds={seconds!r}", *changes)
         for label, changes in overrides.items()

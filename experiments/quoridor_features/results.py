@@ -8,7 +8,7 @@ from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.play.sprt import PairCounts, expected_points
 
-from .match import DEFAULTS, Outcomes
+from .match import FEATURES, Outcomes
 
 RESULTS, TABLE, PAGE = "results.json", "table.md", "README.md"
 MARK = "<!-- The table below is written by the command. -->\n"
@@ -60,12 +60,12 @@ class Results:
             "| opponent | games | won/drawn/lost | score (95%) | Elo (95%) |",
             "|---|---|---|---|---|",
         ]
-        rows += [row(feature, self.counts(feature)) for feature in DEFAULTS]
+        rows += [row(feature, self.counts(feature)) for feature in FEATURES]
         return "\n".join(rows) + "\n"
 
 
 def row(feature: str, counts: PairCounts) -> str:
-    opponent = f"{'without' if DEFAULTS[feature] else 'with'} `{feature}`"
+    opponent = f"without `{feature}`"
     if counts.games == 0:
         return f"| {opponent} | 0 | | | |"
     elo, low, high = counts.elo()

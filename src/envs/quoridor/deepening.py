@@ -36,14 +36,12 @@ from .timed_search import (
 )
 
 UNLIMITED = 1 << 60
-ASPIRATION_DEPTH = 4  # first depth that is searched with a narrow window
-MAX_WINDOW = 1000
 INTERRUPTED = 2  # as stop flag: by Ctrl-C
 HISTORY_NOISE = 256  # of the move ordering of helpers, so that they do not search the same tree as the main thread
-OPTIONS = ("contempt", "narrow_depth", "futility", "late_moves", "margin")  # those that kernels read
+OPTIONS = ("contempt", "narrow_depth", "futility", "margin")  # those that kernels read
 FEATURES = (
-    *("killers", "counter_moves", "history", "late_move_reductions", "late_move_pruning", "internal_reductions"),
-    *("null_move", "repetitions", "exact_races"),
+    *("killers", "counter_moves", "history", "late_move_reductions", "internal_reductions"),
+    *("repetitions", "exact_races"),
 )
 ALL_FEATURES = SearchFeatures()
 
@@ -58,7 +56,6 @@ class Worker:
         self.board, self.tree, self.number = new_board(SIZE, ply_limit), new_tree(table), number
 
     def configure(self, options: SearchOptions, features: SearchFeatures) -> None:
-        self.window = options.window if features.aspiration else None
         for source, names in ((options, OPTIONS), (features, FEATURES)):
             for name in names:
                 self.tree.settings[getattr(timed_search, name.upper())] = getattr(source, name)
@@ -82,28 +79,12 @@ class Worker:
         tree.killers[:] = NOWHERE
         tree.played[:] = NOWHERE
 
-    def search(self, state: Position, depth: int, last: DepthResult | None) -> Found:
-        """Return score and line at a depth; after a stop, those of the finished moves: the line may be empty."""
-        width, low, high = self.window or 0, -INFINITY, INFINITY
-        better: Found | None = None  # what was found above the window
-        if last is not None and depth >= ASPIRATION_DEPTH and width > 0:
-            low, high = last.score - width, last.score + width
-        while True:
-            place(self.board, state)
-            with stoppable(self._interrupt):
-                score = int(negamax(self.board, self.tree, self.network, depth, low, high, 0))
-            if self.tree.settings[STOPPED] and last is not None:
-                line = self._line(state)
-                return better if better is not None and not line else (last.score, line)
-            if low < score < high:
-                return score, self._line(state)
-            width *= 4
-            far = width > MAX_WINDOW
-            if score <= low:
-                low = -INFINITY if far else score - width
-            else:
-                better = score, self._line(state)
-                high = INFINITY if far else score + width
+    def search(self, state: Position, depth: int) -> Found:
+        """Return score and line at a depth; after a stop, 0 and the line of the finished moves, which may be empty."""
+        place(self.board, state)
+        with stoppable(self._interrupt):
+            score = int(negamax(self.board, self.tree, self.network, depth, -INFINITY, INFINITY, 0))
+        return score, self._line(state)
 
     def stop(self) -> None:
         """End the search at its next node; may be called from another thread."""
@@ -154,7 +135,7 @@ class TimedSearch:
         settings = self.main.tree.settings
         self._can_stop = self._is_stopped = False
         self._begin(state)
-        found = self._search(state, 1, None)
+        found = self._search(state, 1)
         began = time.perf_counter()
         result = DepthResult(1, *found, int(settings[NODES]), 0.0)
         yield result
@@ -165,7 +146,9 @@ class TimedSearch:
         left = None if seconds is None else seconds - (time.perf_counter() - began)
         with _alarm(left, self.stop), self._helped(state):
             while result.depth < depth and not _is_final(result) and not settings[STOPPED]:
-                score, line = self._search(state, result.depth + 1, result)
+                score, line = self._search(state, result.depth + 1)
+                if settings[STOPPED]:
+                    score = result.score  # of the depth before
                 if line:
                     spent = time.perf_counter() - began
                     result = DepthResult(result.depth + 1, score, line, self._nodes(), spent)
@@ -209,9 +192,9 @@ class TimedSearch:
         for worker in self._workers():
             worker.begin(keys, state.ply - past[0].ply)
 
-    def _search(self, state: Position, depth: int, last: DepthResult | None) -> Found:
+    def _search(self, state: Position, depth: int) -> Found:
         self._depth = depth
-        found = self.main.search(state, depth, last)
+        found = self.main.search(state, depth)
         if self.main.tree.settings[STOP] == INTERRUPTED:
             raise KeyboardInterrupt
         return found
@@ -233,11 +216,9 @@ class TimedSearch:
 
     def _help(self, worker: Worker, state: Position) -> None:
         """Deepen until a stop, every second helper one ply ahead of the main thread."""
-        settings, result = worker.tree.settings, None
         depth = self._depth + worker.number % 2
-        while depth <= MAX_DEPTH and not settings[STOP]:
-            score, line = worker.search(state, depth, result)
-            result = DepthResult(depth, score, line, 0, 0.0)
+        while depth <= MAX_DEPTH and not worker.tree.settings[STOP]:
+            worker.search(state, depth)
             depth = max(depth + 1, self._depth + worker.number % 2)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ...core.ranges import Bounds, Count, NonNegativeInt, check_fields
+from ...core.ranges import Bounds, NonNegativeInt, check_fields
 
 
 @dataclass(frozen=True)
@@ -13,9 +13,7 @@ class SearchOptions:
     contempt: Annotated[int, Bounds(ge=0, le=20_000)] = 20  # a repeated position is worth this much less than nothing
     narrow_depth: NonNegativeInt = 2  # depth up to which only walls that gain a step are searched
     futility: NonNegativeInt = 4  # depth up to which a position far above beta is cut off without a search
-    late_moves: NonNegativeInt = 8  # moves per ply of depth, after which those that gain nothing are skipped
     margin: NonNegativeInt = 60  # of the futility cutoff, per ply
-    window: Count = 25  # first half width of the aspiration window
     table_bits: Annotated[int, Bounds(ge=10, le=26)] = 20  # entries of the transposition table, a power of two
 
     def __post_init__(self) -> None:
@@ -26,14 +24,11 @@ class SearchOptions:
 class SearchFeatures:
     """The parts of the search that can be switched off, so that a match can show what each is worth."""
 
-    aspiration: bool = True  # search a depth with a narrow window around the score of the one before
     killers: bool = True  # order moves by cutoffs at the same ply
     counter_moves: bool = True  # ... by cutoffs after the same move
     history: bool = True  # ... by cutoffs anywhere
     late_move_reductions: bool = True  # search late moves less deep
-    late_move_pruning: bool = True  # skip late moves that gain nothing
     internal_reductions: bool = True  # search less deep where the table has no move
-    null_move: bool = False  # cut off where passing the turn is good enough
     kept_table: bool = True  # keep the transposition table from move to move
     repetitions: bool = True  # a repeated position is a draw, less the contempt
     exact_races: bool = True  # solve races that walls cannot change any more

@@ -59,10 +59,10 @@ class Tree(NamedTuple):
 
 # Indices of Tree.settings, those of the first row for each search, the others from the options and the features.
 NODES, NODE_LIMIT, STOP, STOPPED, BEFORE, AGE = range(6)
-CONTEMPT, NARROW_DEPTH, FUTILITY, LATE_MOVES, MARGIN = range(6, 11)
-KILLERS, COUNTER_MOVES, HISTORY, LATE_MOVE_REDUCTIONS, LATE_MOVE_PRUNING = range(11, 16)
-INTERNAL_REDUCTIONS, NULL_MOVE, REPETITIONS, EXACT_RACES = range(16, 20)
-SETTINGS = 20
+CONTEMPT, NARROW_DEPTH, FUTILITY, MARGIN = range(6, 10)
+KILLERS, COUNTER_MOVES, HISTORY, LATE_MOVE_REDUCTIONS = range(10, 14)
+INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES = range(14, 17)
+SETTINGS = 17
 
 
 def new_table(bits: int) -> np.ndarray:
@@ -290,16 +290,9 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     if depth <= 0 or height >= ROWS - 2:
         _remember(tree, row, key, static, NOWHERE, 0, EXACT, height)
         return static
-    if not open_window and abs(beta) < DECIDED:
-        if depth <= settings[FUTILITY] and static - settings[MARGIN] * depth >= beta:
-            return static
-        if settings[NULL_MOVE] != 0 and depth >= 3 and static >= beta and tree.played[height] != NOWHERE:
-            tree.played[height + 1] = NOWHERE
-            board.ply += 1
-            score = -negamax(board, tree, network, depth - 3 - depth // 4, -beta, 1 - beta, height + 1)
-            board.ply -= 1
-            if score >= beta and settings[STOPPED] == 0:
-                return score if score < DECIDED else beta
+    far_above = static - settings[MARGIN] * depth >= beta
+    if far_above and depth <= settings[FUTILITY] and not open_window and abs(beta) < DECIDED:
+        return static
     first = _move_of(data) if found else NOWHERE
     if first == NOWHERE and depth >= 4 and settings[INTERNAL_REDUCTIONS] != 0:
         depth -= 1  # without a good first move a full search is wasteful
@@ -316,9 +309,6 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             count = _list(board, tree, height, wide, first)
         _bring_forward(tree, height, i, count)
         move, low = moves[i], max(alpha, best)
-        late = settings[LATE_MOVE_PRUNING] != 0 and i > settings[LATE_MOVES] * depth
-        if late and best > -DECIDED and not open_window and tree.gains[height, i] <= 0:
-            continue
         less = _reduction(tree, depth, i, height, open_window)
         tree.played[height + 1] = move
         origin = make(board, move)

@@ -30,9 +30,8 @@ RNG = np.random.default_rng(0)
 BOARD = new_board(9, 200)
 
 
-def make_search(game: Quoridor = GAME, threads: int = 1, without: str | None = None, **options) -> TimedSearch:
-    features = SearchFeatures() if without is None else SearchFeatures(**{without: False})
-    return TimedSearch(NETWORK, game.ply_limit, SearchOptions(**{"table_bits": 14, **options}), features, threads)
+def make_search(game: Quoridor = GAME, threads: int = 1, **options) -> TimedSearch:
+    return TimedSearch(NETWORK, game.ply_limit, SearchOptions(**{"table_bits": 14, **options}), threads=threads)
 
 
 def make_master(nodes: int | None = 2000, seconds: float | None = None, threads: int = 1) -> MasterAgent:
@@ -81,10 +80,13 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
 
 # What `two_moves` returns, by seed and plies.
 KNOWN_SEARCHES: dict[tuple[int, int], list[tuple]] = {
-    (0, 0): [(7, 1, 13246, (13, 13, 14, 12, 23, 13, 22)), (7, 2, 14125, (12, 14, 21, 13, 30, 14, 92))],
-    (1, 6): [(6, -52, 16738, (13, 21, 12, 30, 103, 31)), (7, -56, 20001, (14, 195, 5, 20, 111, 102, 4))],
-    (3, 24): [(7, 204, 9698, (10, 120, 112, 2, 11, 134, 12)), (7, 247, 13635, (112, 11, 143, 128, 11, 134, 12))],
-    (5, 30): [(8, -136, 16149, (2, 3, 11, 135, 103, 88, 2, 86)), (8, -152, 17780, (11, 2, 20, 120, 94, 11, 21, 82))],
+    (0, 0): [(7, 2, 14094, (13, 13, 22, 14, 31, 23, 32)), (7, 2, 11081, (22, 22, 21, 13, 30, 14, 92))],
+    (1, 6): [(6, -54, 20002, (13, 21, 12, 30, 103, 31)), (6, -54, 13630, (12, 118, 198, 30, 182, 31))],
+    (3, 24): [
+        (8, 204, 20001, (10, 120, 112, 2, 11, 134, 131, 3)),
+        (8, 247, 20001, (112, 11, 143, 120, 11, 126, 20, 197)),
+    ],
+    (5, 30): [(8, -132, 14165, (2, 120, 94, 3, 11, 135, 206, 90)), (8, -152, 19535, (11, 2, 20, 120, 94, 11, 21, 82))],
 }
 
 
@@ -98,12 +100,12 @@ def test_one_thread_searches_the_known_trees(seed, plies):
 def test_every_feature_can_be_switched(feature):
     features = SearchFeatures(**{feature.name: not feature.default})
     search = TimedSearch(NETWORK, GAME.ply_limit, SearchOptions(table_bits=14), features)
-    assert two_moves(search, 3, 24) != KNOWN_SEARCHES[3, 24], "another tree is searched"
+    assert two_moves(search, 5, 30) != KNOWN_SEARCHES[5, 30], "another tree is searched"
 
 
 def test_an_entry_with_words_of_two_positions_is_not_used():
-    search, expected = make_search(), KNOWN_SEARCHES[3, 24][0]
-    state = random_position(GAME, 3, 24)
+    search, expected = make_search(), KNOWN_SEARCHES[5, 30][0]
+    state = random_position(GAME, 5, 30)
     list(search.deepen(state, nodes=20_000))
     search.table[:, 1] = np.roll(search.table[:, 1], 1)
     search.main.forget()
@@ -292,9 +294,9 @@ def test_a_game_does_not_depend_on_those_before():
 def test_a_stop_before_the_first_depth_still_gives_a_move(monkeypatch: pytest.MonkeyPatch):
     search, plain = make_search(), TimedSearch._search
 
-    def stopped(self, state, depth, last):
+    def stopped(self, state, depth):
         self.stop()
-        return plain(self, state, depth, last)
+        return plain(self, state, depth)
 
     monkeypatch.setattr(TimedSearch, "_search", stopped)
     (only,) = search.deepen(START, seconds=60)
@@ -322,10 +324,10 @@ def test_two_searches_of_one_object_take_turns():
 def test_loading_the_kernels_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch):
     search, plain = make_search(), TimedSearch._search
 
-    def slow(self, state, depth, last):
+    def slow(self, state, depth):
         if depth == 1:
             time.sleep(0.3)
-        return plain(self, state, depth, last)
+        return plain(self, state, depth)
 
     monkeypatch.setattr(TimedSearch, "_search", slow)
     *_, last = search.deepen(START, seconds=0.2)
