@@ -38,9 +38,9 @@ GROUPS: dict[str, dict[str, str]] = {
     "Two-player games": {
         "eval/elo": "strength of the frozen learner over time: Elo above the first baseline, which is 0, from the "
         "games of eval/win_rate and no others. The baseline does not change during a run, so values can be compared "
-        "over steps and runs. Bradley-Terry with a draw as half a point and one more drawn game: "
-        "400 log10((p + 0.5) / (n - p + 0.5)) for p points in n games, so at most 400 log10(2 n + 1), which is 1200 "
-        "for 500 games: to tell apart learners that win nearly everything, choose a stronger first baseline. "
+        "over steps, and over runs with the same one. Bradley-Terry with a draw as half a point and one more drawn "
+        "game: 400 log10((p + 0.5) / (n - p + 0.5)) for p points in n games, so at most 400 log10(2 n + 1), which is "
+        "1200 for 500 games: to tell apart learners that win nearly everything, choose a stronger first baseline. "
         "Q-tables play 100 games for it, or 2 against a deterministic baseline",
         "eval/elo_low": "lower end of its 95% interval, by the Fisher information, which is too narrow if nearly all "
         "games are won or lost",
