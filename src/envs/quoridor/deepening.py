@@ -148,7 +148,7 @@ class TimedSearch:
             while result.depth < depth and not _is_final(result) and not settings[STOPPED]:
                 score, line = self._search(state, result.depth + 1)
                 if settings[STOPPED]:
-                    score = result.score  # of the depth before
+                    score = result.score  # the depth was not finished: that of the one before
                 if line:
                     spent = time.perf_counter() - began
                     result = DepthResult(result.depth + 1, score, line, self._nodes(), spent)
