@@ -16,6 +16,7 @@ SIGNS = {
     "skitterer": f'<ellipse {SOLID} cy="2" rx="5" ry="9"/><circle {SOLID} cy="-8.5" r="3.2"/>'
     f'<path {THIN} d="M-4 -2L-11 -7M-5 3H-12M-4 7L-10 12M4 -2L11 -7M5 3H12M4 7L10 12"/>',
     "spitter": f'<path {SOLID} d="M0 -12C4 -5 9 -1 9 4A9 8 0 0 1 -9 4C-9 -1 -4 -5 0 -12Z"/>',
+    "thornback": f'<path {SOLID} d="M-12 10L-10 0L-6 -4L-8 -11L-2 -6L0 -13L2 -6L8 -11L6 -4L10 0L12 10Z"/>',
     "brute": f'<path {SOLID} d="M-12 -11C-12 -4 -9 -2 -7 -2V3C-7 9 -4 12 0 12C4 12 7 9 7 3V-2C9 -2 12 -4 12 -11'
     'C9 -8 7 -7 4 -7H-4C-7 -7 -9 -8 -12 -11Z"/>',
     "stalker": f'<path {SOLID} d="M0 -13L3.5 3H9V6.5H2V12.5H-2V6.5H-9V3H-3.5Z"/>',

@@ -16,19 +16,19 @@ from src.envs.deployment.placement import Scripted
 from src.nets.boards import Heads
 from tests.envs.deployment.making import begin, bot, small_game
 
-GAMES = 2000  # the standard error of a share is at most 1.1 points
+GAMES, SEED = 4000, 2027  # those of the table in the README; the standard error of a share is 0.8 points
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOTS)
-@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("env", [*ENVS, "deployment_alternated"])
 def test_a_bot_that_plays_itself_wins_half_of_the_games(env: str, name: str):
     game, bot = player(f"env={env}", f"agent={name}")
     assert isinstance(game, DeploymentGame)
     assert isinstance(bot, Bot)
-    found = balance(game, bot, GAMES, seed=5)
-    assert 0.4 < found.first < 0.6
-    assert found.on_points > 0.45, "victory points decide most games, not the loss of all units"
+    found = balance(game, bot, GAMES, SEED)
+    assert 0.45 < found.first < 0.55
+    assert found.on_points > 0.5, "victory points decide most games, not the loss of all units"
     assert found.rounds > 4.5
 
 
