@@ -53,7 +53,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         """`seat` is first, second, or random to draw it for each game.
 
         With `placements` the learner does not deploy: one of them is drawn for each game and places its units.
-        `first_baseline` names the one of `baselines` that evaluations during training play against.
+        `first_baseline` names the one of `baselines` that comes first, against which runs are measured and selected.
         """
         require(
             game.world.confirming == 0,
