@@ -39,7 +39,7 @@ from .core.runs.config_file import CONFIG, REPLACED, read_config
 from .core.runs.run import checkpoint_path
 from .core.runs.targets import Targets
 from .paths import CONF
-from .resolvers import accelerator
+from .resolvers import accelerator, tuned
 from .schema import Train
 
 log = logging.getLogger(__name__)
@@ -252,9 +252,9 @@ def _plain(value: Any) -> Any:
 
 def require_tuned(names: DictConfig) -> None:
     """Raise `UserError` if tuned settings named by the user do not exist; the default ones are optional."""
-    name = names.get("tuned")
-    known = name in (None, f"{names.env}_{names.algo}") or (CONF / "tuned" / f"{name}.yaml").is_file()
-    require(known, f"tuned={name} is unknown: leave it out, or choose {names.env}_{names.algo} or none")
+    name, usual = names.get("tuned"), tuned(names.env, names.algo)
+    known = name in (None, usual) or (CONF / "tuned" / f"{name}.yaml").is_file()
+    require(known, f"tuned={name} is unknown: leave it out, or choose {usual} or none")
 
 
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:

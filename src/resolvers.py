@@ -7,11 +7,19 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from .core.package import ROOT
+from .paths import CONF
 
 
 def accelerator(device: str) -> str:
     """Return "cpu" or "gpu", which selects the tuned settings, for an option of the group `device`."""
     return "gpu" if device == "cuda" or (device == "auto" and gpu_usable()) else "cpu"
+
+
+def tuned(env: str, algo: str) -> str:
+    """Return the option of the group `tuned` for a pair: of this env, or of the game that it is a variant of."""
+    words = env.split("_")
+    names = ["_".join((*words[:count], algo)) for count in range(len(words), 0, -1)]
+    return next((name for name in names if (CONF / "tuned" / f"{name}.yaml").is_file()), names[0])
 
 
 def gpu_usable() -> bool:
@@ -27,4 +35,5 @@ def gpu_usable() -> bool:
 
 
 OmegaConf.register_new_resolver("accelerator", accelerator, replace=True)
+OmegaConf.register_new_resolver("tuned", tuned, replace=True)
 OmegaConf.register_new_resolver("package", lambda name: f"{ROOT}.{name}", replace=True)  # of a module or class here

@@ -1,16 +1,34 @@
-"""The default composition of each game, on a small board and for a short time."""
+"""Tuned settings: every pair has some, user choices win, and the default composition of each game learns."""
 
+import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
+import src.resolvers
 from src import schema
-from src.compose import build, resolved, validate
-from src.core.play.arena import evaluate
+from src.algos.network import selection_metrics
+from src.compose import build, get_object, resolved, validate
+from src.core.play.agent import OpponentPool, RandomAgent
+from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.exhaustive import walk_replies
 from src.core.runs.run import Run
+from src.envs.deployment.bots import Bot
+from src.envs.deployment.vec_env import VecDeployment
 from src.envs.quoridor.agents import RunnerAgent
-from tests.test_compositions import composed
+from src.nets.flat import FlatNet
+from src.nets.units import UnitsNet
+from src.paths import CONF
+from tests.test_compositions import composed, options
+
+PLAIN = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]
+SCENARIOS = [
+    "deployment_mirror",
+    *(pytest.param(f"deployment{name}", marks=pytest.mark.slow) for name in ("", "_siege", "_alternated")),
+]
+NETS = {"cpu": FlatNet, "cuda": UnitsNet}  # of the wargame
 
 
 def trained(directory: Path, *overrides: str):
@@ -20,6 +38,106 @@ def trained(directory: Path, *overrides: str):
     algo.check(env, curriculum)
     with Run(directory, resolved(cfg), None) as run:
         return env, algo.fit(env, curriculum, run)
+
+
+def network(cfg):
+    env = build(cfg.env, "env")
+    return build(cfg.algo.net, "algo.net").build(env.observation_space.shape, env.game.num_actions)
+
+
+def test_every_pair_that_fits_is_tuned_or_has_a_reason():
+    """A pair has a file in conf/tuned or a line in the README.md there."""
+    page = (CONF / "tuned" / "README.md").read_text()
+    needs = {name: get_object(composed(f"algo={name}").algo._target_).needs for name in options("algo")}
+    games = {name: build(composed(f"env={name}").env, "env").game for name in options("env")}
+    pairs = {(env, algo) for env, game in games.items() for algo in needs if needs[algo] <= game.traits}
+    missing = [
+        f"{env}_{algo}"
+        for env, algo in sorted(pairs)
+        if src.resolvers.tuned(env, algo) not in options("tuned") and f"`{env}_{algo}`" not in page
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("env", "algo", "expected"),
+    [
+        ("minesweeper_16x16", "ppo", "minesweeper_ppo"),
+        ("deployment_classic_mirror", "imitation", "deployment_imitation"),
+        ("quoridor", "ppo", "quoridor_ppo"),
+        ("connect_four", "ppo", "connect_four_ppo"),
+    ],
+)
+def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expected: str):
+    assert src.resolvers.tuned(env, algo) == expected
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "expected"),
+    [
+        ([], "algo.total_steps", "tuned"),
+        (["algo.total_steps=77"], "algo.total_steps", 77),
+        (["tuned=none"], "algo.total_steps", 10_000_000),
+        (["tuned=none"], "env.config.compact", False),
+        (["device=cuda"], "net_defaults.channels", 128),
+        (["experiment=minesweeper_spec"], "algo.num_envs", 256),
+        (["experiment=minesweeper_spec"], "algo.net._target_", "src.nets.boards.CNN"),
+        (["net@algo.net=cnn"], "algo.net.hidden", 32),
+        (["net@algo.net=mlp"], "algo.net._target_", "src.nets.flat.MLP"),
+    ],
+)
+def test_a_choice_on_the_command_line_wins(overrides: list[str], key: str, expected: object):
+    tuned = composed(*PLAIN).algo.total_steps
+    assert tuned != 10_000_000
+    given = {override.split("=")[0] for override in overrides}
+    own = [] if "experiment" in given else [kept for kept in PLAIN if kept.split("=")[0] not in given]
+    cfg = composed(*own, *overrides)
+    assert OmegaConf.select(cfg, key) == (tuned if expected == "tuned" else expected)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((CONF / "tuned").glob("*/*.yaml")), ids=lambda file: f"{file.parent.name}-{file.stem}"
+)
+def test_every_file_of_a_device_is_used(file: Path):
+    """Each value of the file is in the composition of an env and a device that it is for."""
+    game, algo = file.parent.name.split("_", 1)
+    env, _, device = file.stem.rpartition("_")
+    name = env or min((name for name in options("env") if name.startswith(game)), key=len)
+    cfg = composed(f"env={name}", f"algo={algo}", f"device={'cuda' if device == 'gpu' else device}")
+    values = OmegaConf.masked_copy(OmegaConf.load(file), list(cfg))  # without its own defaults list
+    assert OmegaConf.merge(cfg, values) == cfg
+
+
+def test_tuned_settings_follow_the_device(monkeypatch: pytest.MonkeyPatch):
+    for usable in (True, False):
+        monkeypatch.setattr(src.resolvers, "gpu_usable", lambda usable=usable: usable)
+        assert src.resolvers.accelerator("auto") == ("gpu" if usable else "cpu")
+        assert src.resolvers.accelerator("cuda") == "gpu"
+        assert src.resolvers.accelerator("cpu") == "cpu"
+
+
+def test_a_gpu_that_is_hidden_or_that_torch_was_not_built_for_is_not_used(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("src.resolvers.Path.glob", lambda *_: iter(["/dev/nvidia0"]))
+    monkeypatch.setattr("src.resolvers.version", lambda name: "2.13.0+cu130")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert src.resolvers.gpu_usable()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert not src.resolvers.gpu_usable()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.setattr("src.resolvers.version", lambda name: "2.13.0+cpu")
+    assert not src.resolvers.gpu_usable()
+
+
+@pytest.mark.slow
+def test_tuned_minesweeper_learns_to_win_a_tiny_board(tmp_path: Path):
+    board = ["env.config.H=5", "env.config.W=5", "env.config.mine_count=3", "env.config.max_steps=50"]
+    env, agent = trained(tmp_path, "env=minesweeper_8x8", "algo=ppo", *board, "algo.total_steps=24576")
+    wins, random = (selection_metrics(env, player, 300, 1)["eval/win_rate"] for player in (agent, RandomAgent()))
+    assert wins > 0.6 > random + 0.3
+    with (tmp_path / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["train/truncated_share"]]
+    assert {float(row["train/truncated_share"]) for row in rows} == {0.0}
+    assert all(float(row["train/episode_length"]) < 25 for row in rows)
 
 
 @pytest.mark.slow
@@ -91,3 +209,85 @@ def test_tuned_evaluations_of_quoridor_do_not_replay_two_games(algo: str):
     assert next(iter(cfg.env.baselines)) == "runner"
     assert cfg.evaluation.opening_plies > 0
     assert algo == "alphabeta" or cfg.algo.eval_opening_plies > 0
+
+
+@pytest.mark.parametrize("device", NETS)
+@pytest.mark.parametrize("env", SCENARIOS)
+def test_tuned_wargame_is_equal_for_every_scenario(env: str, device: str):
+    first = composed("env=deployment", "algo=ppo", f"device={device}")
+    cfg = validate(composed(f"env={env}", "algo=ppo", f"device={device}"), schema.Train)
+    assert cfg.composition.tuned == "deployment_ppo"
+    assert cfg.algo.total_steps == first.algo.total_steps != 10_000_000
+    assert cfg.algo.num_envs == first.algo.num_envs
+    assert (cfg.algo.losses.aux_coef, cfg.algo.restrict_actions_until_updates) == (0, 0)
+    assert cfg.algo.num_envs % 4 == 0  # equal shares of the pool
+    assert isinstance(network(cfg), NETS[device])
+
+
+@pytest.mark.parametrize("device", NETS)
+@pytest.mark.parametrize("env", SCENARIOS)
+def test_maskable_ppo_has_the_network_and_rollouts_of_ppo(env: str, device: str):
+    ours = composed(f"env={env}", "algo=ppo", f"device={device}")
+    cfg = validate(composed(f"env={env}", "algo=maskable_ppo", f"device={device}"), schema.Train)
+    assert cfg.composition.tuned == "deployment_maskable_ppo"
+    assert cfg.algo.net == ours.algo.net
+    assert cfg.algo.compute == ours.algo.compute
+    assert isinstance(network(cfg), NETS[device])
+    assert cfg.algo.total_steps <= ours.algo.total_steps
+    shared = ("num_envs", "steps_per_env", "epochs", "gamma", "gae_lambda", "lr", "max_grad_norm")
+    for name in (*shared, "eval_every", "eval_episodes"):
+        assert cfg.algo[name] == ours.algo[name], name
+    assert cfg.algo.batch_size * ours.algo.mini_batches == cfg.algo.num_envs * cfg.algo.steps_per_env
+    assert cfg.algo.ent_coef == ours.algo.losses.ent_coef
+    assert cfg.algo.vf_coef == 0.5 * ours.algo.losses.vf_coef  # of a value loss that is twice as large
+    if device == "cpu":
+        build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.slow)])
+def test_choices_for_the_wargame_stay_chosen(device: str):
+    plain = ("env=deployment", "algo=ppo", f"device={device}")
+    assert isinstance(network(composed(*plain, "net@algo.net=mlp")), FlatNet)
+    assert isinstance(network(composed(*plain, "net@algo.net=units")), UnitsNet)
+    assert isinstance(build(composed(*plain, "agent@env.opponent=greedy").env, "env").opponent, Bot)
+    assert composed(*plain, "reward=deployment_outcome").env.reward.survival == 0
+    assert composed(*plain, "curriculum=random_first").curriculum.promote_at == 0.9
+    assert composed(*plain, "algo.lr=0.5").algo.lr == 0.5
+    assert composed(*plain, "tuned=none").algo.total_steps == 10_000_000
+
+
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo"])
+def test_on_a_cpu_a_weaker_bot_selects_the_checkpoint(algo: str):
+    """With so few steps the win rate against the strongest is next to nothing, and its highest a matter of luck."""
+    plain = ("env=deployment", f"algo={algo}")
+    for device, first in (("cuda", "tactical"), ("cpu", "greedy")):
+        env = build(composed(*plain, f"device={device}").env, "env")
+        assert next(iter(env.baselines)) == first
+        assert sorted(env.baselines) == ["defensive", "greedy", "random", "tactical"]
+
+
+def test_wargame_learners_train_against_every_bot():
+    env = build(composed("env=deployment").env, "env")
+    assert isinstance(env.opponent, OpponentPool)
+    assert list(env.opponent.members) == ["tactical", "balanced", "defensive", "greedy"]
+    assert next(iter(env.baselines)) == "tactical"
+    assert [part.num_envs for part in env.vectorize(64).parts] == [16] * 4
+
+
+@pytest.mark.slow  # a minute of one core
+def test_tuned_wargame_beats_random_and_cuts_no_game_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    cut = []
+    step = VecDeployment.step
+
+    def watched(self: VecDeployment, actions: np.ndarray):
+        result = step(self, actions)
+        cut.append(bool(result[3].any()))
+        return result
+
+    monkeypatch.setattr(VecDeployment, "step", watched)
+    budget = ("algo.total_steps=65536", "algo.eval_every=65536", "algo.eval_episodes=2")
+    env, agent = trained(tmp_path, "env=deployment", "algo=ppo", *budget)
+    won = evaluate(env.game, agent, RandomAgent(), 200, seed=1).total.wins
+    assert wilson_interval(won, 200)[0] > 0.75  # 186 were won when it was written
+    assert not any(cut)
+    assert len(cut) > 100
