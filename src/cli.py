@@ -23,7 +23,6 @@ from omegaconf.errors import OmegaConfBaseException
 from . import resolvers  # noqa: F401 (registers them)
 from .core import ranks
 from .core.errors import UserError, require
-from .core.files import require_no_links
 from .core.package import command
 from .core.runs.config_file import CONFIG
 from .hydra_errors import hydra_message
@@ -207,7 +206,6 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     require(not others, f"resume uses the saved configuration of the run: leave out {' '.join(others)}")
     directory = resumed[0].split("=", 1)[1].strip("'\"")
     require(Path(directory, "config.yaml").is_file(), f"{directory!r} is not a run directory: it has no config.yaml")
-    require_no_links(Path(directory), (".lock", "metrics.csv", "train.log"))
     return [
         *allowed,
         f"resume={quote_value(directory)}",

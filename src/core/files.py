@@ -1,47 +1,98 @@
 """Atomic writes, bounded reads, and checks of paths before they are used."""
 
+import contextlib
+import fcntl
+import glob
 import os
+import secrets
 import stat
+import sys
 import tempfile
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import UserError, require
 
 new_directories: list[Path] = []  # created by the run of this process, innermost first
 MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record
+MAX_ENTRIES = 100_000  # files and folders of a run directory
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
+    """Replace a file, or the one that a link points to, in one step; a device or a pipe is written instead."""
     require_replaceable(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    partial = _partial(path)
-    partial.unlink(missing_ok=True)  # left by a killed process, or a symlink
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with _open_stream(path) or contextlib.nullcontext() as stream:
+            if stream is not None:
+                stream.write(data)
+                return
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path)
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    with partial.open("xb") as file:
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink == 0:  # another process has removed it before it was locked
+                write_atomic(path, data)
+                return
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _open_stream(path: Path) -> BinaryIO | None:
+    """Open standard output, a device or a pipe; return None for other files."""
+    if not path.exists():
+        return None
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is closed or not a file
+        for stream in (sys.stdout, sys.stderr):
+            if os.path.samestat(path.stat(), os.fstat(stream.fileno())):  # it may be redirected to a regular file
+                stream.flush()
+                return os.fdopen(os.dup(stream.fileno()), "wb")
+    if path.is_file():
+        return None
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")  # a pipe without a reader would block
+    os.set_blocking(file.fileno(), True)
+    return file
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the partial files of killed processes: those of living ones are locked."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with contextlib.suppress(OSError), _open_without_waiting(partial) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
 
 
 def require_replaceable(path: Path) -> None:
-    """Raise `UserError` if a file cannot replace this path: it is a directory, a device or a pipe."""
+    """Raise `UserError` if this path cannot be the name of a file, or is a directory or a disk."""
     require(path.name not in ("", ".."), f"{path} is not a file name")
     try:
-        blocked = _partial(path).is_dir() and not _partial(path).is_symlink()
-        require(not blocked, f"{_partial(path)} is a directory: remove it, it is the temporary name of {path.name}")
         mode = path.stat().st_mode
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:  # a null byte, or characters that the file system does not support
         raise UserError(f"{str(path)!r} cannot be written: {error}") from error
-    require(stat.S_ISREG(mode), f"{path} is not a regular file and is not overwritten: choose another path")
+    blocked = stat.S_ISDIR(mode) or stat.S_ISBLK(mode)
+    require(not blocked, f"{path} is not a regular file and is not overwritten: choose another path")
 
 
 def require_writable(path: Path) -> None:
     """Raise `UserError` if a file cannot be written to this path; call it before computing the content."""
     require_replaceable(path)
-    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe
+    folder = next(folder for folder in path.resolve().parents if folder.exists())
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -49,33 +100,53 @@ def require_writable(path: Path) -> None:
         raise UserError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial")
-
-
-def read_regular(path: Path, max_bytes: int) -> bytes:
-    """Read a regular file of at most `max_bytes`; reading a device or a pipe may never end."""
+@contextlib.contextmanager
+def open_regular(path: Path, max_bytes: int) -> Iterator[BinaryIO]:
+    """Open a regular file of at most `max_bytes` to read; reading a device or a pipe may never end."""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # opening a pipe would block
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            require(regular, f"{path} cannot be read: it is not a regular file")
-            data = file.read(max_bytes + 1)
+        with _open_without_waiting(path) as file:
+            status = os.fstat(file.fileno())
+            require(stat.S_ISREG(status.st_mode), f"{path} cannot be read: it is not a regular file")
+            small = status.st_size <= max_bytes
+            require(small, f"{path} is larger than {max_bytes:,} bytes, the most that is read")
+            yield file
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"{str(path)!r} cannot be read: {reason}") from error
-    require(len(data) <= max_bytes, f"{path} is larger than {max_bytes:,} bytes, the most that is read")
-    return data
 
 
-def require_no_links(directory: Path, names: tuple[str, ...]) -> None:
-    """Raise `UserError` if a file to append to is a symlink, which may point outside the directory, or a pipe."""
-    links = [name for name in names if (directory / name).is_symlink()]
-    require(not links, f"{directory}: {', '.join(links)} is a symlink, but a run writes to regular files only")
-    others = [name for name in names if (directory / name).exists() and not (directory / name).is_file()]
-    require(not others, f"{directory}: {', '.join(others)} is not a regular file: remove it")
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    with open_regular(path, max_bytes) as file:
+        return file.read(max_bytes)
 
 
-def require_real_directory(path: Path) -> None:
-    """Raise `UserError` if the path exists and is not a directory, or is a symlink that may point elsewhere."""
-    real = path.is_dir() and not path.is_symlink()
-    require(real or not os.path.lexists(path), f"{path} is not a directory or is a symlink: remove it")
+def _open_without_waiting(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+
+
+def require_closed(directory: Path) -> None:
+    """Raise `UserError` if a run directory, which may be a stranger's, has a link, a pipe, a socket or a device.
+
+    Allowed are links that wandb makes: the one to its log, and, in runs of earlier versions, some that stay inside.
+    """
+    inside, folders, count = directory.resolve(), [directory], 0
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                paths = [Path(entry) for entry in islice(entries, MAX_ENTRIES + 1)]
+        except FileNotFoundError:
+            continue
+        except OSError as error:  # what cannot be listed cannot be checked
+            raise UserError(f"{error.filename} cannot be read: {error.strerror}") from error
+        count += len(paths)
+        require(count <= MAX_ENTRIES, f"{directory} has more than {MAX_ENTRIES:,} files: move some elsewhere")
+        for path in paths:
+            if path.is_symlink():
+                own = "wandb" in path.relative_to(directory).parts[:-1]
+                own = own and Path(os.path.realpath(path)).is_relative_to(inside)
+                own = own or path.match("wandb/*/logs/debug-core.log")  # wandb does not open it again
+                require(own, f"{path} is a symlink, but a run has regular files and directories only: remove it")
+            elif path.is_dir():
+                folders.append(path)
+            else:
+                require(path.is_file() or not path.exists(), f"{path} is not a regular file or directory: remove it")

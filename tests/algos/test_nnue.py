@@ -1,6 +1,8 @@
 """The learned evaluation: its labels by hand, exact resume, and what it learns and refuses."""
 
+import io
 import math
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -358,25 +360,51 @@ def test_what_does_not_fit_is_refused(tmp_path: Path):
             nnue(**{name: value})
 
 
+def test_files_of_positions_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, records = tmp_path / "a.npy", EVALUATION.records([GAME.initial(np.random.default_rng(0))] * 100)
+    np.save(path, records)
+    monkeypatch.setattr("src.algos.nnue.learning.max_positions_bytes", lambda: 2 * path.stat().st_size)
+    read = nnue(positions=[str(path)] * 2).load_positions(GAME)
+    assert [part.tobytes() for part in read] == [records.tobytes()] * 2
+    with pytest.raises(UserError, match=r"a\.npy is larger"):
+        nnue(positions=[str(path)] * 3).load_positions(GAME)
+
+
+def test_positions_are_checked_before_memory_is_allocated(tmp_path: Path):
+    pipe, huge, count = tmp_path / "pipe.npy", tmp_path / "huge.npy", (1 << 30) // RECORD.itemsize + 1
+    os.mkfifo(pipe)
+    header = io.BytesIO()
+    descr = np.lib.format.dtype_to_descr(RECORD)
+    np.lib.format.write_array_header_1_0(header, {"descr": descr, "fortran_order": False, "shape": (count,)})
+    huge.write_bytes(header.getvalue())
+    os.truncate(huge, huge.stat().st_size + count * RECORD.itemsize)  # takes no space on the disk
+    for path, message in ((pipe, "cannot be read"), (huge, "is larger")):
+        with pytest.raises(UserError, match=rf"algo\.positions: .*{path.name} {message}"):
+            nnue(positions=[str(path)]).load_positions(GAME)
+
+
 def test_files_that_hold_no_positions_are_refused(tmp_path: Path):
     missing, text, numbers = tmp_path / "missing.npy", tmp_path / "text.npy", tmp_path / "numbers.npy"
-    archive, long, strange = (tmp_path / f"{name}.npy" for name in ("archive", "long", "strange"))
+    archive, long, strange, syntax = (tmp_path / f"{name}.npy" for name in ("archive", "long", "strange", "syntax"))
     text.write_text("positions")
     np.save(numbers, np.zeros(10))
     archive.write_bytes(b"PK\x03\x04 and more")
-    long.write_bytes(numbers.read_bytes().replace(b"(10,), }" + b" " * 9, b"(10000000000,), }"))
+    syntax.write_bytes(numbers.read_bytes().replace(b"}", b"("))
     records = np.zeros(10, EVALUATION.record)
+    np.save(long, records)
+    long.write_bytes(long.read_bytes() + b"x")
     records["outcome"] = 7
     np.save(strange, records)
     for path, message in {
         missing: "cannot be read",
         text: "cannot be read",
         archive: "cannot be read",
-        long: "cannot be read",
+        syntax: "cannot be read",
+        long: "does not hold positions of this game",
         numbers: "does not hold positions of this game",
         strange: "does not hold positions of this game",
     }.items():
-        with pytest.raises(UserError, match=rf"algo.positions: .*{path.name} {message}"):
+        with pytest.raises(UserError, match=rf"algo.positions: .*{path.name}'? {message}"):
             nnue(positions=[str(path)]).check(quoridor(), NO_CURRICULUM)
     records = EVALUATION.records([GAME.initial(np.random.default_rng(0))] * 10)
     for pawn, horizontal, vertical, message in (

@@ -9,8 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from src.core.errors import UserError
+from src.core.files import MAX_DATA_BYTES
 from src.core.play.arena import Tally
-from src.core.runs.curve import PICTURE, draw_counts, draw_run, main, run_figure
+from src.core.runs.curve import PICTURE, draw_run, main, run_figure
 from src.core.runs.run import Run
 
 CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
@@ -96,16 +98,20 @@ def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: py
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path):
-    """An untrusted run directory may contain one."""
+def test_a_picture_is_not_drawn_through_a_link(tmp_path: Path):
     (tmp_path / "mine.txt").write_text("mine")
-    run = tmp_path / "run"
-    run.mkdir()
-    for name in (PICTURE, "diagnostics.png"):
-        (run / name).symlink_to(tmp_path / "mine.txt")
-    finished_run(run, {"trained": score(60, 100)})
-    draw_counts(run / "diagnostics.png", {"x": np.ones(3)})
+    run = finished_run(tmp_path / "run", {"trained": score(60, 100)})
+    for name in (PICTURE, "config.yaml"):
+        (run / name).unlink()
+    (run / PICTURE).symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(UserError, match=f"{PICTURE} is a symlink"):
+        main([str(run)])
     assert (tmp_path / "mine.txt").read_text() == "mine"
-    for name in (PICTURE, "diagnostics.png"):
-        assert not (run / name).is_symlink()
-        assert (run / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_results_that_are_read_have_a_limit(tmp_path: Path):
+    run = finished_run(tmp_path / "run", {})
+    with (run / "eval.json").open("r+b") as file:
+        file.truncate(MAX_DATA_BYTES + 1)
+    with pytest.raises(UserError, match=r"eval\.json is larger"):
+        draw_run(run)

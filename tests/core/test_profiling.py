@@ -56,15 +56,6 @@ def test_nothing_is_profiled_or_imported_by_default(tmp_path: Path, monkeypatch:
     assert [line for line in imported if "torch" in line] == []
 
 
-def test_a_symlink_in_place_of_the_trace_is_replaced(tmp_path: Path):
-    other = tmp_path / "other"
-    other.write_text("not ours")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / TRACE).symlink_to(other)
-    train(tmp_path / "run", 10, profile=True)
-    assert other.read_text() == "not ours"
-
-
 def test_operators_are_listed_by_their_time_on_the_gpu_if_there_is_one():
     def operator(name: str, cpu: float, gpu: float) -> SimpleNamespace:
         return SimpleNamespace(key=name, self_cpu_time_total=cpu, self_device_time_total=gpu, count=2)

@@ -276,7 +276,7 @@ def test_a_checkpoint_with_other_values_than_a_run_keeps_is_named(tmp_path: Path
         go_on(run, logged=False)
 
 
-@pytest.mark.parametrize("name", ["diagnostics.json", "win_rate.png", "diff.patch", LAST])
+@pytest.mark.parametrize("name", ["diagnostics.json", "win_rate.png", "diff.patch", "train.log", ".lock", LAST])
 def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: str):
     run = finished(tmp_path / "run")
     (run / name).unlink(missing_ok=True)
@@ -287,12 +287,18 @@ def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: s
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def test_checkpoints_stay_in_the_directory_of_the_run(tmp_path: Path):
-    run = finished(tmp_path / "run")
-    (run / "checkpoints").rename(tmp_path / "elsewhere")
-    (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="checkpoints is not a directory"), Run(run, CONFIG, None):
-        pass
+@pytest.mark.parametrize("name", ["checkpoints", "wandb", "tensorboard", "eval.json", ".hydra"])
+def test_a_directory_with_a_link_is_refused_and_left_as_it_was(tmp_path: Path, name: str):
+    run, outside = finished(tmp_path / "run"), tmp_path / "outside"
+    if (run / name).exists():
+        (run / name).rename(outside)
+    (run / name).symlink_to(outside)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.exists()}
+    with pytest.raises(UserError, match=f"{name} is a symlink"):
+        Run(run, CONFIG, None)
+    with pytest.raises(UserError, match=f"{name} is a symlink"):
+        read_config(run)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.exists()} == before
 
 
 def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path):

@@ -22,7 +22,7 @@ def start(mode: Any, directory: Path) -> None:
 
 @pytest.mark.parametrize("reachable", [True, False])
 def test_an_online_run_notes_its_address_and_no_other_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reachable: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, reachable: bool
 ):
     modes = []
 
@@ -30,14 +30,26 @@ def test_an_online_run_notes_its_address_and_no_other_does(
         modes.append(mode)
         if mode == "online" and not reachable:
             raise ConnectionError("there is no network")
-        return SimpleNamespace(url=URL, define_metric=lambda *_, **__: None)
+        return SimpleNamespace(url=URL, dir=f"{mode}-run-1/files", define_metric=lambda *_, **__: None)
 
     monkeypatch.setattr(wandb, "init", init)
     start("offline", tmp_path / "offline")
     start("online", tmp_path / "online")
+    assert ("wandb sync offline-run-1\n" in caplog.text) != reachable, "of this run, not of others in the directory"
     assert modes == ["offline", "online"] + ["offline"] * (not reachable)
     notes = {path.parent.name: path.read_text() for path in tmp_path.glob(f"*/{ADDRESS}")}
     assert notes == ({"online": f"{URL}\n"} if reachable else {})
+
+
+def test_only_files_that_the_run_has_written_are_uploaded(tmp_path: Path):
+    tracker = WandbTracker("offline", "lab", entity=None, init_timeout=1)
+    uploaded: list[wandb.Artifact] = []
+    tracker._run = SimpleNamespace(id="1", dir=tmp_path / "files", log=print, log_artifact=uploaded.append)
+    for name in ("eval.json", "checkpoints/last.safetensors", "checkpoints/another.safetensors"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    tracker.results(tmp_path, {"scores": {}})
+    assert [set(artifact.manifest.entries) for artifact in uploaded] == [{"last.safetensors"}, {"eval.json"}]
 
 
 def named(*overrides: str, seed: int = 2) -> str:

@@ -2,10 +2,12 @@
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import UserError, require
+from ...core.files import open_regular
 from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
@@ -121,7 +124,11 @@ class NNUE:
 
     def load_positions(self, game: Game) -> list[np.ndarray]:
         """Return the records of each file of `positions`."""
-        return [_read_records(Path(name), evaluation_of(game).record) for name in self.positions or ()]
+        files, left = [], max_positions_bytes()
+        for name in self.positions or ():
+            files.append(_read_records(Path(name), evaluation_of(game).record, left))
+            left -= files[-1].nbytes
+        return files
 
     def play_games(
         self, game: Game, net: nn.Module | None, seed: int, generation: int, numbers: Iterable[int]
@@ -137,12 +144,24 @@ class NNUE:
         return None if self.init_from is None else self.build_net(game)
 
 
-def _read_records(path: Path, record: Any) -> np.ndarray:
+def max_positions_bytes() -> int:
+    """Return the most bytes of `positions` that are read: their features take several times as much memory."""
+    return checkpoint.size_limit() // 8
+
+
+def _read_records(path: Path, record: np.dtype, max_bytes: int) -> np.ndarray:
+    """Read a file of `src.generate`, whose header and size are checked before memory is allocated for it."""
     try:
-        records = np.array(np.lib.format.open_memmap(path, mode="r"))
-    except (OSError, ValueError, EOFError, OverflowError) as error:
+        with open_regular(path, max_bytes) as file:
+            np.lib.format.read_magic(file)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            size = os.fstat(file.fileno()).st_size - file.tell()
+            fits = dtype == record and len(shape) == 1 and size == shape[0] * record.itemsize > record.itemsize
+            records = np.fromfile(file, record) if fits else np.empty(0, record)
+    except UserError as error:
+        raise UserError(f"algo.positions: {error}") from error
+    except (SyntaxError, TokenError, RecursionError) as error:  # numpy parses the header as Python
         raise UserError(f"algo.positions: {path} cannot be read: {error}") from error
-    fits = records.dtype == record and records.ndim == 1 and len(records) > 1
     fits = fits and bool(np.isin(records["outcome"], (-1, 0, 1)).all())
     require(fits, f"algo.positions: {path} does not hold positions of this game: write it by python -m src.generate")
     return records

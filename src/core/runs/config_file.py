@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from ..errors import UserError, require
-from ..files import read_regular
+from ..files import read_regular, require_closed
 from ..package import canonical
 
 CONFIG = "config.yaml"
@@ -63,6 +63,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version if avail
 
 def read_config(directory: Path) -> dict[str, Any]:
     """Read the configuration of a run as plain values. `targets` checks which classes it may build."""
+    require_closed(directory)
     path = directory / CONFIG
     require(path.is_file(), f"{directory} is not a run directory: it has no config.yaml")
     return parse_config(read_regular(path, MAX_BYTES), str(path))

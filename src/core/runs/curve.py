@@ -7,14 +7,14 @@ import io
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ..files import write_atomic
+from ..files import MAX_DATA_BYTES, read_regular, require_closed, write_atomic
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, read_config
 from .runlog import RunLog
@@ -48,7 +48,8 @@ def draw_run(directory: Path) -> bool:
 
 def run_figure(directory: Path) -> Any:
     """Plot eval/win_rate with its 95% band and the final evaluation; return None if there is no curve."""
-    scores = _read(directory / "eval.json", json.loads).get("scores", {})
+    path = directory / "eval.json"
+    scores = json.loads(read_regular(path, MAX_DATA_BYTES)).get("scores", {}) if path.exists() else {}
     curve = _read_curve(directory, scores)
     figure = None if curve is None else new_figure(7, 3.8 + 0.2 * (1 + len(scores)))
     if curve is None or figure is None:
@@ -126,11 +127,6 @@ def _counted(games: Sequence[int]) -> str:
     return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
-def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
-    """Parse a file of a run; return an empty dict if it does not exist."""
-    return parse(path.read_text()) if path.exists() else {}
-
-
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
     """Write a PNG with a panel for each array: bars for 1D counts, a heat map for 2D counts."""
     rows = -(-len(counts) // 2)
@@ -151,7 +147,6 @@ def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
 
 
 def save_figure(figure: Any, path: Path, **options: Any) -> None:
-    """Write atomically and replace symlinks instead of following them: a run directory may be untrusted."""
     data = io.BytesIO()
     figure.savefig(data, format="png", **options)
     write_atomic(path, data.getvalue())
@@ -172,6 +167,7 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
 
 def main(directories: Sequence[str]) -> None:
     for name in directories:
+        require_closed(Path(name))
         done = Path(name).is_dir() and draw_run(Path(name))
         print(f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw")
 

@@ -1,12 +1,9 @@
 """Profile some updates of a training with torch's profiler (`profile=true`)."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
-
-from ..files import write_atomic
 
 TRACE = "profile.json.gz"  # in the run directory
 SKIPPED, WARM_UP, RECORDED = 2, 1, 3  # updates: kernels are compiled in the first, the profiler starts in the next
@@ -31,9 +28,7 @@ def profiled(
         if found.step_num <= SKIPPED + WARM_UP:  # training ended before an update was recorded
             return
         path = directory / TRACE
-        with tempfile.TemporaryDirectory() as folder:  # the profiler would follow a symlink
-            found.export_chrome_trace(str(Path(folder, TRACE)))
-            write_atomic(path, Path(folder, TRACE).read_bytes())
+        found.export_chrome_trace(str(path))
         written.append(path)
         print(f"profile: {path}, to be opened in https://ui.perfetto.dev or chrome://tracing")
         print(top_operators(found.key_averages()), flush=True)

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from .. import ranks
 from ..errors import UserError, require
-from ..files import require_real_directory, require_replaceable, write_atomic
+from ..files import require_closed, require_replaceable, write_atomic
 from ..package import command
 from ..seeding import generator
 from . import checkpoint
@@ -36,8 +36,8 @@ BEST = "checkpoints/best.safetensors"
 NETWORK = "network.safetensors"  # of algo=nnue: the best weights in the integers of the search
 PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
 OUTPUT_FILES = (
-    *(CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json", "diagnostics.png", PICTURE),
-    *("qtable.json", NETWORK, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
+    *(LOCK, "train.log", CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json"),
+    *("diagnostics.png", PICTURE, "qtable.json", NETWORK, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
 )
 
 
@@ -52,6 +52,9 @@ class Run:
         self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
     ) -> None:
         """`config` is the composed configuration in plain values; it is saved as config.yaml."""
+        require_closed(directory)
+        for name in OUTPUT_FILES:  # before the training, not after it
+            require_replaceable(directory / name)
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
         self._checkpoint_seconds, self._profile = config["checkpoint_seconds"], config.get("profile", False)
@@ -70,9 +73,6 @@ class Run:
         except Timeout:
             raise UserError(f"another process is training in {self.directory}: wait for it or stop it") from None
         try:
-            require_real_directory(self._path("last").parent)
-            for name in OUTPUT_FILES:  # before the training, not after it
-                require_replaceable(self.directory / name)
             self._restored = self._load_last()
             origin = provenance()
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))

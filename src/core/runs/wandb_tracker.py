@@ -38,7 +38,6 @@ class WandbTracker:
     def start(self, directory: Path, config: dict[str, Any]) -> None:
         self._guard("start", lambda: self._start(self.mode, directory, config))
         if self._run is None and self.mode == "online":
-            log.warning("wandb writes offline files instead; upload them later with: wandb sync %s/wandb/*", directory)
             self._guard("start", lambda: self._start("offline", directory, config))
 
     def log(self, row: Mapping[str, float]) -> None:
@@ -88,12 +87,15 @@ class WandbTracker:
             group=names["sweep"] or names["experiment"] or f"{names['env']}-{names['algo']}",
             tags=[f"{key}:{names[key]}"[:TAG_LENGTH] for key in ("env", "algo", "reward", "curriculum")],
             reinit="finish_previous",  # the jobs of a sweep share a process
-            settings=wandb.Settings(silent=True, console="off", init_timeout=self.init_timeout),
+            settings=wandb.Settings(silent=True, console="off", symlink=False, init_timeout=self.init_timeout),
         )
         self._run.define_metric("step")
         self._run.define_metric("*", step_metric="step")
         for name in BEST_OF:
             self._run.define_metric(name, step_metric="step", summary="max,last")
+        if mode != self.mode:
+            files = Path(self._run.dir).parent  # others in the run directory may be a stranger's
+            log.warning("wandb writes offline files instead; upload them later with: wandb sync %s", files)
         if mode == "online" and self._run.url:
             write_atomic(directory / ADDRESS, f"{self._run.url}\n")
         if (directory / DIFF).exists():
@@ -112,7 +114,8 @@ class WandbTracker:
         """Log the checkpoints and eval.json as artifacts, and the evaluation as a table."""
         import wandb
 
-        self._log_files("checkpoints", "model", sorted((directory / "checkpoints").glob("*.safetensors")))
+        checkpoints = [directory / "checkpoints" / f"{name}.safetensors" for name in ("best", "last")]
+        self._log_files("checkpoints", "model", [path for path in checkpoints if path.exists()])
         self._log_files("evaluation", "evaluation", [directory / "eval.json"])
         table = wandb.Table(columns=["baseline", *SCORE_COLUMNS], data=_score_rows(result))
         with _staged_in(Path(self._run.dir).parent):

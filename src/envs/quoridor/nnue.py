@@ -13,24 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.errors import UserError, require
-from ...core.files import write_atomic
+from ...core.files import read_regular, write_atomic
 from ...core.kernel_references import by_reference
 from .board import ONE, ZERO, inlined, kernel, lowest
-from .features import COLUMNS, FEATURES, WORDS
+from .features import COLUMNS, WORDS
 
 ACTIVE = 255  # the integer of an activation of 1
 WEIGHT = 1024  # the integer of a weight of 1 in the second and third layer
 SCORE = 100  # points of one unit of log odds
 HIDDEN, NARROW = 128, 32  # widths of the layers
 SHIPPED = Path(__file__).parent / "network.safetensors"
-SAVED = {
-    "first": (FEATURES, HIDDEN),
-    "first_bias": (HIDDEN,),
-    "second": (NARROW, HIDDEN),
-    "second_bias": (NARROW,),
-    "third": (NARROW,),
-    "third_bias": (1,),
-}
+MAX_BYTES = 1 << 20  # of a file, four times the shipped one
+SAVED = ("first", "first_bias", "second", "second_bias", "third", "third_bias")
 
 
 @by_reference
@@ -75,18 +69,21 @@ def save_network(network: Network, path: Path) -> None:
 
 def load_network(path: Path) -> Network:
     """Read a file of `save_network`; raise `UserError` if it is something else."""
+    saved, shipped = (_read(one) for one in (path, SHIPPED))
+    found, expected = ({name: f"{one[name].dtype}{one[name].shape}" for name in one} for one in (saved, shipped))
+    reason = f"it has {str(found)[:300]}, expected {expected}"
+    require(found == expected, f"{path} is not a network of Quoridor's evaluation: {reason}")
+    return Network(columns=COLUMNS, active=np.zeros(HIDDEN, np.int16), **saved)
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     try:
-        saved = load_file(path)
-    except (OSError, SafetensorError) as error:
+        return dict(load(read_regular(path, MAX_BYTES)))
+    except (SafetensorError, LookupError, ValueError) as error:  # also a dtype that numpy lacks
         raise UserError(f"{path} is not a network of Quoridor's evaluation: {error}") from error
-    shapes = {name: value.shape for name, value in saved.items()}
-    require(shapes == SAVED, f"{path} is not a network of Quoridor's evaluation: it has {shapes}, expected {SAVED}")
-    kinds, expected = ({name: str(one[name].dtype) for name in SAVED} for one in (saved, load_file(SHIPPED)))
-    require(kinds == expected, f"{path} is not a network of Quoridor's evaluation: it has {kinds}, expected {expected}")
-    return Network(columns=COLUMNS, active=np.zeros(HIDDEN, np.int16), **saved)
 
 
 @kernel

@@ -1,9 +1,14 @@
 """Inputs and weights of the learned evaluation."""
 
+import os
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
+from safetensors.torch import save
 
 from src.core.errors import UserError
 from src.envs.quoridor import nnue
@@ -137,9 +142,28 @@ def test_a_network_is_saved_and_loaded(tmp_path):
     loaded = nnue.load_network(path)
     assert all((getattr(loaded, name) == getattr(SEARCH.network, name)).all() for name in nnue.SAVED)
     assert path.stat().st_size < 300_000
-    path.write_bytes(b"nothing")
-    with pytest.raises(UserError, match="is not a network"):
-        nnue.load_network(path)
+
+
+def test_other_files_than_networks_are_refused(tmp_path):
+    saved = {name: getattr(SEARCH.network, name) for name in nnue.SAVED}
+    wide, foreign, huge, pipe, text = (tmp_path / name for name in ("wide", "foreign", "huge", "pipe", "text"))
+    save_file(saved | {"third_bias": saved["third_bias"].astype(np.int32)}, wide)
+    foreign.write_bytes(save({"first": torch.zeros(2, dtype=torch.bfloat16)}))  # which numpy lacks
+    header = b'{"first": {"dtype": "U8", "shape": [1073741824], "data_offsets": [0, 1073741824]}}'
+    huge.write_bytes(len(header).to_bytes(8, "little") + header)
+    os.truncate(huge, 8 + len(header) + (1 << 30))  # takes no space on the disk
+    os.mkfifo(pipe)
+    text.write_bytes(b"nothing")
+    for path, message in (
+        (wide, "is not a network"),
+        (foreign, "is not a network"),
+        (huge, "is larger"),
+        (pipe, "cannot be read"),
+        (text, "is not a network"),
+        (tmp_path / "missing", "cannot be read"),
+    ):
+        with pytest.raises(UserError, match=f"{path.name}'? {message}"):
+            nnue.load_network(path)
 
 
 def test_the_mirror_swaps_columns():
