@@ -290,6 +290,10 @@ class Grammar:
         rng = self.rng
         operator = rng.choice(("", "", "", "", "", "", "+", "++", "~"))
         known = list(keys(configuration(command, base)))
+        plain = [(key, old) for key, old in known if isinstance(old, bool | int | float)]
+        if plain and rng.random() < 0.25:  # most of which are accepted
+            key, old = rng.choice(plain)
+            return f"{key}={self.near(old)}"
         if rng.random() < 0.2 or not known:
             group = rng.choice(list(groups()))
             key = rng.choice(
