@@ -20,6 +20,13 @@ MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record
 MAX_ENTRIES = 100_000  # files and folders of a run directory
 
 
+def remove_new_directories() -> None:
+    """Delete the directories created for a run that was refused, except those with files."""
+    for path in new_directories:
+        with contextlib.suppress(OSError):  # not empty
+            path.rmdir()
+
+
 def write_atomic(path: Path, content: bytes | str) -> None:
     """Replace a file, or the one that a link points to, in one step; a device or a pipe is written instead."""
     require_replaceable(path)
