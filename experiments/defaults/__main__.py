@@ -19,14 +19,14 @@ from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.runs.runlog import RunLog
 from src.paths import CONF
-from src.resolvers import accelerator
+from src.resolvers import accelerator, tuned
 
 RUNS = Path("outputs/studies/defaults")
 PAIRS = {
     f"{env}_{algo}": (env, algo)
     for algo in sorted(path.stem for path in (CONF / "algo").glob("*.yaml"))
     for env in sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
-    if (CONF / "tuned" / f"{env}_{algo}.yaml").exists() or (env, algo) == ("tictactoe", "qlearning")
+    if (CONF / "tuned" / f"{tuned(env, algo)}.yaml").exists() or (env, algo) == ("tictactoe", "qlearning")
 }
 
 
