@@ -24,6 +24,7 @@ from . import resolvers  # noqa: F401 (registers them)
 from .core import ranks
 from .core.errors import UserError, require
 from .core.files import require_no_links
+from .core.interrupt import handle_interrupts
 from .core.package import command
 from .core.runs.config_file import CONFIG
 from .hydra_errors import hydra_message
@@ -54,7 +55,8 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     try:
         sys.argv[1:] = rewrite(sys.argv[1:])
         _check_flags(sys.argv[1:])
-        main()
+        with handle_interrupts():
+            main()
     except KeyboardInterrupt:
         sys.exit("stopped")
     except (Exception, UserExit) as error:
