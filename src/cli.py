@@ -25,6 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from . import resolvers  # noqa: F401 (registers them)
 from .core import ranges, ranks
 from .core.errors import UserError, require
+from .core.interrupt import handle_interrupts
 from .core.package import command
 from .core.runs.config_file import CONFIG
 from .hydra_errors import hydra_message
@@ -63,10 +64,11 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
         require(flags.cfg or not flags.package, f"--package={flags.package} is a part of --cfg: add --cfg job")
         rerun = flags.experimental_rerun
         require(rerun is None, f"--experimental-rerun={rerun} reads a pickle, which can run code: use resume=<run dir>")
-        if flags.package:
-            show_package(main, flags.package)
-        else:
-            main()
+        with handle_interrupts():
+            if flags.package:
+                show_package(main, flags.package)
+            else:
+                main()
     except KeyboardInterrupt:
         sys.exit("stopped")
     except (Exception, UserExit) as error:

@@ -15,7 +15,6 @@ from .cli import exit_on_user_error, launch, refuse_multirun
 from .core.command_reader import MAX_LINE_LENGTH, CommandReader
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
-from .core.interrupt import handle_interrupts
 from .core.play.agent import Agent
 from .core.play.game import Game, TwoPlayerGame
 from .core.play.record import read_game, write_game
@@ -250,8 +249,7 @@ def main(cfg: DictConfig) -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # invalid UTF-8 gets an error line
     # Not sys.stdin: a reader that waits for a line holds its lock, which the interpreter needs at exit.
     lines = open(sys.stdin.fileno(), encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    with handle_interrupts():
-        serve(Engine(game, agent, cfg.seed), lines, sys.stdout)
+    serve(Engine(game, agent, cfg.seed), lines, sys.stdout)
 
 
 def run() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,7 +36,9 @@ from src.compose import (
     resolved,
     validate,
 )
+from src.core import interrupt
 from src.core.errors import UserError
+from src.core.interrupt import handle_interrupts
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
 from src.core.runs.algorithm import Algorithm
@@ -47,6 +50,7 @@ from src.paths import CONF
 from tests import parsed_configs
 from tests.lab import Lab
 from tests.marks import mostly_slow
+from tests.waiting import wait_until
 
 parsed_configs.keep()
 
@@ -225,10 +229,7 @@ def test_every_agent_composes(option: str):
 @pytest.mark.parametrize("algo", options("algo"))
 @pytest.mark.parametrize("env", ENVS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
-    cfg = composed(f"env={env}", f"algo={algo}")
-    cfg.algo.update({key: value for key, value in SMALL.items() if key in cfg.algo})
-    cfg.net_defaults.update(SMALL_NET)
-    validate(cfg, schema.Train)
+    cfg = small(env, algo)
     environment = build(cfg.env, "env")
     try:
         with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
@@ -243,6 +244,25 @@ def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
         agent = learner.fit(environment, curriculum, run)
     agent.check(environment.game)
     assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
+
+
+def small(env: str, algo: str) -> DictConfig:
+    cfg = composed(f"env={env}", f"algo={algo}")
+    cfg.algo.update({key: value for key, value in SMALL.items() if key in cfg.algo})
+    cfg.net_defaults.update(SMALL_NET)
+    return validate(cfg, schema.Train)
+
+
+@pytest.mark.parametrize("algo", sorted(set(options("algo")) - {"alphabeta"}))  # which has nothing to train
+def test_a_lost_interrupt_ends_training_at_the_next_update(tmp_path: Path, algo: str):
+    cfg = small({"imitation": "minesweeper_8x8", "nnue": "quoridor"}.get(algo, "tictactoe"), algo)
+    environment, learner = build(cfg.env, "env"), build(cfg.algo, "algo")
+    with handle_interrupts(), Run(tmp_path, resolved(cfg), None) as run:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        wait_until(interrupt._interrupted.is_set, "the signal")
+        with pytest.raises(KeyboardInterrupt):
+            learner.fit(environment, build(cfg.curriculum, "curriculum"), run)
 
 
 def test_a_pair_is_refused_before_anything_is_written(lab: Lab):

@@ -11,6 +11,7 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 _running: list[Callable[[], None]] = []  # stops the compiled code that is running
+_interrupted = threading.Event()  # set on Ctrl-C
 _own = threading.local()  # the token of the work of each thread
 
 
@@ -86,13 +87,15 @@ class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow fo
 
 @contextlib.contextmanager
 def handle_interrupts() -> Iterator[None]:
-    """Let Ctrl-C stop `stoppable` code. Has no effect outside the main thread, which alone receives signals.
+    """Let Ctrl-C stop `stoppable` code, and loops that call `raise_interrupt`.
 
-    The interpreter writes the number of each signal to a socket at once, even while the main thread is busy.
+    Has no effect outside the main thread, which alone receives signals. The interpreter writes the number of each
+    signal to a socket at once, even while the main thread is busy.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    _interrupted.clear()
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
@@ -107,8 +110,15 @@ def handle_interrupts() -> Iterator[None]:
         receiver.close()
 
 
+def raise_interrupt() -> None:
+    """Raise `KeyboardInterrupt` after Ctrl-C, in case Python's own was lost in a callback from C, such as LLVM's."""
+    if _interrupted.is_set():
+        raise KeyboardInterrupt
+
+
 def _watch(receiver: socket.socket) -> None:
     while numbers := receiver.recv(64):
         if signal.SIGINT in numbers:
+            _interrupted.set()
             for stop in list(_running):
                 stop()

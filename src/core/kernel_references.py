@@ -10,6 +10,7 @@ Kernels read such tuples and call each other with them. They cannot create, retu
 import hashlib
 from typing import Any, TypeVar
 
+import numba  # noqa: F401 (waits until a thread that imports it is done, which `numba.core` alone does not)
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numba  # noqa: F401 (waits until a thread that imports it is done, which `numba.core` alone does not)
 from numba.core import compiler, sigutils, typed_passes, types, typing, untyped_passes
 from numba.core import event as events
 from numba.core.codegen import JITCodeLibrary

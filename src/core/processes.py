@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -49,13 +50,20 @@ def ordered_results(
 
 def _start_worker(start: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    exit_with_parent()
     start(*arguments)
 
 
-def _exit_with_parent() -> None:
-    """End this process if the parent is killed, which cannot stop its workers then."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+def exit_with_parent() -> None:
+    """End this process once its parent has ended, which cannot stop it if it is killed."""
+    parent, number = multiprocessing.parent_process(), os.getppid()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+        else:  # it is not of `multiprocessing`, such as torchrun
+            while os.getppid() == number:
+                time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -36,6 +36,9 @@ def joined() -> Iterator[None]:
         return
     import torch
 
+    from .processes import exit_with_parent
+
+    exit_with_parent()
     gpus = torch.cuda.device_count()
     if gpus > 0:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % gpus)

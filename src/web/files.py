@@ -75,9 +75,7 @@ def file_of(run: RunPath, name: str, max_bytes: int) -> Path | None:
     path = _inside(run.folder, run.path / name, f"{run.name}/{name}")
     if path is None or not path.is_file():
         return None
-    require(
-        path.stat().st_size <= max_bytes, f"{run.name}/{name} is too large: at max_bytes {max_bytes:,} bytes are read"
-    )
+    require(path.stat().st_size <= max_bytes, f"{run.name}/{name} is too large: at most {max_bytes:,} bytes are read")
     return path
 
 

@@ -112,6 +112,11 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         yield
 
 
+def add_style(css: str) -> None:
+    """Add CSS to a connected page together with its elements, which may arrive before that of `ui.add_css`."""
+    ui.element("style").props["innerHTML"] = css
+
+
 def problem(title: str, message: str, *links: Link) -> None:
     """Show that a page cannot be shown, and where to go instead."""
     with ui.element("div").classes("panel lab-problem").props("role=alert"):

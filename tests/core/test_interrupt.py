@@ -1,13 +1,16 @@
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from src.core.interrupt import CancellationToken, CancelledWorkError, handle_interrupts, stoppable
+from src.core.runs.console import progress_bar
 from tests.lab import ROOT
 
 # A search of one depth that would take years: only the interrupt can end it.
@@ -31,6 +34,41 @@ except KeyboardInterrupt:
     assert searcher.search(state, 3, None, 10**15).line == before.line
     print("interrupted")
 """
+
+# LLVM calls a hook when it has compiled a kernel. A signal that arrives during a compilation is handled there.
+TRAINING = """
+import signal
+import sys
+
+from numba.core.codegen import JITCodeLibrary
+
+hook, left = JITCodeLibrary._object_compiled_hook.__func__, int(sys.argv.pop(1))
+
+
+def interrupted(cls, *arguments):
+    global left
+    left -= 1
+    hook(cls, *arguments)
+    if left == 0:
+        signal.raise_signal(signal.SIGINT)
+
+
+JITCodeLibrary._object_compiled_hook = classmethod(interrupted)
+from src.train import run
+
+run()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [1, 4, 7])
+def test_training_is_stopped_while_kernels_are_compiled(tmp_path: Path, kernel: int):
+    words = ["env=minesweeper_8x8", "algo=ppo", "logger=csv", "device=cpu", "algo.total_steps=400"]
+    command = [sys.executable, "-c", TRAINING, str(kernel), *words, "algo.num_envs=4", "algo.steps_per_env=10"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "ctypes callback" in done.stderr, "the exception of the signal was not lost"
+    assert done.stderr.splitlines()[-1].startswith("stopped")
 
 
 def test_ctrl_c_ends_a_compiled_search_amid_one_depth():
@@ -56,6 +94,19 @@ def test_code_that_runs_is_stopped_and_nothing_else():
     assert stops == ["running"]
     assert threading.active_count() == before
     assert signal.set_wakeup_fd(-1) == -1, "what was there before is there again"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_lost_in_a_callback_from_c_ends_a_loop():
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    with handle_interrupts(), progress_bar("steps", 1) as advance:
+        callback()  # as one of LLVM: the exception is printed and ignored
+        until = time.monotonic() + 60
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 (the watcher may need a moment)
+            while time.monotonic() < until:
+                advance(0)
+    with handle_interrupts(), progress_bar("steps", 1) as advance:
+        advance(1)  # that one is over
 
 
 def test_signals_are_left_alone_in_other_threads():

@@ -15,6 +15,7 @@ import pytest
 from src.core import kernel_cache
 from src.core.kernel_references import by_reference
 from src.core.kernels import Kernel, jit
+from tests.lab import ROOT
 
 SOURCE = """
 from src.core.kernels import jit
@@ -30,6 +31,28 @@ def total(values):
     for value in values:
         result += scaled(value)
     return result
+"""
+
+# The second module is imported by another thread while Numba is partly imported for the first one.
+TWO_IMPORTS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from importlib import import_module
+
+first, second = sys.argv[1:]
+pool, others = ThreadPoolExecutor(1), []
+
+
+class Amid:
+    def find_spec(self, name, *_):
+        if name == "numba.core.typing" and not others:
+            others.append(pool.submit(import_module, second))
+            wait(others, 2)
+
+
+sys.meta_path.insert(0, Amid())
+import_module(first)
+others[0].result()
 """
 
 
@@ -210,3 +233,10 @@ def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Pa
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("warning: compiled kernels cannot be cached")
     assert "NUMBA_CACHE_DIR" in line
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_kernels_are_imported_by_two_threads_at_once(order: int):
+    command = [sys.executable, "-c", TWO_IMPORTS, *["src.core.kernels", "src.core.kernel_references"][::order]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

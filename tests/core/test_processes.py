@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.lab import ROOT
 from tests.waiting import wait_until
 
@@ -31,6 +33,20 @@ if __name__ == "__main__":
     next(ordered_results(task, range(2), 2, start, (sys.argv[1],)))
 """
 
+RANKS = """
+import os
+import sys
+import time
+from pathlib import Path
+
+from src.core import ranks
+
+with ranks.joined():
+    Path(sys.argv[1], str(os.getpid())).touch()
+    time.sleep(3600)
+"""
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that has ended may wait for a parent that collects it."""
@@ -41,12 +57,21 @@ def is_alive(pid: int) -> bool:
     return state not in "ZX"
 
 
+@pytest.mark.slow
+def test_ranks_end_when_torchrun_is_killed(tmp_path: Path):
+    workers_end_with_their_parent(tmp_path, RANKS, *TORCHRUN)
+
+
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path):
+    workers_end_with_their_parent(tmp_path, SCRIPT)
+
+
+def workers_end_with_their_parent(tmp_path: Path, text: str, *launcher: str) -> None:
     script, folder = tmp_path / "script.py", tmp_path / "workers"
-    script.write_text(SCRIPT)
+    script.write_text(text)
     folder.mkdir()
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    parent = subprocess.Popen([sys.executable, script, folder], env=environment)
+    parent = subprocess.Popen([sys.executable, *launcher, script, folder], env=environment)
 
     def workers() -> list[int]:
         return [int(path.name) for path in folder.iterdir()]

@@ -41,6 +41,18 @@ def test_work_in_a_thread_returns_its_result_and_raises_its_error():
 
 
 @pytest.mark.slow
+def test_all_pages_open_at_once_when_the_server_starts(tmp_path: Path):
+    async def restore_tabs(address: str) -> None:
+        tabs = await asyncio.gather(*(Tab(address).open(page.path) for page in discover([])))
+        assert [tab.status for tab in tabs if not tab.having("lab-problem")] == [200] * len(tabs)
+        for tab in tabs:
+            await tab.close()
+
+    with serving(tmp_path, fresh=True) as address:  # a fork would have imported some of it
+        asyncio.run(restore_tabs(address))
+
+
+@pytest.mark.slow
 def test_every_page_answers_while_all_workers_search(tmp_path: Path):
     async def visit(address: str) -> None:
         searching = [await Tab(address).open("/quoridor?first=mcts&second=mcts") for _ in range(WORKERS)]

@@ -95,6 +95,12 @@ def test_nothing_outside_of_the_folders_is_opened(outputs: Path, name: str, mess
         files.locate([outputs], name.format(folder=outputs.parent))
 
 
+def test_a_file_over_the_limit_is_refused(outputs: Path):
+    make_run(outputs, "run")
+    with pytest.raises(UserError, match=r"config\.yaml is too large: at most 3 bytes"):
+        files.file_of(files.locate([outputs], "outputs/run"), "config.yaml", 3)
+
+
 def test_a_file_that_is_a_link_out_is_refused(outputs: Path):
     path = make_run(outputs, "run")
     (path / "metrics.csv").unlink()

@@ -53,3 +53,8 @@ def test_every_page_can_be_built(page: PageEntry):
 
 def test_a_circle_would_be_found():
     assert circle_from("a", {"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]
+
+
+def test_pages_add_their_styles_with_their_elements():
+    """`ui.add_css` of a connected page is sent after the elements: for a moment they are shown without it."""
+    assert [name for name, path in MODULES.items() if "add_css(" in path.read_text()] == ["src.web.shell"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from .. import ranks
+from ..interrupt import raise_interrupt
 
 LINE_SECONDS = 30.0  # between lines if standard error is not a terminal
 DRAW_SECONDS = 0.1  # between updates of the bar if it is one
@@ -93,16 +94,18 @@ def progress_bar(
 ) -> Iterator[Callable[[int], None]]:
     """Show a bar on standard error, or lines if that is not a terminal; yield the function that sets the progress.
 
-    `on_estimate` is called once, with the estimated total seconds.
+    It raises `KeyboardInterrupt` after a Ctrl-C whose exception was lost. `on_estimate` is called once, with the
+    estimated total seconds.
     """
     if ranks.rank() > 0:  # only rank 0 shows a bar
-        yield lambda now: None
+        yield lambda now: raise_interrupt()
         return
     meter, estimated = Meter(unit, total, done, seconds, clock, status), False
     with (_bar if sys.stderr.isatty() else _lines)(meter) as (show, paused):
 
         def advance(now: int) -> None:
             nonlocal estimated
+            raise_interrupt()
             meter.advance(now)
             if not estimated and (expected := meter.expected) is not None:
                 estimated = True

@@ -31,7 +31,7 @@ def prepare(lab: Lab) -> None:
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.add_css(CSS + view.CSS)
+    shell.add_style(CSS + view.CSS)
     ui.run_javascript(KEYS)
     ui.run_javascript(view.SCRIPT)
     box = ui.element("div").classes("w-full")

@@ -104,7 +104,7 @@ class GenericPage(GamePage[GameMatch]):
         return SeededMatch(self.game, self.rng, self.human_seats)
 
     def _layout(self) -> None:
-        ui.add_css(STYLE)
+        shell.add_style(STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.board = ui.html(sanitize=False)

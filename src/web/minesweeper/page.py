@@ -96,7 +96,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
-        ui.add_css(picture.STYLE)
+        shell.add_style(picture.STYLE)
         rows, cols, _ = read_size(self.setup["board"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):

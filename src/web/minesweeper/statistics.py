@@ -6,6 +6,7 @@ import numpy as np
 from nicegui import ui
 
 from ...envs.minesweeper.rules import neighbors
+from .. import shell
 
 # localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV a second}
 _SCRIPT = """
@@ -53,7 +54,7 @@ MEANING = "Games on this board without hints or odds, kept in this browser. 3BV:
 
 class Statistics:
     def __init__(self) -> None:
-        ui.add_css(STYLE)
+        shell.add_style(STYLE)
         ui.run_javascript(_SCRIPT)
         with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
             ui.html(_TABLE, sanitize=False)

@@ -36,7 +36,7 @@ ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowL
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.add_css(CSS)
+    shell.add_style(CSS)
     saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
     game, players = await asyncio.to_thread(_prepare, lab)
     QuoridorPage(lab, game, players, request.query_params, saved)

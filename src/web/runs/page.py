@@ -42,7 +42,7 @@ def index_of(*folders: Path) -> Index:
 
 async def build(lab: Lab, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
-    ui.add_css(CSS)
+    shell.add_style(CSS)
     ui.run_javascript(_FOLLOW_THEME)
     index = index_of(*lab.folders)
     if not index.ready:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from nicegui import ui
 from starlette.requests import Request
 
-from .. import files
+from .. import files, shell
 from ..files import RunPath
 from ..lab import Lab
 from ..pages import PageEntry, discover
@@ -25,7 +25,7 @@ TAGLINE = "Play against trained agents and solvers, and see how they evaluate ea
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.add_css(BOARD_CSS + CSS)
+    shell.add_style(BOARD_CSS + CSS)
     pages = discover(lab.envs)
     titles = {page.path: page.title for page in pages}
     games, runs = await in_thread(lambda: (_unfinished(lab, titles), _latest_runs(lab)))

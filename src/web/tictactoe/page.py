@@ -76,7 +76,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         return TicTacToeMatch(self.game, self.rng, self.human_seats)
 
     def _layout(self) -> None:
-        ui.add_css(picture.STYLE)
+        shell.add_style(picture.STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.drawing = Drawing(picture.board(self.match.state), self._picked)

@@ -35,8 +35,7 @@ def jobs_in(home: Path) -> Jobs:
 
 
 async def build(lab: Lab, request: Request) -> None:
-    ui.add_css(RUNS_CSS)
-    ui.add_css(CSS)
+    shell.add_style(RUNS_CSS + CSS)
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return
