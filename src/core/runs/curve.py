@@ -17,6 +17,7 @@ import numpy as np
 from ..files import write_atomic
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, read_config
+from .console import printable
 from .runlog import RunLog
 
 log = logging.getLogger(__name__)
@@ -173,7 +174,8 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
 def main(directories: Sequence[str]) -> None:
     for name in directories:
         done = Path(name).is_dir() and draw_run(Path(name))
-        print(f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw")
+        shown = f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw"
+        print(printable(shown))
 
 
 if __name__ == "__main__":
