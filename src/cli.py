@@ -28,6 +28,7 @@ from .core.errors import UserError, require
 from .core.interrupt import handle_interrupts
 from .core.package import command
 from .core.runs.config_file import CONFIG
+from .core.runs.console import printable
 from .hydra_errors import hydra_message
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as typed on the command line
@@ -75,7 +76,8 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
         message = str(error) if isinstance(error, UserExit) else user_message(error)
         if message is None or full_traceback:
             raise
-        sys.exit(f"error: {message}" if ranks.rank() == 0 else f"error in rank {ranks.rank()}: {message}")
+        where = "error" if ranks.rank() == 0 else f"error in rank {ranks.rank()}"
+        sys.exit(printable(f"{where}: {message}"))
 
 
 def share_config_store() -> None:

@@ -28,6 +28,7 @@ def main(cfg: DictConfig) -> None:
     from . import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play.capabilities import SupportsExport
+    from .core.runs.console import printable
 
     cfg = compose.validate(cfg, schema.Export)
     path = Path(cfg.onnx or Path(cfg.run, "network.onnx"))
@@ -44,7 +45,7 @@ def main(cfg: DictConfig) -> None:
     model = to_onnx(agent.exported_network(game), observations, names | {"checkpoint": cfg.checkpoint})
     difference = compare(model, agent.exported_network(game), observations)
     write_atomic(path, model)
-    print(f"{path}: {signature(model)}")
+    print(printable(f"{path}: {signature(model)}"))
     print(f"largest difference from torch: {difference:.1e}, on {POSITIONS} positions of random games")
 
 

@@ -23,7 +23,7 @@ def main(cfg: DictConfig) -> None:
     from . import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play.curriculum import Curriculum
-    from .core.runs.console import progress_bar
+    from .core.runs.console import printable, progress_bar
 
     names = cfg.composition
     plays = hasattr(compose.algorithm_class(cfg.algo), "play_games")
@@ -58,7 +58,8 @@ def main(cfg: DictConfig) -> None:
     np.save(content, records)
     write_atomic(output, content.getvalue())
     decisive = np.mean(records["outcome"] != 0) if len(records) else 0.0
-    print(f"{len(records):,} positions of {len(parts):,} games in {output}, {decisive:.1%} of them of decisive games")
+    games_text = f"{len(records):,} positions of {len(parts):,} games"
+    print(printable(f"{games_text} in {output}, {decisive:.1%} of them of decisive games"))
 
 
 def run() -> None:

@@ -19,7 +19,7 @@ def main(cfg: DictConfig) -> None:
     from .core.files import require_writable, write_atomic
     from .core.play import arena
     from .core.play.gif import Animation
-    from .core.runs.console import progress_bar
+    from .core.runs.console import printable, progress_bar
 
     cfg = compose.validate(cfg, schema.Record, unused=("opponent",))
     output = Path(cfg.output)
@@ -47,7 +47,7 @@ def main(cfg: DictConfig) -> None:
             advance(number + 1)
     data = animation.encode()
     write_atomic(output, data)
-    print("\n".join([*lines, f"{output}: {len(data) / 1000:,.0f} kB"]))
+    print(printable("\n".join([*lines, f"{output}: {len(data) / 1000:,.0f} kB"])))
 
 
 def run() -> None:

@@ -78,17 +78,16 @@ class Search:
         )
         pruner = build("pruner", self.settings.pruner)
         self.directory.mkdir(parents=True, exist_ok=True)
-        with trials.locked(self.directory):
-            trials.drop_partial_line(self.directory)
-            self._study = trials.open_study(self.directory, build("sampler", self.settings.sampler), pruner)
-            self._require_same_space()
-            self._require_ended_jobs()
-            self._complete_round()
-            for numbers in self._interrupted():
-                self._run_round(numbers)
-            while (missing := self.settings.n_trials - len(self._trials())) > 0:
-                self._run_round(self._sample(min(missing, self.settings.n_jobs)))
-            complete = any(trial.state.name == "COMPLETE" for trial in self._trials())
+        trials.drop_partial_line(self.directory)
+        self._study = trials.open_study(self.directory, build("sampler", self.settings.sampler), pruner)
+        self._require_same_space()
+        self._require_ended_jobs()
+        self._complete_round()
+        for numbers in self._interrupted():
+            self._run_round(numbers)
+        while (missing := self.settings.n_trials - len(self._trials())) > 0:
+            self._run_round(self._sample(min(missing, self.settings.n_jobs)))
+        complete = any(trial.state.name == "COMPLETE" for trial in self._trials())
         require(complete, "no job of the search was finished: see the table for the reasons")
 
     def _trials(self) -> list[Any]:
@@ -96,13 +95,14 @@ class Search:
         return [trial for trial in self._study.get_trials(deepcopy=False) if self._space.keys() <= trial.params.keys()]
 
     def _require_same_space(self) -> None:
-        """Save the search space with the study; raise `UserError` if the study has another one."""
+        """Save the search space with the study; raise `UserError` if the study or one of its trials has another one."""
         space = {name: repr(distribution) for name, distribution in self._space.items()}
         saved = self._study.user_attrs.get(SPACE)
         if saved is None:
             self._study.set_user_attr(SPACE, space)
+        same = all(trial.distributions == self._space for trial in self._trials())
         require(
-            saved in (None, space),
+            saved in (None, space) and same,
             f"{self.directory} is a search of other ranges: restore them, or leave out hydra.sweep.dir for another",
         )
 

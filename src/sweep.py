@@ -10,9 +10,11 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -24,15 +26,17 @@ from omegaconf import DictConfig
 
 from .cli import SWEEP_DIRECTORY, UserExit, launch, quote_value, user_message
 from .core import ranges, ranks
-from .core.errors import require
-from .core.files import new_directories, remove_new_directories, write_atomic
+from .core.errors import UserError, require
+from .core.files import new_directories, remove_new_directories, require_closed, write_atomic
 from .core.package import command
 from .core.runs import sweep, trials
 from .core.runs.config_file import CONFIG
+from .core.runs.console import printable
 
 log = logging.getLogger(__name__)
 
 MAX_JOBS = 10_000  # of a sweep, which Hydra composes before it starts the first one
+_running: list[Callable[[], bool]] = []  # finishes the sweep; not in the callback, which launchers pickle
 
 
 def exit_on_callback_error(callback: Callable[[Any, DictConfig], None]) -> Callable[..., None]:
@@ -107,16 +111,28 @@ class SweepTable(Callback):
 
     @exit_on_callback_error
     def on_multirun_start(self, config: DictConfig) -> None:
-        """Print the table at process exit, because Hydra has no callback for a sweep that fails."""
+        """Lock the directory; finish the sweep at process exit if it fails, for which Hydra has no callback."""
         require(ranks.world_size() == 1, "torchrun supports single runs only: start a sweep without it")
         HydraConfig.instance().set_config(config)
         directory = new_output("hydra.sweep.dir", config.hydra.sweep.dir)
+        require_closed(directory)
         if config.hydra.sweeper._target_.endswith(".BasicSweeper"):
             require_jobs(config, directory)
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
         full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
-        atexit.register(finish_sweep, directory)
+        created = [
+            path for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL) if not (path := directory / name).exists()
+        ]
+        _running.append(partial(finish_sweep, directory, created, sweep.lock(directory)))
+        atexit.register(_running[-1])
         write_atomic(directory / sweep.COMMAND, f"{full}\n")
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Finish a sweep that did not fail; an error in its table is one of the command."""
+        finish = _running.pop()
+        atexit.unregister(finish)
+        if not finish():
+            sys.exit(1)
 
     def on_job_start(self, config: DictConfig, **_: Any) -> None:
         if config.hydra.mode == RunMode.MULTIRUN:
@@ -134,33 +150,44 @@ class SweepTable(Callback):
             write_atomic(Path(config.hydra.runtime.output_dir, sweep.FAILED), f"{reason}\n")
 
 
-def finish_sweep(directory: Path) -> None:
-    if not any(directory.glob("*/.hydra/overrides.yaml")):  # no job was started
-        for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL, trials.LOCK):
-            (directory / name).unlink(missing_ok=True)
+def finish_sweep(directory: Path, created: list[Path], lock: FileLock) -> bool:
+    """Print the table, or remove what the sweep has created if no job was started; unlock the directory.
+
+    Return whether the table could be made.
+    """
+    started, succeeded = any(directory.glob("*/.hydra/overrides.yaml")), True
+    try:
+        if started:
+            jobs = show(directory)
+            print(printable(f"the table is in {directory}/sweep.csv"))
+            is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
+            if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
+                print(printable(f"continue the sweep with: {sweep.read_text(directory / sweep.COMMAND)}"))
+    except (UserError, OSError) as error:
+        succeeded = False
+        print(printable(f"error: {user_message(error)}"), file=sys.stderr)
+    for path in () if started else created:
+        path.unlink(missing_ok=True)
+    (directory / sweep.LOCK).unlink(missing_ok=True)
+    lock.release()
+    if not started:
         remove_new_directories()
-        return
-    jobs = show(directory)
-    print(f"the table is in {directory}/sweep.csv")
-    is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
-    if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
-        print(f"continue the sweep with: {(directory / sweep.COMMAND).read_text()}", end="")
+    return succeeded
 
 
 def show(directory: Path) -> list[sweep.Job]:
     """Print the table, and write it to the sweep directory as text and CSV, with the report of a search."""
-    from rich.console import Console
-
+    from .core.runs.report import PlainConsole
     from .core.runs.search_report import write_report
 
     jobs, text = sweep.read_jobs(directory), io.StringIO()
     table = sweep.as_table(str(directory), jobs)
-    for console in (Console(), Console(file=text, width=160)):
+    for console in (PlainConsole(), PlainConsole(file=text, width=160)):
         console.print(table)
     write_atomic(directory / "sweep.txt", text.getvalue())
     write_atomic(directory / "sweep.csv", sweep.as_csv(jobs))
     if (best := write_report(directory, jobs)) is not None:
-        print(best)
+        print(printable(best))
     return jobs
 
 

@@ -15,13 +15,12 @@ from .paths import CONF
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="tournament")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from rich.console import Console
-
     from . import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play.tournament import Standings, require_playable, round_robin
     from .core.runs import leaderboard
     from .core.runs.console import progress_bar
+    from .core.runs.report import PlainConsole
 
     cfg = compose.validate(cfg, schema.Tournament)
     for path in (cfg.json, cfg.markdown):
@@ -40,7 +39,7 @@ def main(cfg: DictConfig) -> None:
 
     standings = Standings(matches, anchor)
     title = f"{cfg.composition.env}: Elo above {anchor}, percentage of points against each player"
-    Console().print(leaderboard.cross_table(title, standings))
+    PlainConsole().print(leaderboard.cross_table(title, standings))
     if cfg.markdown is not None:
         write_atomic(Path(cfg.markdown), leaderboard.markdown(standings))
     if cfg.json is not None:

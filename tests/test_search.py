@@ -2,6 +2,8 @@
 
 import csv
 import itertools
+import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,9 +23,10 @@ from src.core.errors import UserError
 from src.core.runs import trials
 from src.core.runs.lock import LOCK
 from src.core.runs.run import Pruned
-from src.core.runs.search_report import param_importance
+from src.core.runs.search_report import param_importance, write_report
+from src.core.runs.sweep import Job
 from src.paths import CONF
-from src.search import Search, Settings, build, parse_space
+from src.search import SPACE, Search, Settings, build, parse_space
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow
 from tests.test_sweep import need, need_optuna, table
@@ -208,12 +211,66 @@ def test_an_interrupted_search_runs_what_is_missing_and_samples_the_same(tmp_pat
     run_search(tmp_path / "killed", chosen, lambda *_: pytest.fail("a finished search launched a job"))
 
 
-def test_a_search_is_not_resumed_with_other_ranges_or_by_two_commands(tmp_path: Path):
+def test_a_search_is_not_resumed_with_other_ranges(tmp_path: Path):
     run_search(tmp_path, settings(n_trials=2))
     with pytest.raises(UserError, match="is a search of other ranges: restore them, or leave out"):
         run_search(tmp_path, settings(params={"x": "interval(0.0, 2.0)"}))
-    with trials.locked(tmp_path), pytest.raises(UserError, match="another process runs the search"):
-        run_search(tmp_path, settings(n_trials=3))
+
+
+def test_a_trial_of_other_ranges_is_refused(tmp_path: Path):
+    """It is resumed by its settings in the journal, which may come from others."""
+    from optuna.distributions import CategoricalDistribution
+
+    study, (space, _) = trials.open_study(tmp_path), parse_space(["x=interval(0.0, 1.0)"])
+    study.set_user_attr(SPACE, {name: repr(distribution) for name, distribution in space.items()})
+    study.ask({"x": CategoricalDistribution(["{_target_: os.abort}"])})
+    with pytest.raises(UserError, match="is a search of other ranges"):
+        run_search(tmp_path, settings(n_trials=2), lambda *_: pytest.fail("a job was launched"))
+
+
+@pytest.mark.parametrize(
+    ("found", "replaced"),
+    [
+        (rb"^.+$", b"\xff\xfe"),
+        (rb"^.+$", b"[1]"),
+        (rb"^.+$", b'{"op_code":99}'),
+        (rb'"values":\[[^]]*\]', b'"values":[NaN]'),
+        (rb'"values":\[[^]]*\]', b'"values":[1e300]'),
+        (rb'"values":\[[^]]*\]', b'"values":["a"]'),
+        (rb'"intermediate_value":[^,}]*', b'"intermediate_value":1e300'),
+        (rb'"steps":\[[^]]*\]', b'"steps":["a"]'),
+    ],
+)
+def test_a_damaged_journal_is_reported_and_left(tmp_path: Path, found: bytes, replaced: bytes):
+    run_search(tmp_path, settings(n_trials=2))
+    journal = tmp_path / trials.JOURNAL
+    damaged, count = re.subn(found, replaced, journal.read_bytes(), flags=re.MULTILINE)
+    assert count > 0
+    journal.write_bytes(damaged)
+    for use in (lambda: write_report(tmp_path, []), lambda: run_search(tmp_path, settings(n_trials=3))):
+        with pytest.raises(UserError, match=trials.JOURNAL):
+            use()
+    assert journal.read_bytes() == damaged
+
+
+def test_a_pipe_is_no_journal(tmp_path: Path):
+    os.mkfifo(tmp_path / trials.JOURNAL)
+    for use in (lambda: write_report(tmp_path, []), lambda: run_search(tmp_path, settings())):
+        with pytest.raises(UserError, match=trials.JOURNAL):
+            use()
+
+
+def test_the_report_takes_any_name_and_does_not_change_the_journal(tmp_path: Path):
+    from optuna.distributions import FloatDistribution
+
+    study = trials.open_study(tmp_path)
+    for value in range(5):
+        study.tell(study.ask({r"$\nosuch$": FloatDistribution(0, 1)}), value)
+    before = (tmp_path / trials.JOURNAL).read_bytes()
+    best = write_report(tmp_path, [Job("0", {}, r"$\nosuch$", None, None, "")])
+    assert r"job 4: $\nosuch$ 4" in str(best)
+    assert (tmp_path / "importance.png").exists()
+    assert (tmp_path / trials.JOURNAL).read_bytes() == before
 
 
 def test_a_journal_with_a_partial_last_line_can_be_continued(tmp_path: Path):

@@ -13,12 +13,12 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
-from rich.console import Console
 
 from src import cli
 from src.core.errors import UserError
 from src.core.play.arena import wilson_interval
 from src.core.runs import checkpoint, sweep
+from src.core.runs.report import PlainConsole
 from src.core.runs.trials import import_optuna
 from src.paths import CONF
 from tests.lab import Lab, read_json
@@ -143,10 +143,64 @@ def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
     assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.parametrize("words", [("-m", "seed=1,2"), ("hparams_search=tictactoe_qlearning",)])
+def test_a_command_deletes_nothing_of_another_in_its_sweep(lab: Lab, words: tuple[str, ...]):
+    """Neither one that is refused because the other runs, nor one whose jobs cannot be composed."""
+    folder = lab.folder / "sweep"
+    held = sweep.lock(folder)
+    (folder / "command.txt").write_text(shlex.join(["python", "-m", "src.train", *words, *QUICK]))
+    (folder / "optuna.log").touch()
+    (folder / "multirun.yaml").touch()
+    before = contents(folder)
+    refused = lab.run("train", *words, *QUICK, SWEEP)
+    held.release()
+    assert refused.returncode != 0
+    assert refused.stderr.startswith("error: another process runs the sweep in sweep")
+    assert contents(folder) == before
+    (folder / "command.txt").unlink()
+    assert lab.run("train", "-m", "nosuch=1,2", SWEEP).returncode != 0
+    assert {path.name for path in folder.iterdir()} == {"optuna.log", "multirun.yaml"}
+
+
+def test_identical_searches_that_start_together_make_one(lab: Lab):
+    need_optuna()
+    command = ("train", "hparams_search=tictactoe_qlearning", "hydra.sweeper.n_trials=2", *QUICK, SWEEP)
+    processes = [lab.start(*command) for _ in range(3)]
+    errors = [process.communicate()[1] for process in processes]
+    codes = [process.wait() for process in processes]
+    assert 0 in codes
+    for code, error in zip(codes, errors, strict=True):
+        assert code == 0 or "another process runs the sweep in sweep" in error
+    assert [row["status"] for row in table(lab)] == ["finished"] * 2
+    assert (lab.folder / "sweep/command.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["0/train.log", "0/.hydra", "multirun.yaml"])
+def test_a_sweep_with_a_link_is_refused_before_it_writes(lab: Lab, name: str):
+    path = lab.folder / "sweep" / name
+    path.parent.mkdir(parents=True)
+    path.symlink_to(lab.folder / ("elsewhere" if path.suffix else "."))
+    done = lab.run("train", "-m", "seed=1,2", *QUICK, SWEEP)
+    assert done.stderr.startswith(f"error: {path.parent.relative_to(lab.folder)}: {path.name} is a symlink")
+    assert done.stderr.count("\n") == 1
+    assert contents(lab.folder) == {}
+
+
+def test_a_sweep_without_its_table_ends_with_an_error(lab: Lab):
+    command = ("train", "-m", "seed=1", *QUICK, SWEEP)
+    assert lab.run(*command).returncode == 0
+    log = lab.folder / "sweep/0/metrics.csv"
+    log.write_text(log.read_text().replace(",40,", ",nan,"))  # final/episodes
+    done = lab.run(*command)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: sweep/0/metrics.csv: final/episodes=nan")
+    assert not (lab.folder / "sweep" / sweep.LOCK).exists()
+
+
 def test_numbers_that_nobody_drew_are_shown_whole():
     jobs = [sweep.Job(seed, {"seed": seed, "lr": "0.00123456789"}, None, None, None, "") for seed in ("1234567891",)]
     text = io.StringIO()
-    Console(file=text, width=160).print(sweep.as_table("", jobs))
+    PlainConsole(file=text, width=160).print(sweep.as_table("", jobs))
     assert "1234567891" in text.getvalue()
     assert "0.001235" in text.getvalue()
 

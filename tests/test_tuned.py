@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
 
 import src.resolvers
 from src import schema
 from src.algos.network import selection_metrics
-from src.compose import build, get_object, resolved, validate
+from src.compose import build, resolved, validate
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.exhaustive import walk_replies
@@ -104,7 +105,7 @@ def test_every_file_of_a_device_is_used(file: Path):
     env, _, device = file.stem.rpartition("_")
     name = env or min((name for name in options("env") if name.startswith(game)), key=len)
     cfg = composed(f"env={name}", f"algo={algo}", f"device={'cuda' if device == 'gpu' else device}")
-    values = OmegaConf.masked_copy(OmegaConf.load(file), list(cfg))  # without its own defaults list
+    values = OmegaConf.masked_copy(DictConfig(OmegaConf.load(file)), list(cfg))  # without its own defaults list
     assert OmegaConf.merge(cfg, values) == cfg
 
 

@@ -1,5 +1,6 @@
 """Console output of a training, with a terminal and without."""
 
+import logging
 import os
 import pty
 import re
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from src.cli import launch
+from src.core.errors import UserError
 from src.core.runs import console
-from src.core.runs.console import Meter, approximate_duration
+from src.core.runs.console import Meter, PrintableFormatter, approximate_duration, printable, progress_bar
 from tests.lab import ROOT
 
 TRAINING = """
@@ -74,6 +77,36 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path):
         assert re.search(r"━ +\d+% " + STATE.format(rate), text)
     assert len(re.findall(EXPECTED, text)) == 1
     assert "\r" in text, "it is drawn in place"
+
+
+HOSTILE, SHOWN = "[/x] \x1b[31m\r\u202e\udc80", r"[/x] \x1b[31m\r\u202e\udc80"
+
+
+def test_control_characters_are_shown_escaped(capsys: pytest.CaptureFixture[str]):
+    assert printable(f"a ±\n\t{HOSTILE}") == f"a ±\n\t{SHOWN}"
+    assert printable(SHOWN) == SHOWN
+    record = logging.LogRecord("name", logging.INFO, "", 0, "value: %s", (HOSTILE,), None)
+    assert PrintableFormatter("%(message)s").format(record) == f"value: {SHOWN}"
+    with progress_bar(f"games, {HOSTILE}", 1):
+        pass
+    assert capsys.readouterr().err.count(SHOWN) == 2
+
+
+def test_a_bar_shows_brackets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar("games, [/x]", 1):
+        pass
+    assert "games, [/x]" in capsys.readouterr().err
+
+
+def test_a_command_reports_errors_without_control_characters(monkeypatch: pytest.MonkeyPatch):
+    def fail() -> None:
+        raise UserError("\x1b[31m")
+
+    monkeypatch.setattr(sys, "argv", ["train"])
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "")
+    with pytest.raises(SystemExit, match=r"error: \\x1b\[31m"):
+        launch(fail)
 
 
 def test_other_ranks_print_nothing(tmp_path: Path):

@@ -1,10 +1,11 @@
-"""Progress bars and durations for the terminal."""
+"""Progress bars, durations and text of unknown origin for the terminal."""
 
+import logging
 import math
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -15,6 +16,18 @@ LINE_SECONDS = 30.0  # between lines if standard error is not a terminal
 DRAW_SECONDS = 0.1  # between updates of the bar if it is one
 MEASURED_SECONDS = 5.0  # before the duration is estimated
 WINDOW_SECONDS = 60.0  # of the moving average of the speed
+
+
+def printable(text: str) -> str:
+    """Escape control characters but line breaks and tabs: from a file or a name they could change what is shown."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+class PrintableFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 @dataclass
@@ -100,7 +113,7 @@ def progress_bar(
     if ranks.rank() > 0:  # only rank 0 shows a bar
         yield lambda now: raise_interrupt()
         return
-    meter, estimated = Meter(unit, total, done, seconds, clock, status), False
+    meter, estimated = Meter(printable(unit), total, done, seconds, clock, status), False
     with (_bar if sys.stderr.isatty() else _lines)(meter) as (show, paused):
 
         def advance(now: int) -> None:
@@ -130,20 +143,14 @@ def _lines(meter: Meter) -> Iterator[Shown]:
         nonlocal shown
         if monotonic() - shown >= LINE_SECONDS:
             shown = monotonic()
-            _print_line(meter.fraction, meter.text())
+            print_line(meter.text())
 
-    _print_line(meter.fraction, meter.text())
-    yield show, _not_paused
-    _print_line(meter.fraction, meter.last_text())
+    def print_line(text: str) -> None:
+        print(f"{meter.fraction:4.0%} {text}", file=sys.stderr, flush=True)
 
-
-def _print_line(fraction: float, text: str) -> None:
-    print(f"{fraction:4.0%} {text}", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _not_paused() -> Iterator[None]:
-    yield
+    print_line(meter.text())
+    yield show, nullcontext
+    print_line(meter.last_text())
 
 
 @contextmanager
@@ -151,7 +158,7 @@ def _bar(meter: Meter) -> Iterator[Shown]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f}% {task.description}"))
+    columns = (BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f}% {task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
         task = bar.add_task(meter.text(), total=1.0)
         bar.update(task, completed=meter.fraction)

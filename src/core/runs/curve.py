@@ -17,6 +17,7 @@ import numpy as np
 from ..files import MAX_DATA_BYTES, read_regular, require_closed, write_atomic
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, read_config
+from .console import printable
 from .runlog import RunLog
 
 log = logging.getLogger(__name__)
@@ -169,7 +170,8 @@ def main(directories: Sequence[str]) -> None:
     for name in directories:
         require_closed(Path(name))
         done = Path(name).is_dir() and draw_run(Path(name))
-        print(f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw")
+        shown = f"{name}/{PICTURE}" if done else f"{name}: no evaluations in metrics.csv, nothing to draw"
+        print(printable(shown))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from ..play.arena import Tally
 from ..play.rating import Rating, points_of
 from ..play.tournament import Standings
+from .report import new_table
 
 
 def cross_table(title: str, standings: Standings) -> Table:
     """Return a row per player, the best first; column n has the percentages of points against the player in row n."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table(title)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("player", min_width=12)
     numbers = [str(number) for number in range(1, len(standings.ratings) + 1)]
@@ -29,7 +29,11 @@ def cross_table(title: str, standings: Standings) -> Table:
 def markdown(standings: Standings) -> str:
     """Return the same table with the names of the opponents."""
     heading = ["player", "Elo (95%)", "games", *standings.ratings]
-    lines = [heading, *_rows(standings)]
+    lines = [heading]
+    for name, rating in standings.ratings.items():
+        met = [standings.against(name, other) for other in standings.ratings]
+        points = ["" if tally is None else _percent(tally, 1, "%") for tally in met]
+        lines.append([name, _elo(rating), _games(standings.total(name)), *points])
     cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
     head, *rows = [f"| {line} |\n" for line in cells]
     return "".join([head, "|---" * len(heading) + "|\n", *rows])
@@ -42,16 +46,6 @@ def as_dict(standings: Standings) -> dict[str, Any]:
         players.append({"player": name, "elo": rating.elo, "elo_ci95": [rating.low, rating.high], **_results(total)})
     matches = [{"first": one, "second": other, **_results(tally)} for (one, other), tally in standings.matches.items()]
     return {"anchor": standings.anchor, "players": players, "matches": matches}
-
-
-def _rows(standings: Standings) -> list[list[str]]:
-    order = list(standings.ratings)
-    rows = []
-    for name, rating in standings.ratings.items():
-        met = [standings.against(name, other) for other in order]
-        cells = ["" if tally is None else _percent(tally, 1, "%") for tally in met]
-        rows.append([name, _elo(rating), _games(standings.total(name)), *cells])
-    return rows
 
 
 def _elo(rating: Rating) -> str:

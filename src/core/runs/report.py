@@ -8,6 +8,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..errors import UserError, require
 from ..play.agent import Agent, RandomAgent
@@ -16,11 +17,25 @@ from ..play.exhaustive import walk_replies
 from ..play.game import Game, Trait
 from ..play.rating import rating_against
 from .algorithm import Environment
-from .console import progress_bar
+from .console import printable, progress_bar
 
 log = logging.getLogger(__name__)
 
 SEATS = ("first", "second")
+
+
+class PlainConsole(Console):
+    """A console that shows text as it is: without markup and emoji codes, and with control characters escaped."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+def new_table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
 
 
 def as_percent(share: float) -> str:
@@ -40,7 +55,7 @@ def counts_of(tally: Tally) -> str:
 
 def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
     """Return a table with one row per score, its key in the first column."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table(title)
     table.add_column("against" if players == 2 else "agent")
     for heading in ("games", "won/drawn/lost", "win rate", "95% range"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -56,7 +71,7 @@ def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
 
 
 def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table(title)
     for heading in ("", "games", "win rate", "95% range"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, tally in groups.items():
@@ -65,7 +80,7 @@ def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
 
 
 def metrics_table(scores: Mapping[str, Score]) -> Table:
-    table = Table(title="Means a game", title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table("Means a game")
     table.add_column("")
     for name in scores:
         table.add_column(name, justify="right")
@@ -164,7 +179,7 @@ def scores_as_dict(game: Game, scores: Mapping[str, Score], lines: Mapping[str, 
 
 
 def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str, Tally]) -> None:
-    console = Console()
+    console = PlainConsole()
     console.print(score_table(title, scores, game.players))
     for name, score in scores.items():
         if groups := score.by_group():
@@ -183,7 +198,7 @@ def every_reply(game: Game, agent: Agent) -> dict[str, Tally]:
 
 
 def every_reply_table(lines: Mapping[str, Tally]) -> Table:
-    table = Table(title="Every possible play of the opponent", title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table("Every possible play of the opponent")
     for heading in ("moving", "lines", "won", "drawn", "lost"):
         table.add_column(heading, justify="left" if heading == "moving" else "right")
     for seat, tally in lines.items():

@@ -8,9 +8,10 @@ import yaml
 
 from ..errors import UserError
 from ..files import write_atomic
+from .console import printable
 from .curve import new_figure, save_figure
 from .sweep import Job
-from .trials import JOURNAL, open_study
+from .trials import JOURNAL, import_optuna, journal_errors, open_study
 
 RESULTS, HISTORY, IMPORTANCE = "optimization_results.yaml", "history.png", "importance.png"
 MIN_TRIALS = 4  # finished trials for an estimate of importance
@@ -21,19 +22,20 @@ def write_report(directory: Path, jobs: Sequence[Job]) -> str | None:
     if not (directory / JOURNAL).exists():
         return None
     try:
-        study = open_study(directory)
-    except UserError:  # Optuna is not installed here
+        import_optuna()
+    except UserError:  # not installed here
         return None
-    finished = [trial for trial in study.get_trials() if trial.state.name == "COMPLETE"]
+    with journal_errors(directory):
+        study = open_study(directory)
+        states = [trial.state.name.lower() for trial in study.get_trials()]
+        finished = states.count("complete")
+        importance, best = param_importance(study), study.best_trial if finished else None
     metric = next((job.metric for job in jobs if job.metric is not None), "result")
     _draw_history(directory / HISTORY, study, jobs, metric)
-    if not finished:
+    if best is None:
         return None
-    importance = param_importance(study)
     if importance:
-        _draw_importance(directory / IMPORTANCE, importance, metric, len(finished))
-    best = study.best_trial
-    states = [trial.state.name.lower() for trial in study.get_trials()]
+        _draw_importance(directory / IMPORTANCE, importance, metric, finished)
     report = {
         "name": "optuna",
         "best_value": best.value,
@@ -43,7 +45,7 @@ def write_report(directory: Path, jobs: Sequence[Job]) -> str | None:
         "importance": importance,
     }
     write_atomic(directory / RESULTS, yaml.safe_dump(report, sort_keys=False))
-    return f"the best of {len(finished)} finished trials is job {best.number}: {metric} {best.value:.4g}"
+    return f"the best of {finished} finished trials is job {best.number}: {metric} {best.value:.4g}"
 
 
 def param_importance(study: Any) -> dict[str, float]:
@@ -85,7 +87,7 @@ def _draw_history(path: Path, study: Any, jobs: Sequence[Job], metric: str) -> N
     numbers = sorted(values)
     best = [max(values[earlier] for earlier in numbers if earlier <= number) for number in numbers]
     axes.step(numbers, best, where="post", color="C1", label="best so far")
-    axes.set(xlabel="trial", ylabel=metric)
+    axes.set(xlabel="trial", ylabel=_label(metric))
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=3, fontsize="small")
     save_figure(figure, path, dpi=120)
@@ -96,8 +98,12 @@ def _draw_importance(path: Path, importance: dict[str, float], metric: str, tria
     if figure is None:
         return
     axes = figure.add_subplot()
-    names = list(importance)[::-1]
-    axes.barh(names, [importance[name] for name in names])
-    axes.set(xlabel=f"importance for {metric} (PED-ANOVA, {trials} trials)", xlim=(0, 1))
+    axes.barh([_label(name) for name in importance][::-1], list(importance.values())[::-1])
+    axes.set(xlabel=f"importance for {_label(metric)} (PED-ANOVA, {trials} trials)", xlim=(0, 1))
     axes.grid(alpha=0.3, axis="x")
     save_figure(figure, path, dpi=120)
+
+
+def _label(text: str) -> str:
+    """Return the text of a label, which matplotlib does not read as a formula."""
+    return printable(text).replace("$", r"\$")

@@ -3,25 +3,27 @@
 import csv
 import io
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from rich import box
+from filelock import FileLock, Timeout
 from rich.table import Table
 
-from ..errors import require
-from ..files import read_regular
+from ..errors import UserError, require
+from ..files import read_regular, require_closed
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
-from .report import as_percent
+from .report import as_percent, new_table
 from .run import PRUNED
 from .runlog import RunLog
 
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
 FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its first line
+LOCK = ".sweep.lock"  # in the sweep directory, held by the process that runs its jobs
+MAX_TEXT = 1 << 20  # bytes of these files
 RATES = ("win_rate", "draw_rate", "loss_rate", "aborted_rate")  # fractions of games, which have an interval
+RANGES = dict.fromkeys(RATES, (0, 1)) | {"episodes": (1, 10**15)}  # of metrics, by the last part of their names
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,14 @@ class Job:
 def require_same_jobs(directory: str, arguments: Sequence[str]) -> None:
     """Raise `UserError` if a command would resume a sweep with other jobs."""
     path = Path(directory, COMMAND)
+    require_closed(path.parent)
     if path.exists():
-        text = path.read_text().strip()
-        same = _job_words(shlex.split(text)[3:]) == _job_words(arguments)
+        text = read_text(path)
+        try:
+            _python, _dash_m, _module, *words = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"{path} is not a command, {error}: delete it if you know the command") from error
+        same = _job_words(words) == _job_words(arguments)
         require(same, f"{directory} is the sweep of another command: resume it with {text}")
 
 
@@ -48,8 +55,27 @@ def _job_words(arguments: Sequence[str]) -> list[str]:
     return [word for word in arguments if not word.startswith(("-", "hydra.", "hydra/", "launcher=", "logger"))]
 
 
+def lock(sweep: Path) -> FileLock:
+    """Lock a sweep directory, so that two commands do not run the same jobs."""
+    sweep.mkdir(parents=True, exist_ok=True)
+    held = FileLock(sweep / LOCK)
+    try:
+        held.acquire(timeout=0.1)
+    except Timeout:
+        raise UserError(f"another process runs the sweep in {sweep}: wait for it or stop it") from None
+    return held
+
+
+def read_text(path: Path) -> str:
+    try:
+        return read_regular(path, MAX_TEXT).decode().strip()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text: {error}") from error
+
+
 def read_jobs(sweep: Path) -> list[Job]:
     """Read all started jobs, in order."""
+    require_closed(sweep)
     directories = [path.parent.parent for path in sweep.glob("*/.hydra/overrides.yaml")]
     require(bool(directories), f"{sweep} is not a sweep directory: it has no jobs")
     return [_read_job(directory) for directory in sorted(directories, key=lambda path: (len(path.name), path.name))]
@@ -62,16 +88,19 @@ def _read_job(directory: Path) -> Job:
     pairs = (str(override).lstrip("+").partition("=") for override in overrides)
     parameters = {key: value for key, _, value in pairs}
     metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
+    is_name = metric is None or isinstance(metric, str)
+    require(is_name, f"{directory / CONFIG}: optimized_metric={metric} must be the name of a metric")
+    result, interval = None, None
     if _failed_last(directory):
-        reason = (directory / FAILED).read_text().splitlines()[0]
-        return Job(directory.name, parameters, metric, None, None, f"failed: {reason}")
-    if (directory / PRUNED).exists():
-        reason = (directory / PRUNED).read_text().strip()
-        return Job(directory.name, parameters, metric, None, None, f"pruned: {reason}")
-    if metric is None or not (directory / "eval.json").exists():
-        return Job(directory.name, parameters, metric, None, None, "not finished")
-    result = final_metric(directory, metric)
-    return Job(directory.name, parameters, metric, result, _interval(directory, metric, result), "finished")
+        status = "failed: " + read_text(directory / FAILED).partition("\n")[0]
+    elif (directory / PRUNED).exists():
+        status = f"pruned: {read_text(directory / PRUNED)}"
+    elif metric is None or not (directory / "eval.json").exists():
+        status = "not finished"
+    else:
+        result, status = final_metric(directory, metric), "finished"
+        interval = _interval(directory, metric, result)
+    return Job(directory.name, parameters, metric, result, interval, status)
 
 
 def _failed_last(directory: Path) -> bool:
@@ -82,9 +111,17 @@ def _failed_last(directory: Path) -> bool:
 
 def final_metric(directory: Path, metric: str) -> float:
     """Return a metric of the final evaluation of a finished run; earlier configurations call it eval/..."""
-    _, values = RunLog(directory, None).column(metric.replace("eval/", "final/", 1))
-    require(bool(values), f"{directory} has no {metric} in its metrics.csv")
-    return values[-1]
+    log, name = RunLog(directory, None), metric.replace("eval/", "final/", 1)
+    rows = log.rows_with(name)
+    require(bool(rows), f"{directory} has no {metric} in its metrics.csv")
+    try:
+        value = float(rows[-1][name])
+    except ValueError as error:
+        raise UserError(f"{log.path}: {name} is not a number: {error}") from error
+    kind = name.rpartition("/")[2]
+    low, high = RANGES.get(kind, (value, value))
+    require(kind not in RANGES or low <= value <= high, f"{log.path}: {name}={value} must be in [{low}, {high}]")
+    return value
 
 
 def _interval(directory: Path, metric: str, result: float) -> tuple[float, float] | None:
@@ -96,7 +133,7 @@ def _interval(directory: Path, metric: str, result: float) -> tuple[float, float
 
 def as_table(title: str, jobs: Sequence[Job]) -> Table:
     """Return a table with the parameters in which jobs differ, or all if none does."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = new_table(title)
     names = _parameters(jobs)
     varied = [name for name in names if len({job.parameters.get(name) for job in jobs}) > 1] or names
     metric = next((job.metric for job in jobs if job.metric is not None), "result")
@@ -107,8 +144,13 @@ def as_table(title: str, jobs: Sequence[Job]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("status")
     for job in jobs:
-        values = (_rounded(job.parameters.get(name, "")) for name in varied)
-        table.add_row(job.name, *values, _format_result(job), _format_interval(job), job.status, style=_style(job))
+        cells = [job.name, *(_rounded(job.parameters.get(name, "")) for name in varied)]
+        if job.result is None or job.interval is None:
+            cells += ["-" if job.result is None else f"{job.result:.4g}", "-"]
+        else:
+            cells += [as_percent(job.result), f"{100 * job.interval[0]:.1f}-{100 * job.interval[1]:.1f}%"]
+        style = {"failed": "red", "pruned": "dim"}.get(job.status.partition(":")[0])
+        table.add_row(*cells, job.status, style=style)
     return table
 
 
@@ -130,34 +172,12 @@ def _parameters(jobs: Sequence[Job]) -> list[str]:
     return list(dict.fromkeys(name for job in jobs for name in job.parameters))
 
 
-def _format_result(job: Job) -> str:
-    if job.result is None:
-        return "-"
-    return f"{job.result:.4g}" if job.interval is None else as_percent(job.result)
-
-
-def _format_interval(job: Job) -> str:
-    return "-" if job.interval is None else f"{100 * job.interval[0]:.1f}-{100 * job.interval[1]:.1f}%"
-
-
-def _style(job: Job) -> str | None:
-    return {"failed": "red", "pruned": "dim"}.get(job.status.partition(":")[0])
-
-
 def as_csv(jobs: Sequence[Job]) -> str:
     """Return CSV with all parameters and unrounded results."""
-    rows = list(_rows(jobs))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _rows(jobs: Sequence[Job]) -> Iterator[dict[str, Any]]:
-    names = _parameters(jobs)
+    names, text = _parameters(jobs), io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["job", *names, "metric", "result", "low", "high", "status"])
     for job in jobs:
-        low, high = job.interval or (None, None)
-        parameters = {name: job.parameters.get(name) for name in names}
-        result = {"metric": job.metric, "result": job.result, "low": low, "high": high, "status": job.status}
-        yield {"job": job.name, **parameters, **result}
+        parameters = (job.parameters.get(name) for name in names)
+        writer.writerow([job.name, *parameters, job.metric, job.result, *(job.interval or (None, None)), job.status])
+    return text.getvalue()

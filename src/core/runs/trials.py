@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from ..errors import UserError, require
+from ..files import read_regular
 from ..package import install_command
 from .run import Pruned
 
 JOURNAL = "optuna.log"
-LOCK = ".search.lock"  # held by the process that samples the trials
 STUDY = "search"  # name of the only study in a journal
 STEPS = "steps"  # attribute of a trial: the training step of each evaluation
+MAX_BYTES = 1 << 28  # of the journal
+MAX_RESULT = 1e15  # of a trial or an evaluation, in either direction
 INSTALL = f"a search needs Optuna 4 or newer: {install_command('sweep')}"
 
 
@@ -34,44 +34,42 @@ def import_optuna() -> Any:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Lock the search of a directory, so that two commands do not run the same trials."""
-    lock = FileLock(directory / LOCK)
-    try:
-        lock.acquire(timeout=0.1)
-    except Timeout:
-        raise UserError(f"another process runs the search in {directory}: wait for it or stop it") from None
+def journal_errors(directory: Path) -> Iterator[None]:
+    """Raise errors of Optuna about the contents of a journal, which it does not check, as `UserError`."""
     try:
         yield
-    finally:
-        lock.release()
+    except UserError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise UserError(f"{directory / JOURNAL} is not readable as the journal of a search: {reason}") from error
 
 
-def open_storage(directory: Path) -> Any:
-    """Open the journal of a search for reading and writing.
+def open_study(directory: Path, sampler: Any = None, pruner: Any = None) -> Any:
+    """Open the study of a search, or create it; all searches maximize.
 
     Each write takes a lock file that is created exclusively, which is atomic on local disks and on NFS 3 or newer; the
     lock of a killed process expires after 30 seconds. Optuna's default lock is a symlink to the journal, which never
     expires if the path is relative, as that of a sweep is.
     """
-    import_optuna()
+    optuna, path = import_optuna(), directory / JOURNAL
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
-    path = str(directory / JOURNAL)
-    return JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
-
-
-def open_study(directory: Path, sampler: Any = None, pruner: Any = None) -> Any:
-    """Open the study of a search, or create it; all searches maximize."""
-    return import_optuna().create_study(
-        study_name=STUDY,
-        storage=open_storage(directory),
-        sampler=sampler,
-        pruner=pruner,
-        direction="maximize",
-        load_if_exists=True,
-    )
+    if path.exists():
+        read_regular(path, MAX_BYTES)  # Optuna would wait for a pipe
+    with journal_errors(directory):
+        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path))))
+        if not storage.get_all_studies():
+            optuna.create_study(study_name=STUDY, storage=storage, direction="maximize")
+        study = optuna.load_study(study_name=STUDY, storage=storage, sampler=sampler, pruner=pruner)
+        for trial in study.get_trials(deepcopy=False):
+            for value in (*(trial.values or ()), *trial.intermediate_values.values()):
+                valid = -MAX_RESULT <= value <= MAX_RESULT
+                require(valid, f"{path}: the result {value} of trial {trial.number} must be within {MAX_RESULT}")
+            valid = all(isinstance(step, int) for step in trial.user_attrs.get(STEPS, ()))
+            require(valid, f"{path}: the {STEPS} of trial {trial.number} are not integers")
+    return study
 
 
 def drop_partial_line(directory: Path) -> None:
@@ -80,7 +78,7 @@ def drop_partial_line(directory: Path) -> None:
     It is read again under the lock of the journal, because a job may be writing that line.
     """
     path = directory / JOURNAL
-    if not path.exists() or path.read_bytes().endswith(b"\n"):
+    if not path.exists() or read_regular(path, MAX_BYTES).endswith(b"\n"):
         return
     from optuna.storages.journal import JournalFileOpenLock
 
@@ -103,7 +101,9 @@ class TrialObserver:
     def __init__(self, directory: Path, number: int, pruner: Any) -> None:
         require((directory / JOURNAL).exists(), f"{directory} has no {JOURNAL}: the search was deleted")
         self._study = open_study(directory, pruner=pruner)
-        self._trial = next(trial for trial in self._study.get_trials() if trial.number == number)
+        found = [trial for trial in self._study.get_trials() if trial.number == number]
+        require(bool(found), f"{directory / JOURNAL} has no trial {number}: the search was deleted and begun anew")
+        self._trial = found[0]
         self._storage = self._study._storage
         self._steps: list[int] = list(self._trial.user_attrs.get(STEPS, ()))  # before the run was resumed
 
