@@ -210,17 +210,22 @@ def follow_links(*_: str) -> None:
             (path / "x" if path.is_dir() else path).write_text("through a link")
 
 
+def put_link(_: object, path: Path, outside: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside / "secret")
+
+
 @pytest.mark.parametrize("attack", [links.Links, sweeps.Sweeps])
 def test_a_command_that_writes_through_links_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch, attack: type[files.Hostilities]
 ):
     monkeypatch.setattr(sweeps, "NAMES", ("0/train.log",))
-    monkeypatch.setattr(sys.modules[attack.__module__], "command", follow_links)
-    made = attack(folder, 0)
-    row = Row(attack.name, made.target(0))
-    for number in range(0, 20 * len(made.kinds), len(made.kinds)):
-        made.case(number, row)
-    assert any("changed outside/" in reason for reason in row.failures.values()), row
+    monkeypatch.setattr(sweeps, "put_special", put_link)
+    for reader in ("command", "page"):
+        monkeypatch.setattr(sys.modules[attack.__module__], reader, follow_links)
+    row = Row(attack.name, "planted")
+    attack(folder, 0).case(0, row)
+    assert "changed outside/" in row.failures[0]
 
 
 def test_an_artifact_from_outside_a_run_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

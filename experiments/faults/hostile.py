@@ -49,6 +49,14 @@ HOSTILE = {
     "date": "seed: 2001-01-01",
     "key": "{1: 2}",
 }
+EXPLOIT = {  # a class of ours whose argument imports a module
+    "_target_": "src.algos.maskable_ppo.model.Model",
+    "network": {
+        "_target_": "src.algos.maskable_ppo.policy.Network",
+        **{"shape": [3], "dtype": "float32", "low": 0.0, "high": 1.0, "actions": 2, "channels": [], "hidden": []},
+    },
+    "env": GIFT,
+}
 TARGETS = (
     *(
         "os.system",
@@ -151,7 +159,9 @@ Mutate = Callable[[random.Random, Path], None]  # of a run directory, in place
 
 def config_value(rng: random.Random, run: Path) -> None:
     path = run / "config.yaml"
-    path.write_text(yaml.safe_dump(mutated_tree(rng, yaml.safe_load(path.read_text()))))
+    config = yaml.safe_load(path.read_text())
+    changed = config | {"algo": EXPLOIT} if rng.random() < 0.05 else mutated_tree(rng, config)
+    path.write_text(yaml.safe_dump(changed))
 
 
 def config_text(rng: random.Random, run: Path) -> None:

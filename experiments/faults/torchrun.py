@@ -20,7 +20,7 @@ TRAINING = Training(
     "ppo, two ranks",
     (*PPO, "env=minesweeper_8x8", "algo.total_steps=1024", "~env.baselines.exact", "~env.baselines.heuristic"),
 )
-KILLS = 3  # of one run
+KILLS = 2  # of one run
 ENDING = 60.0  # seconds for the ranks to end after a kill, on a busy machine
 VICTIMS = ("rank", "rank", "torchrun")
 
