@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from experiments.faults.files import OUTSIDE, RUN, Hostilities, Reading, command, evaluate, load_agent, page
@@ -11,7 +12,6 @@ from experiments.faults.training import TRAININGS
 from tests.wandb_file import of_kind
 
 LINKED = OUTSIDE / "run"  # a copy of the run, so that a reader that follows a link finds what it expects
-LOGGERS = {"csv": "csv", "tensorboard": "tensorboard", "wandb": "wandb_offline"}
 NAMES = (
     *("config.yaml", "metrics.csv", "eval.json", "provenance.json", "train.log", ".lock", ".hydra", "diff.patch"),
     *("checkpoints", "checkpoints/best.safetensors", "checkpoints/last.safetensors", "checkpoints/x.safetensors"),
@@ -31,11 +31,11 @@ def uploaded(run: Path) -> list[str]:
     ]
 
 
-def resume(logger: str) -> None:
+def resume(logger: str, _: str) -> None:
     try:
-        command("train", f"resume={RUN}", f"logger={LOGGERS[logger]}")
+        command("train", f"resume={RUN}", f"logger={logger}")
     finally:
-        if logger == "wandb":
+        if logger == "wandb_offline":
             import wandb
 
             wandb.teardown()
@@ -43,7 +43,7 @@ def resume(logger: str) -> None:
                 raise AssertionError(f"{', '.join(found)} would be uploaded")
 
 
-def linked(rng: random.Random, base: str) -> Path:
+def put_link(rng: random.Random) -> Path:
     """Replace a file or a folder of the run by a link to its copy outside, or to something else there."""
     shutil.copytree(RUN, LINKED)
     name = rng.choice(NAMES)
@@ -59,19 +59,11 @@ def linked(rng: random.Random, base: str) -> Path:
     return path
 
 
-def read_by(name: str, read: Callable[[str], None]) -> Callable[[random.Random, str], Reading]:
+def read_by(
+    read: Callable[[str], None], writes: bool = False, starts_processes: bool = False
+) -> Callable[[random.Random, str], Reading]:
     def prepare(rng: random.Random, base: str) -> Reading:
-        path = linked(rng, base)
-        return Reading(f"{name}, {path}", lambda: read(base))
-
-    return prepare
-
-
-def resumed(logger: str) -> Callable[[random.Random, str], Reading]:
-    def prepare(rng: random.Random, base: str) -> Reading:
-        path = linked(rng, base)
-        starts = logger == "wandb"
-        return Reading(f"resume, {path}", lambda: resume(logger), writes=True, starts_processes=starts)
+        return Reading(f"with {put_link(rng)} as a link", lambda: read(base), writes, starts_processes)
 
     return prepare
 
@@ -79,10 +71,12 @@ def resumed(logger: str) -> Callable[[random.Random, str], Reading]:
 class Links(Hostilities):
     name = "links"
     kinds = {
-        **{f"resumed with logger={logger}": resumed(logger) for logger in LOGGERS},
-        "evaluated": read_by("evaluate", evaluate),
-        "loaded": read_by("load_agent", load_agent),
-        "shown": read_by("page", page),
+        "resumed with logger=csv": read_by(partial(resume, "csv"), writes=True),
+        "resumed with logger=tensorboard": read_by(partial(resume, "tensorboard"), writes=True),
+        "resumed with logger=wandb_offline": read_by(
+            partial(resume, "wandb_offline"), writes=True, starts_processes=True
+        ),
+        **{"evaluated": read_by(evaluate), "loaded": read_by(load_agent), "shown": read_by(page)},
     }
 
     def base(self, rng: random.Random, kind: str) -> tuple[str, Path, Path]:

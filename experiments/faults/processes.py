@@ -47,52 +47,6 @@ def harmless_lines(rng: random.Random) -> Iterator[bytes]:
             yield raw
 
 
-def garbage(folder: Path, seed: int, number: int, row: Row) -> None:
-    """Send lines, each followed by a marker that must be echoed."""
-    arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{seed} process {number}")
-    source = harmless_lines(rng)
-    sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(BLOCK))
-    process = start(arguments, folder)
-    try:
-        out, err = process.communicate(sent, timeout=SECONDS + BLOCK)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        row.fail(number, f"{' '.join(arguments)} does not answer {BLOCK} lines")
-        return
-    finally:
-        row.tried += BLOCK
-    answers = out.decode(errors="replace").splitlines()
-    marks = [answer.split()[1] for answer in answers if answer.startswith("error mark-")]
-    if marks != [f"mark-{place}" for place in range(BLOCK)]:
-        row.fail(number, f"{' '.join(arguments)}: {len(marks)} of {BLOCK} marks came back: {err.decode()[-500:]}")
-    elif err or process.returncode != 0:
-        row.fail(number, f"{' '.join(arguments)} ended with {process.returncode}: {err.decode()[-500:]}")
-
-
-def interrupted(folder: Path, seed: int, number: int, row: Row) -> None:
-    """Send SIGINT during every long command of an engine, which must answer `error stopped` and continue."""
-    arguments, commands = LONG[number % len(LONG)]
-    rng, process = random.Random(f"{seed} interrupt {number}"), start(arguments, folder)
-    talk = Conversation(process)
-    try:
-        for command in commands:
-            row.tried += 1
-            before = talk.ask("write")
-            talk.say(command)
-            talk.wait_until_busy(rng.uniform(0.05, 1.0))
-            process.send_signal(signal.SIGINT)
-            answer, after = talk.answer(), talk.ask("write")
-            if (answer, after) != ("error stopped", before):
-                row.fail(number, f"{' '.join(arguments)}: {command} was answered by {answer!r}, then {after!r}")
-                return
-    except TimeoutError as error:
-        row.fail(number, f"{' '.join(arguments)}: {error}")
-    finally:
-        process.kill()
-        process.communicate()
-
-
 class Conversation:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -127,6 +81,8 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Garbage:
+    """Many lines to one process in each case."""
+
     folder: Path
     seed: int
 
@@ -134,11 +90,32 @@ class Garbage:
         return ENGINES[number % len(ENGINES)][0].removeprefix("env=")
 
     def case(self, number: int, row: Row) -> None:
-        garbage(self.folder, self.seed, number, row)
+        """Send lines, each followed by a marker that must be echoed."""
+        arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{self.seed} process {number}")
+        source = harmless_lines(rng)
+        sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(BLOCK))
+        process = start(arguments, self.folder)
+        try:
+            out, err = process.communicate(sent, timeout=SECONDS + BLOCK)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            row.fail(number, f"{' '.join(arguments)} does not answer {BLOCK} lines")
+            return
+        finally:
+            row.tried += BLOCK
+        answers = out.decode(errors="replace").splitlines()
+        marks = [answer.split()[1] for answer in answers if answer.startswith("error mark-")]
+        if marks != [f"mark-{place}" for place in range(BLOCK)]:
+            row.fail(number, f"{' '.join(arguments)}: {len(marks)} of {BLOCK} marks came back: {err.decode()[-500:]}")
+        elif err or process.returncode != 0:
+            row.fail(number, f"{' '.join(arguments)} ended with {process.returncode}: {err.decode()[-500:]}")
 
 
 @dataclass(frozen=True)
 class Interrupts:
+    """Ctrl-C during every long command of one engine in each case."""
+
     folder: Path
     seed: int
 
@@ -146,4 +123,23 @@ class Interrupts:
         return LONG[number % len(LONG)][0][1].removeprefix("agent=")
 
     def case(self, number: int, row: Row) -> None:
-        interrupted(self.folder, self.seed, number, row)
+        """Send SIGINT during every long command of an engine, which must answer `error stopped` and continue."""
+        arguments, commands = LONG[number % len(LONG)]
+        rng, process = random.Random(f"{self.seed} interrupt {number}"), start(arguments, self.folder)
+        talk = Conversation(process)
+        try:
+            for command in commands:
+                row.tried += 1
+                before = talk.ask("write")
+                talk.say(command)
+                talk.wait_until_busy(rng.uniform(0.05, 1.0))
+                process.send_signal(signal.SIGINT)
+                answer, after = talk.answer(), talk.ask("write")
+                if (answer, after) != ("error stopped", before):
+                    row.fail(number, f"{' '.join(arguments)}: {command} was answered by {answer!r}, then {after!r}")
+                    return
+        except TimeoutError as error:
+            row.fail(number, f"{' '.join(arguments)}: {error}")
+        finally:
+            process.kill()
+            process.communicate()
