@@ -1,13 +1,15 @@
 """Command-line handling: rewrite the arguments, report user errors in one line, show a traceback for bugs."""
 
+import argparse
 import functools
+import io
 import os
 import re
 import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +23,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from . import resolvers  # noqa: F401 (registers them)
-from .core import ranks
+from .core import ranges, ranks
 from .core.errors import UserError, require
 from .core.files import require_no_links
 from .core.package import command
@@ -32,6 +34,13 @@ SWEEP_DIRECTORY = "hydra.sweep.dir="  # as typed on the command line
 NO_OUTPUT = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
 MULTIRUN = {"-m", "--multirun"}
 SHOW_FLAGS = {"--cfg", "-c", "--info", "-i"}  # Hydra flags that print the configuration instead of running
+HYDRA = ("hydra.", "omegaconf.", "antlr4.")
+MAX_LETTERS = 1000  # of a message
+HYDRA_KEY = re.compile(
+    r"[+~]*(hydra(?:\.\w+)*)(?=[.:=\[@]|$)"
+)  # an override of a setting of Hydra itself, not of its groups
+HYDRA_KEYS = ("hydra.searchpath", "hydra.verbose")  # that every command supports
+SWEEP_KEYS = ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir", "hydra.mode", "hydra.sweeper", "hydra.launcher")
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 GROUP_ALIASES = {  # Hydra's names for groups that conf/ configures
     "hydra/sweeper=optuna": "hparams_search=optuna",
@@ -53,8 +62,12 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
     share_config_store()
     try:
         sys.argv[1:] = rewrite(sys.argv[1:])
-        _check_flags(sys.argv[1:])
-        main()
+        flags = _check_flags(sys.argv[1:])
+        require(flags.cfg or not flags.package, f"--package={flags.package} is a part of --cfg: add --cfg job")
+        if flags.package:
+            show_package(main, flags.package)
+        else:
+            main()
     except KeyboardInterrupt:
         sys.exit("stopped")
     except (Exception, UserExit) as error:
@@ -79,7 +92,7 @@ def exit_on_user_error(task: Callable[[DictConfig], Any]) -> Callable[[DictConfi
     """
 
     @functools.wraps(task)
-    def wrapper(cfg: DictConfig) -> Any:
+    def run_task(cfg: DictConfig) -> Any:
         try:
             return task(cfg)
         except Exception as error:
@@ -88,33 +101,49 @@ def exit_on_user_error(task: Callable[[DictConfig], Any]) -> Callable[[DictConfi
                 raise
             raise UserExit(message) from error
 
-    return wrapper
+    return run_task
 
 
-def _check_flags(arguments: list[str]) -> None:
+def show_package(main: Callable[[], object], package: str) -> None:
+    """Show a part of the configuration; Hydra writes a message of its own and exits if there is none."""
+    output = io.StringIO()
+    try:
+        with redirect_stderr(output):
+            main()
+    except SystemExit as error:
+        require(not error.code, f"--package={package}: {output.getvalue().strip()}; leave it out to show all of it")
+        raise
+
+
+def _check_flags(arguments: list[str]) -> argparse.Namespace:
     """Report unknown flags in one line, where Hydra's parser would also print its usage."""
     parser = hydra_utils.get_args_parser()
 
     def refuse(message: str) -> NoReturn:
-        raise UserError(f"{message}: see --help")
+        raise UserError(f"{message}: see --help, and write flags such as -m first")
 
     parser.error = refuse  # type: ignore[method-assign]
-    parser.parse_args(arguments)
+    return parser.parse_args(arguments)
 
 
 def user_message(error: BaseException) -> str | None:
     """Return a one-line message for a user error or a lack of resources, or None for a bug."""
     found = list(causes(error))
     message = next((str(cause) for cause in found if isinstance(cause, UserError)), None)
-    if message is None and type(found[-1]).__module__.startswith(("hydra.", "omegaconf.", "antlr4.")):
-        message = hydra_message(found)
-    if message is None and _in_composition(error):
-        message = f"{' '.join(sys.argv[1:])} cannot be composed: {error}"
     if message is None and isinstance(found[0], OSError) and found[0].errno is not None:
         message = f"{found[0].strerror}{f': {found[0].filename}' if found[0].filename else ''}"
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    # Only the command line causes errors before Hydra calls the task; the last name is that of a job's error elsewhere.
+    before = "_run_hydra" in names and "run_task" not in names and names[-1] != "return_value"
+    if message is None and (before or "compose_config" in names or type(found[-1]).__module__.startswith(HYDRA)):
+        reason = hydra_message(found)
+        known = (
+            isinstance(found[0], HydraException | OmegaConfBaseException) or not before
+        )  # whose message names the key
+        message = reason if known else f"{' '.join(sys.argv[1:])}: {reason}"
     if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
         message = "out of memory: reduce algo.num_envs (algo.batch_size for imitation) or the size of the network"
-    return None if message is None else " ".join(message.split())
+    return None if message is None else ranges.shown(message, MAX_LETTERS)
 
 
 @contextmanager
@@ -122,17 +151,11 @@ def as_user_errors() -> Iterator[None]:
     """Raise errors of Hydra, and user errors wrapped by it, as `UserError`; other errors pass."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
+    except Exception as error:
         message = user_message(error)
         if message is None:
             raise
         raise UserError(message) from error
-
-
-def _in_composition(error: BaseException) -> bool:
-    """Whether Hydra raised the error while composing the configuration."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and Path(frames[-1].filename).parent == Path(hydra_utils.__file__).parent
 
 
 def quote_value(text: str) -> str:
@@ -142,7 +165,16 @@ def quote_value(text: str) -> str:
 
 def refuse_multirun(arguments: list[str]) -> list[str]:
     require(not MULTIRUN & set(arguments), "this command does not support -m: run it once for each value")
+    require_hydra_keys(arguments, HYDRA_KEYS)
     return arguments
+
+
+def require_hydra_keys(arguments: list[str], allowed: tuple[str, ...]) -> None:
+    """Raise `UserError` for other settings of Hydra: some of them write or delete files anywhere."""
+    for word in arguments:
+        key = HYDRA_KEY.match(word)
+        known = key is None or any(f"{key[1]}.".startswith(f"{one}.") for one in allowed)
+        require(known, f"{word} changes Hydra itself: of its settings you can set {', '.join(allowed)}")
 
 
 def expand_opponent(arguments: list[str]) -> list[str]:
@@ -219,6 +251,7 @@ def resume_arguments(arguments: list[str]) -> list[str]:
 def train_arguments(arguments: list[str]) -> list[str]:
     """Return the arguments for Hydra of `src.train`."""
     refuse_show_with_multirun(arguments)
+    require_hydra_keys(arguments, (*SWEEP_KEYS, *HYDRA_KEYS))
     arguments = apply_group_aliases(arguments)
     require_search(arguments)
     for word in arguments:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -21,7 +22,6 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.object_type import ObjectType
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from hydra.utils import get_object as get_by_name
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
@@ -29,14 +29,17 @@ from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from .cli import user_message
 from .core import ranges
 from .core.errors import UserError, require
-from .core.files import new_directories
+from .core.files import remove_new_directories
 from .core.package import CHECKOUT, ROOT, canonical, locate
-from .core.play.agent import Agent, SelfPlay, require_traits
+from .core.play.agent import Agent, OpponentPool, SelfPlay, require_traits
+from .core.play.curriculum import Curriculum
 from .core.play.game import Game
 from .core.play.past_selves import PastSelves
 from .core.runs import checkpoint
+from .core.runs.algorithm import Algorithm, Environment
 from .core.runs.config_file import CONFIG, REPLACED, read_config
 from .core.runs.run import checkpoint_path
+from .core.runs.runlog import Tracker
 from .core.runs.targets import Targets
 from .paths import CONF
 from .resolvers import accelerator
@@ -49,6 +52,15 @@ UNNAMED = (  # overrides left out of run names: shown elsewhere, or without effe
     *("checkpoint_seconds", "optimized_metric", "profile"),
 )
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
+ROLES: dict[str, type] = {  # what a configuration builds, by its key
+    "env": Environment,
+    "env.game": Game,
+    "algo": Algorithm,
+    "agent": Agent,
+    "opponent": Agent,
+    "curriculum": Curriculum,
+    "logger.tracker": Tracker,
+}
 
 
 def validate(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> DictConfig:
@@ -89,15 +101,24 @@ class WrongClassError(UserError):
 
 def build(node: Any, path: str) -> Any:
     """Instantiate the object of a config node; `path` is its key, for error messages."""
-    if not (isinstance(node, DictConfig) and "_target_" in node):
-        raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_suggestion(node, path)}")
+    _check_node(node, path)
     _check_arguments(node, path)
     return instantiate(_located(node))
 
 
-def get_object(name: str) -> Any:
-    """Return the class or function of a `_target_`."""
-    return get_by_name(locate(name))
+def _check_node(node: Any, path: str) -> None:
+    if not (isinstance(node, DictConfig) and "_target_" in node):
+        raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_suggestion(node, path)}")
+    _check_class(node, ROLES.get(path, Any), path)
+
+
+def get_object(name: Any, path: str) -> Any:
+    """Return the class or function of the `_target_` at `path`; raise `UserError` if there is none."""
+    require(isinstance(name, str), f"{path}._target_={ranges.shown(name)} must be the name of a class")
+    try:
+        return resolve_name(locate(name))
+    except Exception as error:  # whatever the module does when it is imported
+        raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}") from error
 
 
 def _located(node: DictConfig) -> DictConfig:
@@ -186,7 +207,7 @@ def _check_arguments(node: Any, path: str) -> None:
     if not isinstance(node, DictConfig):
         return
     arguments = {str(key): node[key] for key in node if key != "_target_"}
-    target = get_object(node._target_) if "_target_" in node else None
+    target = get_object(node._target_, path) if "_target_" in node else None
     hints = {} if target is None else _hints(target)
     for key, value in arguments.items():
         _check_class(value, hints.get(key, Any), f"{path}.{key}")  # before the arguments of that class
@@ -207,11 +228,23 @@ def _hints(target: Any) -> dict[str, Any]:
 
 
 def _check_class(value: Any, hint: Any, path: str) -> None:
-    if isinstance(value, DictConfig) and "_target_" in value:
-        target, expected = get_object(value._target_), _expected_classes(hint)
-        if inspect.isclass(target) and expected and not issubclass(target, expected):
-            names = " or ".join(f"{one.__module__}.{one.__name__}" for one in expected)
-            raise WrongClassError(f"{path} is a {value._target_}, but must be a {names}", path)
+    """Raise `UserError` if a node names no class that its place accepts, or a function that returns none."""
+    if not (isinstance(value, DictConfig) and "_target_" in value):
+        return
+    target, expected = get_object(value._target_, path), _expected_classes(hint)
+    require(bool(expected) or hint is Any, f"{path} must be {ranges.describe(hint)}, not a {value._target_}")
+    made = target if inspect.isclass(target) else get_type_hints(target).get("return") if callable(target) else None
+    if not inspect.isclass(made) or (expected and not any(_implements(made, one) for one in expected)):
+        names = " or ".join(f"{one.__module__}.{one.__name__}" for one in expected) or "class"
+        wrong = f"{path} is a {value._target_}, but must be a {names}: {_suggestion(None, path)}"
+        raise WrongClassError(wrong, path)
+
+
+def _implements(made: type, expected: type) -> bool:
+    """Whether a class is a subclass of another, or has the methods of a protocol."""
+    if not getattr(expected, "_is_protocol", False):
+        return issubclass(made, expected)
+    return all(hasattr(made, name) for name, member in vars(expected).items() if inspect.isfunction(member))
 
 
 def _check_value(value: Any, hint: Any, path: str) -> None:
@@ -257,9 +290,16 @@ def require_tuned(names: DictConfig) -> None:
     require(known, f"tuned={name} is unknown: leave it out, or choose {names.env}_{names.algo} or none")
 
 
+def algorithm_class(node: Any) -> Any:
+    """Return the class of an algorithm from its configuration, which is checked; `build` checks its settings."""
+    _check_node(node, "algo")
+    return get_object(node._target_, "algo")
+
+
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
+    needs = algorithm_class(cfg.algo).needs
     try:
-        require_traits(get_object(cfg.algo._target_).needs, game)
+        require_traits(needs, game)
     except UserError as error:
         names = cfg.composition
         raise UserError(
@@ -272,9 +312,9 @@ def _fitting_algorithms(game: Game) -> Iterator[str]:
     for name in sorted(path.stem for path in (CONF / "algo").glob("*.yaml")):
         target = OmegaConf.load(CONF / "algo" / f"{name}.yaml")._target_
         try:
-            if get_object(target).needs <= game.traits:
+            if get_object(target, "algo").needs <= game.traits:
                 yield name
-        except ImportError:  # needs an optional package that is not installed
+        except UserError:  # needs an optional package that is not installed
             continue
 
 
@@ -288,6 +328,10 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
         raise UserError(
             f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
         ) from error
+    playable = role == "opponent" or not isinstance(agent, SelfPlay | OpponentPool)
+    require(
+        playable, f"{role}={cfg.composition[role]} is an opponent for training only: choose another, such as random"
+    )
     return agent
 
 
@@ -343,9 +387,7 @@ def discard_outputs_on_error(directory: Path) -> Iterator[None]:
         refused = hydra_config.mode != RunMode.MULTIRUN and not (directory / CONFIG).exists()
         if refused and hydra_config.output_subdir is not None:
             shutil.rmtree(directory / hydra_config.output_subdir)
-            with contextlib.suppress(OSError):  # not empty
-                for path in new_directories:
-                    path.rmdir()
+            remove_new_directories()
         raise
 
 

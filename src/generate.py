@@ -26,7 +26,7 @@ def main(cfg: DictConfig) -> None:
     from .core.runs.console import progress_bar
 
     names = cfg.composition
-    plays = hasattr(compose.get_object(cfg.algo._target_), "play_games")
+    plays = hasattr(compose.algorithm_class(cfg.algo), "play_games")
     require(plays, f"algo={names.algo} does not learn from labelled positions: leave it out")
     cfg = compose.validate(cfg, schema.Generate)
     output = Path(cfg.output)

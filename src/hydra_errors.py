@@ -22,7 +22,9 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
         if isinstance(error, MissingConfigException):
             return _unknown_option(error)
         if isinstance(error, OverrideParseException):
-            return f"{error.override} cannot be parsed: expected key=value, with quotes around special characters"
+            function = error.__cause__ is not None and len(lines := str(error).split("\n")) > 1
+            reason = lines[1] if function else "expected key=value, with quotes around special characters"
+            return f"{error.override} cannot be parsed: {reason}"
         if isinstance(error, InterpolationResolutionError) and error.full_key:
             missing = MISSING_KEY.fullmatch(_first_line(error))
             reason = f"it refers to {missing[1]}, which is not set" if missing else _first_line(error)

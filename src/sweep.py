@@ -1,59 +1,122 @@
 """Print the jobs of a sweep as a table, when it ends or by python -m src.sweep <sweep dir>."""
 
 import atexit
-import contextlib
+import functools
 import io
+import itertools
 import logging
 import os
 import shlex
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from .cli import SWEEP_DIRECTORY, launch, quote_value, user_message
-from .core import ranks
+from .cli import SWEEP_DIRECTORY, UserExit, launch, quote_value, user_message
+from .core import ranges, ranks
 from .core.errors import require
-from .core.files import new_directories, write_atomic
+from .core.files import new_directories, remove_new_directories, write_atomic
 from .core.package import command
 from .core.runs import sweep, trials
 from .core.runs.config_file import CONFIG
 
 log = logging.getLogger(__name__)
 
+MAX_JOBS = 10_000  # of a sweep, which Hydra composes before it starts the first one
+
+
+def exit_on_callback_error(callback: Callable[[Any, DictConfig], None]) -> Callable[..., None]:
+    """Decorate a callback to exit with a one-line message on a user error: Hydra only logs other exceptions of it."""
+
+    @functools.wraps(callback)
+    def wrapper(self: Callback, config: DictConfig, **_: Any) -> None:
+        try:
+            callback(self, config)
+        except Exception as error:
+            raise UserExit(user_message(error) or f"{type(error).__name__}: {error}") from error
+
+    return wrapper
+
+
+def new_output(key: str, value: Any) -> Path:
+    """Return the output directory at `key`, and record what has to be created; raise `UserError` if it has a run."""
+    require(bool(value) and isinstance(value, str), f"{key}={ranges.shown(value)} must be the name of a directory")
+    directory = Path(os.path.relpath(value))
+    new_directories.extend(path for path in (directory, *directory.parents) if not path.exists())
+    has_run = (directory / CONFIG).exists()
+    require(not has_run, f"{directory} already contains a run: type resume={directory}, or choose another directory")
+    return directory
+
+
+def require_jobs(config: DictConfig, directory: Path) -> None:
+    """Raise `UserError` if a sweep has no job, too many to list them, or none with valid settings."""
+    from .train import prepare  # which imports this module through Hydra
+
+    loader, total, refusal = GlobalHydra.instance().config_loader(), 1, None
+    overrides = OverridesParser.create(loader).parse_overrides(list(config.hydra.overrides.task))
+    for one in overrides:
+        if one.is_sweep_override():
+            require(
+                one.is_discrete_sweep(), f"{one.input_line} is for a search: add hparams_search=optuna, or list values"
+            )
+            count = sum(1 for _ in itertools.islice(one.sweep_iterator(), MAX_JOBS + 1))
+            require(count > 0, f"{one.input_line} has no value: a sweep needs at least one for each setting")
+            total *= count
+            require(total <= MAX_JOBS, f"{one.input_line} makes more than {MAX_JOBS:,} jobs: choose fewer values")
+    if not config.hydra.launcher._target_.endswith(".BasicLauncher"):
+        return  # the jobs run elsewhere, such as on another machine with a GPU
+    for number, job in enumerate(BasicSweeper.split_arguments(overrides, None)[0]):
+        try:
+            composed = loader.load_sweep_config(config, job)
+            HydraConfig.instance().set_config(composed)
+            prepare(
+                DictConfig({key: node for key, node in composed.items_ex(resolve=False) if key != "hydra"}),
+                directory / str(number),
+            )
+            return
+        except Exception as error:
+            if user_message(error) is None:
+                return  # a bug, which is reported with the job
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
 
 class SweepTable(Callback):
     """Hydra callback that checks run directories and prints the table of a sweep."""
 
-    def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Exit if the directory contains a run, before Hydra overwrites its .hydra files.
-
-        Hydra only logs exceptions raised here, except `SystemExit`.
-        """
+    @exit_on_callback_error
+    def on_run_start(self, config: DictConfig) -> None:
+        """Exit if the directory contains a run, before Hydra overwrites its .hydra files."""
         if config.get("resume") is not None or ranks.rank() > 0:
             return
         HydraConfig.instance().set_config(config)  # the directory name may interpolate it
-        directory, notes = Path(os.path.relpath(config.hydra.run.dir)), config.hydra.output_subdir
-        new_directories.extend(path for path in (directory, *directory.parents) if not path.exists())
-        if (directory / CONFIG).exists():
-            sys.exit(f"error: {directory} already contains a run: type resume={directory}, or choose another directory")
-        if notes is not None and (directory / notes).exists():
-            sys.exit(f"error: {directory}/{notes} belongs to another command: delete it, or choose another directory")
+        directory, notes = new_output("hydra.run.dir", config.hydra.run.dir), config.hydra.output_subdir
+        taken = notes is not None and (directory / notes).exists()
+        require(not taken, f"{directory}/{notes} belongs to another command: delete it, or choose another directory")
 
-    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+    @exit_on_callback_error
+    def on_multirun_start(self, config: DictConfig) -> None:
         """Print the table at process exit, because Hydra has no callback for a sweep that fails."""
         require(ranks.world_size() == 1, "torchrun supports single runs only: start a sweep without it")
-        directory = Path(os.path.relpath(config.hydra.sweep.dir))
+        HydraConfig.instance().set_config(config)
+        directory = new_output("hydra.sweep.dir", config.hydra.sweep.dir)
+        if config.hydra.sweeper._target_.endswith(".BasicSweeper"):
+            require_jobs(config, directory)
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
         full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
-        write_atomic(directory / sweep.COMMAND, f"{full}\n")
         atexit.register(finish_sweep, directory)
+        write_atomic(directory / sweep.COMMAND, f"{full}\n")
 
     def on_job_start(self, config: DictConfig, **_: Any) -> None:
         if config.hydra.mode == RunMode.MULTIRUN:
@@ -75,8 +138,7 @@ def finish_sweep(directory: Path) -> None:
     if not any(directory.glob("*/.hydra/overrides.yaml")):  # no job was started
         for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL, trials.LOCK):
             (directory / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # not empty
-            directory.rmdir()
+        remove_new_directories()
         return
     jobs = show(directory)
     print(f"the table is in {directory}/sweep.csv")

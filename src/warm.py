@@ -72,7 +72,10 @@ def _waves(games: Sequence[str]) -> Iterator[list[tuple[str, Any]]]:
 
 def compile_group(name: str) -> None:
     """Compile one group of kernels in this process, such as minesweeper.solver."""
-    game, group = name.split(".")
+    game, _, group = name.partition(".")
+    known = [f"{game}.{one.__name__}" for game in GAMES for one in _module(game).GROUPS]
+    if name not in known:
+        sys.exit(f"error: --group={name} is unknown: choose one of {', '.join(known)}")
     with compose.own_hydra():
         env = compose.build(hydra.compose("engine", [f"env={_module(game).ENV}"]).env, "env")
     getattr(_module(game), group)(env)
@@ -98,10 +101,11 @@ def run() -> None:
         "--background", action="store_true", help=argparse.SUPPRESS
     )  # by `play`: low priority, until its parent ends
     parser.add_argument("--group", help="one group of kernels in this process, such as minesweeper.solver")
+    parser.error = lambda message: sys.exit(f"error: {message}: see --help")  # type: ignore[method-assign,assignment]
     chosen = parser.parse_args()
     unknown = [name for name in chosen.games if name not in GAMES]
     if unknown:
-        parser.error(f"{unknown[0]} has no kernels to compile: choose of {', '.join(GAMES)}")
+        sys.exit(f"error: {unknown[0]} has no kernels to compile: choose of {', '.join(GAMES)}")
     if chosen.background:
         os.nice(10)
         _leave_group()

@@ -1,5 +1,6 @@
 """Atomic writes, bounded reads, and checks of paths before they are used."""
 
+import contextlib
 import os
 import stat
 import tempfile
@@ -9,6 +10,13 @@ from .errors import UserError, require
 
 new_directories: list[Path] = []  # created by the run of this process, innermost first
 MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record
+
+
+def remove_new_directories() -> None:
+    """Delete the directories created for a run that was refused, unless one has files."""
+    with contextlib.suppress(OSError):  # not empty
+        for path in new_directories:
+            path.rmdir()
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:

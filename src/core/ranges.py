@@ -115,7 +115,7 @@ def describe(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = " and ".join(str(extra) for extra in arguments[1:] if isinstance(extra, Bounds))
-        if get_origin(arguments[0]) is not None:
+        if arguments[0] is str or get_origin(arguments[0]) is not None:
             return f"{describe(arguments[0])}, with a length {bounds}"
         return f"{'a number' if arguments[0] is float else describe(arguments[0])} {bounds}"
     if origin in (Union, types.UnionType):
@@ -143,8 +143,8 @@ def _first(*bounds: float | None) -> float | None:
     return next((bound for bound in bounds if bound is not None), None)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, most: int = MAX_SHOWN) -> str:
     """Format a value as on the command line, truncated for a message."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split())
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return text if len(text) <= most else f"{text[:most]}..."

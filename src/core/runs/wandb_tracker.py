@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ..files import write_atomic
-from ..ranges import Positive, checked
+from ..ranges import Bounds, Positive, checked
 from .provenance import DIFF
 from .runlog import try_tracker
 
@@ -25,12 +25,13 @@ BEST_OF = (
     "train/win_rate",
 )  # the summary has their maximum and last value
 NAME_LENGTH, TAG_LENGTH = 128, 64  # limits of wandb
+Name = Annotated[str, Bounds(ge=1, le=NAME_LENGTH)]
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "aborted", "win_rate", "low", "high")
 
 
 class WandbTracker:
     @checked
-    def __init__(self, mode: Mode, project: str, entity: str | None, init_timeout: Positive) -> None:
+    def __init__(self, mode: Mode, project: Name, entity: Name | None, init_timeout: Positive) -> None:
         self.mode, self.project, self.entity, self.init_timeout = mode, project, entity, init_timeout
         self._run: Any = None
         self._step: float = 0
