@@ -20,7 +20,20 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from experiments.faults import files, forks, kills, lines, links, processes, report, searches, sweeps, tabs, torchrun
+from experiments.faults import (
+    command_lines,
+    files,
+    forks,
+    kills,
+    lines,
+    links,
+    processes,
+    report,
+    searches,
+    sweeps,
+    tabs,
+    torchrun,
+)
 from experiments.faults.report import Row
 from src.core.runs.provenance import provenance
 
@@ -53,6 +66,7 @@ ATTACKS = {
     "files": Kind(files.Runs, 1700, "hostile run directories and files"),
     "sweeps": Kind(sweeps.Sweeps, 800, "hostile sweep directories"),
     "links": Kind(links.Links, 600, "links out of a run directory"),
+    "command-lines": Kind(command_lines.CommandLines, 800, "command lines from the grammar of overrides"),
     "tabs": Kind(tabs.Tabs, 180, "pages of a server that has just started"),
 }
 
