@@ -3,6 +3,7 @@
 Most are forked; some go through the real command line. A case is one run with all its kills.
 """
 
+import gc
 import io
 import json
 import os
@@ -29,6 +30,7 @@ from experiments.faults.training import TRAININGS, Training, damage, difference
 from src.cli import launch
 from src.core import ranks
 from src.core.runs.config_file import CONFIG
+from tests import parsed_configs
 
 ROOT = Path(__file__).parents[2]
 MAX_SECONDS = 240.0  # of a training, on a busy machine too
@@ -236,6 +238,10 @@ def import_everything() -> None:
         draw_counts(Path(folder, "counts.png"), {"counts": np.ones((2, 2))})
     for env, agent in (("quoridor", "runner"), ("minesweeper_8x8", "exact"), ("deployment", "greedy")):
         lines.play_out((f"env={env}", f"agent={agent}"), moves=30)
+    parsed_configs.keep()
+    parsed_configs.parse_all()
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all the memory that it shares
 
 
 class CommandLine:
