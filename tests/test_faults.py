@@ -238,6 +238,7 @@ def test_an_artifact_from_outside_a_run_is_found(tmp_path: Path, monkeypatch: py
             (tmp_path / name).write_text(name)
             artifact.add_file(str(tmp_path / name), policy="immutable", skip_cache=True)
         tracked.log_artifact(artifact)
+    wandb.teardown()  # which writes what is left
     assert links.uploaded(run) == [str(tmp_path / "outside")]
 
 

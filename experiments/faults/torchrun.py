@@ -18,11 +18,11 @@ from experiments.faults.training import PPO, Training, damage, difference
 
 TRAINING = Training(
     "ppo, two ranks",
-    (*PPO, "env=minesweeper_8x8", "algo.total_steps=1024", "~env.baselines.exact", "~env.baselines.heuristic"),
-)
+    (*PPO, "env=minesweeper_8x8", "algo.total_steps=8192", "algo.eval_every=2048", "~env.baselines.exact"),
+)  # long enough that ranks which train on after the kill are still there, or have finished the run
 KILLS = 2  # of one run
 ENDING = 60.0  # seconds for the ranks to end after a kill, on a busy machine
-VICTIMS = ("rank", "rank", "torchrun")
+VICTIMS = ("torchrun", "rank")
 
 
 class Torchrun:
@@ -62,7 +62,7 @@ class Torchrun:
             process = self.start(next_arguments(TRAINING, self.folder, run), mark)
             if len(history) == KILLS:
                 break
-            rows, victim = rng.randrange(0, 6), rng.choice(VICTIMS)
+            rows, victim = rng.randrange(6), VICTIMS[(number + len(history)) % 2]
             if not self.wait_for_rows(process, self.folder / run, rows):
                 break
             killed = rng.choice(ranks_of(mark, process.pid) or [process.pid]) if victim == "rank" else process.pid
@@ -71,6 +71,8 @@ class Torchrun:
             history.append(f"SIGKILL of {'torchrun' if killed == process.pid else 'a rank'} after {rows} rows")
             process.wait()
             reason = self.wait_for_end(mark, process.pid) or damage(self.folder / run)
+            if reason is None and (self.folder / run / "eval.json").exists():
+                reason = "the ranks have trained on to the end"
         row.tried += not history
         if reason is None:
             text = self.folder / f"{mark}.txt"
