@@ -36,9 +36,7 @@ MULTIRUN = {"-m", "--multirun"}
 SHOW_FLAGS = {"--cfg", "-c", "--info", "-i"}  # Hydra flags that print the configuration instead of running
 HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
-HYDRA_KEY = re.compile(
-    r"[+~]*(hydra(?:\.\w+)*)(?=[.:=\[@]|$)"
-)  # an override of a setting of Hydra itself, not of its groups
+HYDRA_KEY = re.compile(r"[+~]*(hydra(?:\.\w+)*)(?=[.:=\[@]|$)")  # a setting of Hydra itself, not one of its groups
 HYDRA_KEYS = ("hydra.searchpath", "hydra.verbose")  # that every command supports
 SWEEP_KEYS = ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir", "hydra.mode", "hydra.sweeper", "hydra.launcher")
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
@@ -64,6 +62,8 @@ def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]]
         sys.argv[1:] = rewrite(sys.argv[1:])
         flags = _check_flags(sys.argv[1:])
         require(flags.cfg or not flags.package, f"--package={flags.package} is a part of --cfg: add --cfg job")
+        rerun = flags.experimental_rerun
+        require(rerun is None, f"--experimental-rerun={rerun} reads a pickle, which can run code: use resume=<run dir>")
         if flags.package:
             show_package(main, flags.package)
         else:
@@ -137,10 +137,8 @@ def user_message(error: BaseException) -> str | None:
     before = "_run_hydra" in names and "run_task" not in names and names[-1] != "return_value"
     if message is None and (before or "compose_config" in names or type(found[-1]).__module__.startswith(HYDRA)):
         reason = hydra_message(found)
-        known = (
-            isinstance(found[0], HydraException | OmegaConfBaseException) or not before
-        )  # whose message names the key
-        message = reason if known else f"{' '.join(sys.argv[1:])}: {reason}"
+        names_key = not before or isinstance(found[0], HydraException | OmegaConfBaseException)
+        message = reason if names_key else f"{' '.join(sys.argv[1:])}: {reason}"
     if message is None and (isinstance(found[0], MemoryError) or OUT_OF_MEMORY.search(str(found[0]))):
         message = "out of memory: reduce algo.num_envs (algo.batch_size for imitation) or the size of the network"
     return None if message is None else ranges.shown(message, MAX_LETTERS)

@@ -215,7 +215,7 @@ def _check_arguments(node: Any, path: str) -> None:
     if target is not None:
         try:
             inspect.signature(target).bind(**arguments)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:  # ValueError: it has no signature
             old = [f"{path}.{key}" for key in arguments if key in REPLACED.get(node._target_, {})]
             reason = f"the run is of an earlier version, with another network ({', '.join(old)})" if old else str(error)
             raise UserError(f"{path} does not fit {node._target_}: {reason}") from error
@@ -233,7 +233,9 @@ def _check_class(value: Any, hint: Any, path: str) -> None:
         return
     target, expected = get_object(value._target_, path), _expected_classes(hint)
     require(bool(expected) or hint is Any, f"{path} must be {ranges.describe(hint)}, not a {value._target_}")
-    made = target if inspect.isclass(target) else get_type_hints(target).get("return") if callable(target) else None
+    made = target if inspect.isclass(target) else None
+    with contextlib.suppress(Exception):  # not a function, or its hints cannot be read
+        made = made or get_type_hints(target)["return"]
     if not inspect.isclass(made) or (expected and not any(_implements(made, one) for one in expected)):
         names = " or ".join(f"{one.__module__}.{one.__name__}" for one in expected) or "class"
         wrong = f"{path} is a {value._target_}, but must be a {names}: {_suggestion(None, path)}"

@@ -29,7 +29,8 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             missing = MISSING_KEY.fullmatch(_first_line(error))
             reason = f"it refers to {missing[1]}, which is not set" if missing else _first_line(error)
             return f"{error.full_key} cannot be resolved: {reason}"
-        if isinstance(error, OmegaConfBaseException) and (keys := _keys(error)) is not None:
+        if isinstance(error, OmegaConfBaseException) and error.key is not None and hasattr(error.parent_node, "keys"):
+            keys = list(error.parent_node.keys())  # beside the unknown one
             name, parent = error.full_key or error.key, error.parent_node._key()
             current = current_key(str(error.key), parent)
             if current != error.key:
@@ -68,11 +69,5 @@ def _alternatives(name: str, names: Iterable[Any]) -> str:
     return f"did you mean {close[0]}? There are {listed}" if close else f"choose one of {listed}"
 
 
-def _keys(error: OmegaConfBaseException) -> list[Any] | None:
-    """Return the valid keys beside the unknown one."""
-    parent = error.parent_node
-    return list(parent.keys()) if error.key is not None and hasattr(parent, "keys") else None
-
-
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0]
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -101,7 +101,7 @@ def run() -> None:
         "--background", action="store_true", help=argparse.SUPPRESS
     )  # by `play`: low priority, until its parent ends
     parser.add_argument("--group", help="one group of kernels in this process, such as minesweeper.solver")
-    parser.error = lambda message: sys.exit(f"error: {message}: see --help")  # type: ignore[method-assign,assignment]
+    parser.error = lambda message: sys.exit(f"error: {message}: see --help")  # type: ignore[method-assign]
     chosen = parser.parse_args()
     unknown = [name for name in chosen.games if name not in GAMES]
     if unknown:

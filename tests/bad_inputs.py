@@ -1,65 +1,35 @@
-"""Invalid commands, and a process that tries them quickly.
+"""Try invalid commands quickly: one process imports everything once and forks a child for each command line.
 
-A command takes seconds to import what it needs, so one process imports it once and forks a child for each command line:
-`python -m tests.bad_inputs FOLDER` answers each with a line, a JSON object.
+`python -m tests.bad_inputs FOLDER` tries those of bad_inputs.txt, with a number as many random ones; each is answered
+by a line, a JSON object.
 """
 
-import importlib
+import gc
 import json
-import math
-import os
-import runpy
 import sys
-import tempfile
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from experiments.faults import forks
+from experiments.faults.command_lines import CommandLines, Line
+from tests import parsed_configs
 
 COMMANDS = Path(__file__).with_suffix(".txt")  # one a line
 
 
-def bad_inputs() -> list[tuple[str, ...]]:
-    return [tuple(line.split()) for line in COMMANDS.read_text().splitlines()]
+def bad_inputs() -> list[Line]:
+    rows = (line.split() for line in COMMANDS.read_text().splitlines())
+    return [Line(command, tuple(arguments)) for command, *arguments in rows]
 
 
-def answers(folder: Path, commands: list[tuple[str, ...]]) -> Iterator[dict]:
-    for command in commands:
-        workplace = Path(tempfile.mkdtemp(dir=folder))
-        child = forks.start(partial(_run, workplace, command), folder / f"{workplace.name}.txt")
-        child.wait(math.inf)
-        left = sorted(str(path.relative_to(workplace)) for path in workplace.rglob("*"))
-        yield {"command": command, "status": child.code, "output": child.text, "left": left}
-
-
-def _run(folder: Path, command: tuple[str, ...]) -> None:
-    """Run a command like `python -m src.<command>`."""
-    os.chdir(folder)
-    name, *arguments = command
-    if name == "train":  # a refusal is not the one that is looked for once the training has begun
-        importlib.import_module("src.core.runs.run").Run.__enter__ = _began
-    sys.argv = [f"src/{name}.py", *arguments]
-    runpy.run_module(f"src.{name}", run_name="__main__")
-
-
-def _began(_: object) -> None:
-    raise AssertionError("the training begins")
-
-
-def main() -> None:
-    for module in (
-        "compose",
-        "core.runs.report",
-        "core.runs.run",
-        "algos.ppo",
-        "algos.maskable_ppo",
-        "algos.imitation",
-    ):
-        importlib.import_module(f"src.{module}")
-    for answer in answers(Path(sys.argv[1]), bad_inputs()):
-        print(json.dumps(answer), flush=True)
+def main(folder: str, count: str = "") -> None:
+    gc.disable()
+    parsed_configs.keep()
+    parsed_configs.parse_all()
+    source = CommandLines(Path(folder), seed=0)
+    gc.freeze()  # a collection in a child would copy all the memory that it shares
+    for line in [source.line(number) for number in range(int(count))] if count else bad_inputs():
+        result = source.try_line(line)
+        print(json.dumps({"line": line, "result": result, "problem": result.problem(line.is_search)}), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

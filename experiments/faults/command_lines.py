@@ -219,6 +219,10 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         return shlex.join([self.command, *self.arguments])
 
+    @property
+    def is_search(self) -> bool:
+        return any("hparams_search" in word for word in self.arguments)
+
 
 @cache
 def configuration(command: str, base: str) -> dict[str, Any]:
@@ -442,7 +446,7 @@ class CommandLines:
         row.tried += 1
         line = self.line(number)
         result = self.try_line(line)
-        problem = result.problem(any("hparams_search" in word for word in line.arguments))
+        problem = result.problem(line.is_search)
         if problem is not None:
             row.fail(number, f"{line} {problem}")
         else:

@@ -13,9 +13,9 @@ MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record
 
 
 def remove_new_directories() -> None:
-    """Delete the directories created for a run that was refused, unless one has files."""
-    with contextlib.suppress(OSError):  # not empty
-        for path in new_directories:
+    """Delete the directories created for a run that was refused, except those with files."""
+    for path in new_directories:
+        with contextlib.suppress(OSError):  # not empty
             path.rmdir()
 
 
