@@ -49,7 +49,7 @@ class Searches:
         trials.import_optuna()
 
     def target(self, number: int) -> str:
-        return "two at once" if number % TOGETHER == TOGETHER - 1 else "killed"
+        return "killed" if number % TOGETHER else "two at once"
 
     def start(self, folder: Path, kill: Kill | None = None, output: str = "output") -> forks.Child:
         folder.mkdir(exist_ok=True)
