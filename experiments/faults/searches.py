@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from experiments.faults import forks
-from experiments.faults.kills import MAX_SECONDS, Kill, Killer, train, was_killed
+from experiments.faults.kills import MAX_SECONDS, Kill, import_everything, train, was_killed
 from experiments.faults.report import Row
 from experiments.faults.training import difference
 from src.core.runs import trials
@@ -45,7 +45,7 @@ class Searches:
 
     def __init__(self, folder: Path, seed: int, command: Sequence[str] = COMMAND) -> None:
         self.folder, self.seed, self.command = folder, seed, command
-        Killer(folder, seed)  # imports everything
+        import_everything()
         trials.import_optuna()
 
     def target(self, number: int) -> str:
