@@ -115,8 +115,12 @@ def command(module: str, *arguments: str) -> None:
     try:
         launch(found.main, rewrite)
     except SystemExit as error:
-        if isinstance(error.code, str) and error.code.startswith("error: "):
-            raise Refused(error.code) from error
+        last = str(error.code)
+        if error.code == 1:  # a sweep that has printed its error
+            sys.stderr.flush()
+            last = Path("/proc/self/fd/2").read_text(errors="replace").strip().rpartition("\n")[2]
+        if last.startswith("error: "):
+            raise Refused(last) from error
         if error.code not in (None, 0):
             raise
 
@@ -267,6 +271,7 @@ class Hostilities:
 
     name: ClassVar[str]  # of the attack
     kinds: ClassVar[dict[str, Prepare]]
+    refused_partly: ClassVar[bool] = False  # whether a reader may refuse one part and change others
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.seed, self.killer = folder, seed, Killer(folder, 0)
@@ -321,7 +326,7 @@ class Hostilities:
             verdict |= {"verdict": "refused", "sentence": sentence}
         wrong = [*guard.wrong, *(f"imports {module}" for module in guard.foreign_modules())]
         changed = {name for name, _ in contents(place).items() ^ before.items() if not _may_change(name, kind)}
-        if reading.writes and verdict["verdict"] == "worked":
+        if reading.writes and (verdict["verdict"] == "worked" or self.refused_partly):
             changed = {name for name in changed if Path(name).is_relative_to(OUTSIDE)}
         wrong += [f"changed {name}" for name in sorted(changed)]
         result.write_text(json.dumps(verdict | {"wrong": wrong}))

@@ -120,6 +120,7 @@ def read_by_something(damage: Callable[[random.Random], None]) -> Callable[[rand
 
 class Sweeps(Hostilities):
     name = "sweeps"
+    refused_partly = True  # a job of several
     kinds = {
         "links, pipes, devices": read_by_something(special),
         "text": read_by_something(text),
