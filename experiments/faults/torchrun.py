@@ -7,20 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock
 
 from experiments.faults import forks
-from experiments.faults.kills import MAX_SECONDS, ROOT, next_arguments
+from experiments.faults.kills import ROOT, next_arguments
 from experiments.faults.report import Row
 from experiments.faults.training import PPO, Training, damage, difference
 
 TRAINING = Training(
     "ppo, two ranks",
-    (*PPO, "env=minesweeper_8x8", "algo.total_steps=8192", "algo.eval_every=2048", "~env.baselines.exact"),
+    (*PPO, "env=minesweeper_8x8", "algo.total_steps=4096", "algo.eval_every=1024", "checkpoint_seconds=0.5"),
 )  # long enough that ranks which train on after the kill are still there, or have finished the run
 KILLS = 2  # of one run
+PATIENCE = 900.0  # seconds for a whole run of two ranks, on a busy machine
 ENDING = 60.0  # seconds for the ranks to end after a kill, on a busy machine
 VICTIMS = ("torchrun", "rank")
 
@@ -49,7 +51,7 @@ class Torchrun:
         with FileLock(self.folder / "reference.lock"):
             if not (directory / "eval.json").exists():
                 process = self.start(TRAINING.arguments(Path("reference")), "reference")
-                if process.wait(MAX_SECONDS) != 0:
+                if not ended_well(process, "reference"):
                     raise RuntimeError((self.folder / "reference.txt").read_text()[-2000:])
         return directory
 
@@ -76,14 +78,14 @@ class Torchrun:
         row.tried += not history
         if reason is None:
             text = self.folder / f"{mark}.txt"
-            ended = process.wait(MAX_SECONDS) == 0
-            reason = difference(self.folder / run, reference) if ended else text.read_text()[-800:]
+            well = ended_well(process, mark)
+            reason = difference(self.folder / run, reference) if well else f"does not end: {text.read_text()[-800:]}"
         if reason is not None:
             row.fail(number, f"{reason}; kills: {', '.join(history) or 'none'}")
 
     def wait_for_rows(self, process: subprocess.Popen[bytes], run: Path, rows: int) -> bool:
         """Wait until the log has this many rows more; return False if the command ended before."""
-        log, until = run / "metrics.csv", time.monotonic() + MAX_SECONDS
+        log, until = run / "metrics.csv", time.monotonic() + PATIENCE
         wanted = rows + (len(log.read_text().splitlines()) if log.exists() else 0)
         while time.monotonic() < until and process.poll() is None:
             if log.exists() and len(log.read_text().splitlines()) >= wanted:
@@ -100,6 +102,18 @@ class Torchrun:
                 return f"{len(left)} ranks still run {ENDING:.0f} s after the kill"
             time.sleep(0.05)
         return None
+
+
+def ended_well(process: subprocess.Popen[bytes], mark: str) -> bool:
+    """Whether torchrun ends in time without an error; if it does not end, it is killed with its ranks."""
+    try:
+        return process.wait(PATIENCE) == 0
+    except subprocess.TimeoutExpired:
+        for pid in (process.pid, *ranks_of(mark, process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+        return False
 
 
 def ranks_of(mark: str, launcher: int) -> list[int]:
