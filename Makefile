@@ -50,8 +50,8 @@ profile: $(VENV)/installed  ## Profile some updates of PPO: a trace, and the ope
 bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the last time, some minutes
 	$(BIN)/python -m experiments.bench
 
-faults: $(VENV)/installed-web  ## Kill trainings, send garbage to the line protocol, read hostile files; an hour or more
-	$(BIN)/python -m experiments.faults
+faults: $(VENV)/installed-dev  ## Kill training runs, send garbage to the line protocol, read hostile files; hours
+	$(BIN)/python -m experiments.faults --jobs 2
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \

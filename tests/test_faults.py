@@ -1,41 +1,50 @@
 """A short fault injection; every kind of attack detects a planted fault."""
 
+import asyncio
 import importlib
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import wandb
 
-from experiments.faults import files, kills, lines
-from experiments.faults.report import Row, reproductions, table
+from experiments.faults import files, kills, lines, links, report, searches, sweeps, tabs, torchrun
+from experiments.faults.__main__ import ATTACKS
+from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, same
 from src.core.errors import UserError
 from src.core.runs.run import Run
 from src.engine import Engine
+from src.search import Search
 from tests.lab import ROOT
 
 pytestmark = pytest.mark.slow
 
 TABLE = next(training for training in TRAININGS if training.name == "qlearning, tictactoe")
-SEARCH = "alphabeta, tictactoe"
+SAMPLE = {"kills": 13, "commands": 1, "torchrun": 1, "searches": 2, "lines": 2000, "garbage": 1, "interrupts": 1}
+SAMPLE |= {"files": 54, "sweeps": 12, "links": 12, "command-lines": 5, "tabs": 1}
 
 
-def test_nothing_breaks():
-    amounts = {"kills": 10, "commands": 1, "lines": 2000, "process-lines": 30, "interrupts": 3, "files": 60}
-    arguments = [word for name, amount in amounts.items() for word in (f"--{name}", str(amount))]
+def test_nothing_breaks(tmp_path: Path):
+    assert SAMPLE.keys() == ATTACKS.keys()
+    amounts = [word for name, amount in SAMPLE.items() for word in (f"--{name}", str(amount))]
     # In a process of its own: it forks, and a fork of one in which OpenMP has started threads would wait for them.
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.faults", *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "experiments.faults", "--json", str(tmp_path / "results.jsonl"), *amounts]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "| lines | **all** | 2,000 | 2,000 | 0 |" in done.stdout
-    assert "| files | **all** | 60 | 60 | 0 |" in done.stdout
+    tried = {row.attack: 0 for row in report.read(tmp_path / "results.jsonl")}
+    for row in report.read(tmp_path / "results.jsonl"):
+        tried[row.attack] += row.tried
+    assert all(tried[name] >= amount for name, amount in SAMPLE.items())
 
 
 # Faults that were planted.
@@ -44,8 +53,9 @@ def test_nothing_breaks():
 def one_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aim: str, moment: float) -> Row:
     number = signal.SIGXFSZ if aim == "cut" else signal.SIGKILL
     monkeypatch.setattr(kills, "kills", lambda *_: [kills.Kill(aim, moment, number)])
-    row = Row("kills", TABLE.name)
-    kills.Killer(tmp_path, 0, [TABLE]).case(0, row)
+    row, folder = Row("kills", TABLE.name), tmp_path / "kills"
+    folder.mkdir()
+    kills.Killer(folder, 0, [TABLE]).case(0, row)
     return row
 
 
@@ -53,9 +63,9 @@ def test_a_checkpoint_that_is_not_written_whole_is_reported(monkeypatch: pytest.
     monkeypatch.setattr("src.core.runs.provenance.MAX_DIFF_CHARS", 0)  # a larger file would be cut before it
     monkeypatch.setattr("src.core.runs.checkpoint.write_atomic", lambda path, data: make_folder(path).write_bytes(data))
     row = one_kill(monkeypatch, tmp_path, "cut", 15_000)
-    assert (row.tried, row.survived) == (1, 0)
-    assert "safetensors is damaged" in row.failures[0].reason
-    assert "kills: SIGXFSZ at cut 15000" in row.failures[0].reason
+    assert row.tried == 1
+    assert "safetensors is damaged" in row.failures[0]
+    assert "kills: SIGXFSZ at cut 15000" in row.failures[0]
 
 
 def make_folder(path: Path) -> Path:
@@ -72,7 +82,7 @@ def test_a_generator_that_does_not_advance_is_reported(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Run, "restore", without_generator)
     row = one_kill(monkeypatch, tmp_path, "operation", 150)
-    assert "metrics.csv differs" in row.failures[0].reason
+    assert "metrics.csv differs" in row.failures[0]
 
 
 class Lenient(Engine):
@@ -126,9 +136,9 @@ class Talkative(Engine):
 )
 def test_a_fault_of_the_engine_is_reported(make: Callable[..., Engine], message: str):
     row = Row("lines", "planted")
-    lines.Talks(0, make).case(0, row)
-    assert message in row.failures[0].reason
-    assert "--only lines --seed 0 --case 0" in reproductions([row], 0)
+    lines.Talks(Path(), 0, make).case(0, row)
+    assert message in row.failures[0]
+    assert "--only lines --seed 0 --case 0" in report.reproductions([row], 0)
 
 
 def raise_error(_: str) -> None:
@@ -136,7 +146,15 @@ def raise_error(_: str) -> None:
 
 
 def write_elsewhere(_: str) -> None:
-    Path("outside").write_text("changed")
+    Path("outside/secret").write_text("changed")
+
+
+def read_elsewhere(_: str) -> None:
+    Path("outside/secret").read_text()
+
+
+def print_an_escape(_: str) -> None:
+    print("\x1b[31m")
 
 
 def change_the_run(_: str) -> None:
@@ -156,15 +174,20 @@ def hang(_: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def hostilities(tmp_path_factory: pytest.TempPathFactory) -> files.Hostilities:
-    return files.Hostilities(tmp_path_factory.mktemp("faults"), 0, [SEARCH, "qlearning, tictactoe"])
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an attack, beside the reference runs of all."""
+    folder = tmp_path_factory.mktemp("faults") / "attack"
+    folder.mkdir()
+    return folder
 
 
 @pytest.mark.parametrize(
     ("reader", "message"),
     [
         (raise_error, "ValueError: a bug"),
-        (write_elsewhere, "changed a file outside of the run"),
+        (write_elsewhere, "changed outside/secret"),
+        (read_elsewhere, "which is outside"),
+        (print_an_escape, "prints an escape"),
         (change_the_run, "changed outputs/run/eval.json"),
         (run_foreign_code, "executed foreign code"),
         (take_memory, "MemoryError"),
@@ -172,24 +195,107 @@ def hostilities(tmp_path_factory: pytest.TempPathFactory) -> files.Hostilities:
     ],
 )
 def test_a_fault_of_a_reader_is_reported(
-    hostilities: files.Hostilities, monkeypatch: pytest.MonkeyPatch, reader: Callable[[str], None], message: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, reader: Callable[[str], None], message: str
 ):
     monkeypatch.setattr(files, "READERS", (reader,))
     monkeypatch.setattr(files, "SECONDS", 3.0 if reader is hang else files.SECONDS)
     row = Row("files", "planted")
-    assert hostilities.case(0, row) == "failed"
-    assert message in row.failures[0].reason
+    files.Runs(folder, 0, ["qlearning, tictactoe"]).case(0, row)
+    assert message in row.failures[0]
 
 
-def test_the_table_adds_up():
-    rows = [Row("kills", "a", 10), Row("kills", "b", 5), Row("lines", "c", 7)]
+def follow_links(*_: str) -> None:
+    for path in Path("outputs").rglob("*"):
+        if path.is_symlink():
+            (path / "x" if path.is_dir() else path).write_text("through a link")
+
+
+def put_link(_: object, path: Path, outside: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside / "secret")
+
+
+@pytest.mark.parametrize("attack", [links.Links, sweeps.Sweeps])
+def test_a_command_that_writes_through_links_is_reported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, attack: type[files.Hostilities]
+):
+    monkeypatch.setattr(sweeps, "NAMES", ("0/train.log",))
+    monkeypatch.setattr(sweeps, "put_special", put_link)
+    for reader in ("command", "page"):
+        monkeypatch.setattr(sys.modules[attack.__module__], reader, follow_links)
+    row = Row(attack.name, "planted")
+    attack(folder, 0).case(0, row)
+    assert "changed outside/" in row.failures[0]
+
+
+def test_an_artifact_from_outside_a_run_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
+    run, names = tmp_path / "run", ("run/inside", "outside")
+    run.mkdir()
+    with wandb.init(mode="offline", dir=run, settings=wandb.Settings(silent=True, console="off")) as tracked:
+        artifact = wandb.Artifact("files", "model")
+        for name in names:
+            (tmp_path / name).write_text(name)
+            artifact.add_file(str(tmp_path / name), policy="immutable", skip_cache=True)
+        tracked.log_artifact(artifact)
+    wandb.teardown()  # which writes what is left
+    assert links.uploaded(run) == [str(tmp_path / "outside")]
+
+
+def test_a_search_that_forgets_interrupted_trials_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Search, "_interrupted", lambda _: iter(()))
+    kill = kills.Kill("operation", 200, signal.SIGKILL)
+    monkeypatch.setattr(searches, "kills", lambda *_: [kill])
+    row = Row("searches", "killed")
+    searches.Searches(tmp_path, 0).case(1, row)
+    assert "the trials differ" in row.failures[1]
+
+
+def test_a_rank_that_does_not_end_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torchrun, "ENDING", 0.1)
+    environment = os.environ | {"FAULTS_CASE": f"{tmp_path}", "LOCAL_RANK": "0"}
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environment)
+    reason = torchrun.Torchrun(tmp_path, 0).wait_for_end(str(tmp_path), launcher=0)
+    assert reason is not None
+    assert "1 ranks still run" in reason
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_a_page_that_is_not_served_is_reported(tmp_path: Path):
+    class Broken(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(500)
+
+    server = HTTPServer(("127.0.0.1", 0), Broken)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    reason = asyncio.run(tabs.Tabs(tmp_path, 0).visit(f"http://127.0.0.1:{server.server_port}"))
+    server.shutdown()
+    assert reason is not None
+    assert reason.count("status 500") == 9
+
+
+def test_the_table_adds_up(tmp_path: Path):
+    rows = [Row("kills", "a", 10), Row("kills", "b", 5), Row("files", "c", 7), Row("kills", "a", 2)]
     rows[1].fail(3, "broken")
-    assert table(rows).splitlines()[2:] == [
-        "| kills | a | 10 | 10 | 0 |  |",
-        "| kills | b | 5 | 4 | 1 |  |",
-        "| kills | **all** | 15 | 14 | 1 |  |",
-        "| lines | c | 7 | 7 | 0 |  |",
+    rows[2].verdicts.update(refused=4, worked=3)
+    report.write(tmp_path / "results.jsonl", report.merged(rows))
+    report.replace_attacks(tmp_path / "results.jsonl", [Row("files", "c", 8)])
+    read = report.read(tmp_path / "results.jsonl")
+    assert report.table([*read, rows[2]]).splitlines()[2:] == [
+        "| kills | a | 12 | 0 |  |  |",
+        "| kills | b | 5 | 1 |  |  |",
+        "| kills | **all** | 17 | 1 |  |  |",
+        "| files | c | 8 | 0 |  |  |",
+        "| files | c | 7 | 0 | 4 | 3 |",
+        "| files | **all** | 15 | 0 | 4 | 3 |",
     ]
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    report.write_markdown(readme, read)
+    assert readme.read_text().startswith(f"before\n\n{report.BEGIN}")
+    assert "| kills | a | 12 |" in readme.read_text()
+    assert "old" not in readme.read_text()
+    assert readme.read_text().endswith(f"{report.END}\nafter\n")
 
 
 def test_trees_are_compared_to_the_last_bit():

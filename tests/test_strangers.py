@@ -22,7 +22,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import src
-from experiments.faults.hostile import GIFT, HOSTILE, nodes
+from experiments.faults.hostile import EXPLOIT, HOSTILE, VALUES, nodes
 from src import schema
 from src.compose import build, load_agent, load_config, resolved, validate
 from src.core.errors import UserError
@@ -34,14 +34,6 @@ from tests.test_compositions import COMPANIONS, FEW_ENVS, REQUIRED_VALUES, compo
 
 SHIPPED = sorted(path.parent for path in (ROOT / "experiments").rglob("config.yaml"))
 TICTACTOE = ROOT / "experiments/tictactoe_qlearning"
-EXPLOIT = {
-    "_target_": "src.algos.maskable_ppo.model.Model",
-    "network": {
-        "_target_": "src.algos.maskable_ppo.policy.Network",
-        **{"shape": [3], "dtype": "float32", "low": 0.0, "high": 1.0, "actions": 2, "channels": [], "hidden": []},
-    },
-    "env": GIFT,
-}
 
 
 def read(run: Path) -> dict[str, Any]:
@@ -85,10 +77,8 @@ def gift(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
-        ("evaluate", ["agent=trained", "agent.run=outputs/gift", "episodes=2"]),
         ("engine", ["agent=trained", "agent.run=outputs/gift"]),
         ("export", ["run=outputs/gift"]),
-        ("train", ["resume=outputs/gift", "logger=csv"]),
         ("train", ["agent@env.opponent=trained", "env.opponent.run=outputs/gift", "logger=csv"]),
     ],
 )
@@ -171,22 +161,6 @@ def test_every_composition_can_be_loaded_again(tmp_path: Path, overrides: list[s
 
 PPO = "src.algos.ppo.PPO"
 GROUP_PLACES = [("", "env"), ("", "reward"), ("", "algo"), (PPO, "net"), ("src.envs.versus.VersusEnv", "opponent")]
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    "",
-    "x",
-    GIFT,
-    [],
-    {},
-    [GIFT],
-    {"x": GIFT},
-    {"x": {"y": [GIFT]}},
-    [[1]],
-)
 
 
 def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterator[tuple[str, str, int, str]]:
@@ -273,8 +247,7 @@ def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("values", [1, 2])
-def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int):
+def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     run = put_run(tmp_path / "outputs/gift", "")
     (run / "p.py").write_text("open('executed', 'w').close()\n")
     monkeypatch.chdir(tmp_path)
@@ -292,15 +265,14 @@ def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch:
     originals = [masked, *(read(ROOT / "experiments" / name) for name in ("tictactoe_qlearning", "quoridor_ppo"))]
     for original in originals:
         for number in range(len(list(nodes(original)))):
-            for value in random.Random(number).sample(VALUES, values):
-                config = copy.deepcopy(original)
-                tree, key = list(nodes(config))[number]
-                tree[key] = value
-                (run / "config.yaml").write_text(yaml.safe_dump(config))
-                build_all(run)
+            config = copy.deepcopy(original)
+            tree, key = list(nodes(config))[number]
+            tree[key] = random.Random(number).choice(VALUES)
+            (run / "config.yaml").write_text(yaml.safe_dump(config))
+            build_all(run)
     assert not Path("executed").exists()
     assert "outputs.gift.p" not in sys.modules
-    assert len(built) > 150 * values
+    assert len(built) > 150
     assert {name.split(".")[-1] for name in built} <= known
 
 
@@ -333,24 +305,6 @@ def test_a_hostile_configuration_is_refused_at_once(tmp_path: Path, name: str):
             load_config(run)
         with pytest.raises(UserError, match=r"gift/config.yaml"):
             load_agent(str(run), "best")
-
-
-@pytest.mark.parametrize(
-    ("module", "arguments"),
-    [
-        ("evaluate", ["agent=trained", "agent.run=outputs/gift"]),
-        ("train", ["resume=outputs/gift", "logger=csv"]),
-        ("sweep", ["outputs"]),
-    ],
-)
-def test_every_command_refuses_a_bomb(lab: Lab, tmp_path: Path, module: str, arguments: list[str]):
-    run = put_run(tmp_path / "outputs/gift", HOSTILE["bomb"])
-    (run / ".hydra").mkdir()
-    (run / ".hydra/overrides.yaml").write_text("[]")
-    done = lab.run(module, *arguments, seconds=120)
-    assert done.returncode != 0
-    assert "has an alias or an anchor" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):

@@ -14,7 +14,7 @@ import runpy
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -443,6 +443,9 @@ class CommandLines:
     def line(self, number: int) -> Line:
         return Grammar(random.Random(f"{self.seed} command {number}")).line()
 
+    def target(self, number: int) -> str:
+        return self.line(number).command
+
     def case(self, number: int, row: Row) -> None:
         row.tried += 1
         line = self.line(number)
@@ -450,9 +453,8 @@ class CommandLines:
         problem = result.problem(line.is_search)
         if problem is not None:
             row.fail(number, f"{line} {problem}")
-        counts = [int(word) for word in row.note.split() if word.isdigit()] or [0, 0]
-        counts[int(result.code == 0)] += 1
-        row.note = f"{counts[0]} refused, {counts[1]} accepted"
+        else:
+            row.verdicts["worked" if result.code == 0 else "refused"] += 1
 
     def try_line(self, line: Line) -> Result:
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
@@ -473,12 +475,3 @@ class CommandLines:
 
 def _contents(folder: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
-
-
-def run(count: int, seed: int, folder: Path, say: Callable[[str], None]) -> list[Row]:
-    """Try `count` command lines; the rows are those of the report, one for each command."""
-    lines, rows = CommandLines(folder, seed), {name: Row("commands", name) for name in COMMANDS}
-    for number in range(count):
-        lines.case(number, rows[lines.line(number).command])
-        say(f"{number + 1} command lines")
-    return [row for row in rows.values() if row.tried]

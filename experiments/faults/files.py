@@ -1,7 +1,7 @@
 """Read hostile run directories and files with everything that reads them, each in a forked child.
 
 Each has to work or to end in one sentence for the user, in time, within memory, without running foreign code, opening
-connections or touching files that are none of its business.
+connections, printing escapes, or touching files that are none of its business.
 """
 
 import contextlib
@@ -13,88 +13,92 @@ import random
 import shutil
 import stat
 import sys
-from collections import Counter
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from experiments.faults import forks
-from experiments.faults.hostile import RUN_MUTATIONS, damaged_bytes, mutated_tree
+from experiments.faults.hostile import RUN_MUTATIONS, TEXTS, damaged_bytes, mutated_tree, network_file, positions_file
 from experiments.faults.kills import Killer
 from experiments.faults.report import Row
-from experiments.faults.training import TRAININGS
+from experiments.faults.training import NNUE, TRAININGS
 from src.cli import launch, user_message
 from src.core.errors import UserError
 from src.core.runs.lock import is_training
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine
-AT_ONCE = 2  # cases
 MEMORY = 3 << 30  # bytes that a case may take beyond what is imported
 MAX_SENTENCE = 4000  # letters
 RUN = Path("outputs/run")
-BASES = {  # a training, and how its agent is evaluated
-    "qlearning, tictactoe": ("env=tictactoe",),
-    "ppo, tictactoe": ("env=tictactoe",),
-    "ppo, minesweeper_8x8": ("env=minesweeper_8x8",),
-    "ppo, deployment": ("env=deployment",),
-    "imitation, minesweeper_8x8": ("env=minesweeper_8x8",),
-    "maskable_ppo, tictactoe": ("env=tictactoe",),
-    "alphabeta, tictactoe": ("env=tictactoe",),
+OUTSIDE = Path("outside")  # beside the outputs: nothing there is read or changed
+EVALUATED = {  # a training, and how its agent is evaluated
+    "qlearning, tictactoe": "env=tictactoe",
+    "ppo, tictactoe": "env=tictactoe",
+    "ppo, minesweeper_8x8": "env=minesweeper_8x8",
+    "ppo, deployment": "env=deployment",
+    "imitation, minesweeper_8x8": "env=minesweeper_8x8",
+    "maskable_ppo, tictactoe": "env=tictactoe",
+    "alphabeta, tictactoe": "env=tictactoe",
+    "alphazero, tictactoe": "env=tictactoe",
+    "nnue, quoridor": "env=quoridor",
 }
-FORBIDDEN: tuple[str, ...] = (
-    "socket.connect",
-    "socket.getaddrinfo",
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
+FORBIDDEN = (
+    *("socket.connect", "socket.getaddrinfo", "subprocess.Popen"),
+    *("os.system", "os.exec", "os.posix_spawn", "os.fork"),
 )
-FORBIDDEN += ("os.fork",)
 SAVED_GAME = "start e1 e9 10 10 0 -\nmoves e2 e8 e3 e3h\nresult *\n"
 BOARDS = {"rows": 8, "cols": 8, "mines": 10, "boards": [{"first": 0, "mines": list(range(20, 30))}] * 3}
+MODULES = ("engine", "evaluate", "generate", "play", "sprt", "sweep", "tournament", "web.runs.curves", "web.runs.index")
 
 
 class Refused(Exception):  # noqa: N818 (not an error of ours)
     """A user error, reported in one sentence."""
 
 
+class Reading(NamedTuple):
+    """What reads the hostile files of a case."""
+
+    name: str
+    read: Callable[[], object]
+    writes: bool = False  # whether it may change files of the run, if it does not refuse them
+    starts_processes: bool = False
+
+
 class Guard:
     """Records forbidden operations of a case."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.wrong = folder, set[str]()
+    def __init__(self, folder: Path, starts_processes: bool) -> None:
+        self.folder, self.wrong, self.outside = folder, set[str](), folder / OUTSIDE
+        self.forbidden = () if starts_processes else FORBIDDEN
+        self.temporary = Path(tempfile.gettempdir()) if starts_processes else folder  # wandb stages tables there
         self.before = set(sys.modules)
 
     def install(self) -> None:
         sys.addaudithook(self.hook)
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in FORBIDDEN:
+        if event in self.forbidden:
             self.wrong.add(f"{event}{arguments!r}"[:200])
-        elif event == "open" and self.writes(arguments) and not self.is_own(arguments[0]):
-            self.wrong.add(f"opens {arguments[0]} for writing")
+        elif event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+            path, mode, flags = arguments
+            writes = mode is not None and mode[0] != "r" if isinstance(mode, str) else (flags or 0) & os.O_ACCMODE
+            path, follows = Path(os.fsdecode(path)), not (flags or 0) & os.O_NOFOLLOW
+            place = Path(os.path.realpath(path)) if follows else Path(os.path.realpath(path.parent), path.name)
+            if writes and not self.is_own(place):
+                self.wrong.add(f"opens {path} for writing")
+            elif place.is_relative_to(self.outside) and not place.is_dir():
+                self.wrong.add(f"reads {path}, which is outside")
 
-    def writes(self, arguments: tuple[Any, ...]) -> bool:
-        _, mode, flags = arguments
-        return mode is not None and mode[0] != "r" if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
-
-    def is_own(self, path: object) -> bool:
-        """Whether a path is a file of the run, a descriptor, or a cache of compiled code."""
-        if not isinstance(path, str | bytes | os.PathLike):
-            return True
-        place = Path(os.path.realpath(os.fsdecode(path)))
-        return place.is_relative_to(self.folder) or place == Path("/dev/null") or "__pycache__" in place.parts
+    def is_own(self, place: Path) -> bool:
+        """Whether a path is a file of the run, a device that ignores it, or a cache of compiled code."""
+        inside = place.is_relative_to(self.folder) or place.is_relative_to(self.temporary)
+        return inside or place == Path("/dev/null") or "__pycache__" in place.parts
 
     def foreign_modules(self) -> list[str]:
-        known: tuple[Path, ...] = (
-            ROOT / "src",
-            ROOT / "conf",
-            ROOT / "experiments",
-            Path(sys.prefix),
-            Path(sys.base_prefix),
-        )
-        known += (Path(os.path.realpath(sys.prefix)), Path(os.__file__).parent)
+        known = [ROOT / "src", ROOT / "conf", ROOT / "experiments", Path(sys.prefix), Path(sys.base_prefix)]
+        known += [Path(os.path.realpath(sys.prefix)), Path(os.__file__).parent]
         new = [(name, getattr(sys.modules[name], "__file__", None)) for name in set(sys.modules) - self.before]
         return [name for name, file in new if file and not any(Path(file).is_relative_to(root) for root in known)]
 
@@ -103,25 +107,22 @@ class Guard:
 
 
 def command(module: str, *arguments: str) -> None:
-    """Return a command as a user types it."""
+    """Run a command as a user types it."""
     found = importlib.import_module(f"src.{module}")
-    rewrite = {"train": "train_arguments", "evaluate": "expand_opponent"}.get(module)
+    names = {"train": "train_arguments", "evaluate": "expand_opponent", "tournament": "quote_agents"}
+    rewrite: Callable[[list[str]], list[str]] = getattr(found, names.get(module, ""), lambda words: words)
     sys.argv = [f"src.{module}", *arguments]
     try:
-        launch(found.main, getattr(found, rewrite) if rewrite else lambda words: words)
+        launch(found.main, rewrite)
     except SystemExit as error:
-        if isinstance(error.code, str) and error.code.startswith("error: "):
-            raise Refused(error.code) from error
+        last = str(error.code)
+        if error.code == 1:  # a sweep that has printed its error
+            sys.stderr.flush()
+            last = Path("/proc/self/fd/2").read_text(errors="replace").strip().rpartition("\n")[2]
+        if last.startswith("error: "):
+            raise Refused(last) from error
         if error.code not in (None, 0):
             raise
-
-
-def evaluate(base: str) -> None:
-    command("evaluate", *BASES[base], "agent=trained", f"agent.run={RUN}", "episodes=2")
-
-
-def resume(_: str) -> None:
-    command("train", f"resume={RUN}", "logger=csv")
 
 
 def load_agent(_: str) -> None:
@@ -153,55 +154,78 @@ def page(_: str) -> None:
     Index(folders).rows()
     finished_runs(folders)
     readers: tuple[Callable[[files.RunPath], object], ...] = (
-        files.read_metrics,
-        files.read_scores,
-        files.read_config,
-        files.read_changes,
-        files.pictures,
+        *(files.read_metrics, files.read_scores, files.read_config, files.read_changes, files.pictures),
+        *(files.wandb_address, lambda run: is_training(run.path), lambda run: files.locate(folders, run.name)),
+        lambda run: curves.metrics_of({"x": files.read_metrics(run)}),
+        lambda run: [files.picture_size(run, name) for name in files.pictures(run)],
     )
-    readers += (files.wandb_address, lambda run: is_training(run.path), lambda run: files.locate(folders, run.name))
     for run in files.find(folders):
         for read in readers:
-            _refusals_allowed(lambda: read(run))  # noqa: B023
-        _refusals_allowed(lambda: curves.metrics_of({"x": files.read_metrics(run)}))  # noqa: B023
-        [files.picture_size(run, name) for name in files.pictures(run)]
+            with contextlib.suppress(UserError):
+                read(run)
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         lab = ConfigLab(folders, seed=0)
-        game = lab.run_game(RUN)
-        lab.agent("trained", game, {"run": str(RUN)})
+        if RUN.exists():
+            lab.agent("trained", lab.run_game(RUN), {"run": str(RUN)})
+
+
+def evaluate(base: str) -> None:
+    command("evaluate", EVALUATED[base], "agent=trained", f"agent.run={RUN}", "episodes=2")
+
+
+def resume(_: str) -> None:
+    command("train", f"resume={RUN}", "logger=csv")
 
 
 def sweep(_: str) -> None:
     command("sweep", "outputs")
 
 
-def _refusals_allowed(read: Callable[[], object]) -> None:
-    with contextlib.suppress(UserError):
-        read()
+READERS: Sequence[Callable[[str], None]] = (load_agent, load_agent, load_agent, page, evaluate, resume)  # quick first
 
 
-READERS: tuple[Callable[[str], None], ...] = (
-    load_agent,
-    load_agent,
-    load_agent,
-    page,
-    evaluate,
-    resume,
-)  # the first is quick
+def damaged_run(kind: str) -> Callable[[random.Random, str], Reading]:
+    def prepare(rng: random.Random, base: str) -> Reading:
+        RUN_MUTATIONS[kind](rng, RUN.absolute())
+        sweeps = kind in ("overrides.yaml", "markup, escapes") and rng.random() < 0.5
+        read = sweep if sweeps else rng.choice(READERS)
+        return Reading(read.__name__, lambda: read(base), writes=read is resume)
+
+    return prepare
 
 
-def boards(rng: random.Random) -> Callable[[], None]:
+def boards(rng: random.Random, _: str) -> Reading:
     Path("file").write_bytes(_damaged_json(rng, BOARDS))
-    return lambda: command("evaluate", "env=minesweeper_8x8", "agent=random", "boards=file")
+    return _command("evaluate", "env=minesweeper_8x8", "agent=random", "boards=file")
 
 
-def table(rng: random.Random) -> Callable[[], None]:
-    whole = json.loads((RUN / "qtable.json").read_text())
-    Path("file").write_bytes(_damaged_json(rng, whole))
-    return lambda: command("evaluate", "env=tictactoe", "agent=qtable", "agent.path=file", "episodes=2")
+def qtable(rng: random.Random, _: str) -> Reading:
+    Path("file").write_bytes(_damaged_json(rng, json.loads((RUN / "qtable.json").read_text())))
+    return _command("evaluate", "env=tictactoe", "agent=qtable", "agent.path=file", "episodes=2")
 
 
-def saved_game(rng: random.Random) -> Callable[[], None]:
+def network(rng: random.Random, _: str) -> Reading:
+    shutil.copyfile(ROOT / "src/envs/quoridor/network.safetensors", "file")
+    network_file(rng, Path("file"))
+    player = ("agent=master", "agent.network=file", "agent.nodes=5", "agent.seconds=null")
+    return _command("evaluate", "env=quoridor", *player, "opponent=random", "episodes=2")
+
+
+def positions(rng: random.Random, _: str) -> Reading:
+    import numpy as np
+
+    from src.envs.quoridor.learned_evaluation import RECORD
+
+    records = np.zeros(200, RECORD)
+    records["pawns"], records["left"] = (4, 76), 10
+    records["outcome"] = np.arange(200) % 3 - 1
+    np.save("file.npy", records)
+    positions_file(rng, Path("file.npy"))
+    words = ("logger=csv", "device=cpu", "evaluation.episodes=2", "hydra.run.dir=outputs/new", "algo.total_steps=64")
+    return _command("train", *NNUE, *words, "algo.positions=[file.npy]", writes=True)
+
+
+def saved_game(rng: random.Random, _: str) -> Reading:
     Path("file").write_bytes(damaged_bytes(rng, SAVED_GAME.encode()))
 
     def load() -> None:
@@ -213,10 +237,24 @@ def saved_game(rng: random.Random) -> Callable[[], None]:
         if answer != "ok":
             raise Refused(answer)
 
-    return load
+    return Reading("load", load)
 
 
-FILES = {"boards": boards, "qtable": table, "saved game": saved_game}
+def labels(rng: random.Random, _: str) -> Reading:
+    """Give players names of markup and escapes, which tables and errors print."""
+    one, other = (rng.choice(TEXTS).replace("\\", "").replace('"', "") for _ in range(2))
+    commands = (
+        ("tournament", "env=tictactoe", "games=2", f'agents=["{one}=random", "{other}x=random"]'),
+        ("tournament", "env=tictactoe", "games=2", f'agents=["{one}=random", "a={other}"]'),
+        ("evaluate", "env=tictactoe", "agent=random", "episodes=2", f'seed="{one}"'),
+        ("evaluate", "env=tictactoe", "agent=trained", f'agent.run="{one}"'),
+        ("sweep", one),
+    )
+    return _command(*rng.choice(commands))
+
+
+def _command(module: str, *arguments: str, writes: bool = False) -> Reading:
+    return Reading(module, lambda: command(module, *arguments), writes)
 
 
 def _damaged_json(rng: random.Random, tree: Any) -> bytes:
@@ -225,114 +263,92 @@ def _damaged_json(rng: random.Random, tree: Any) -> bytes:
     return json.dumps(mutated_tree(rng, tree)).encode()
 
 
-class Case(NamedTuple):
-    number: int
-    what: str
-    place: Path
-    child: forks.Child
+Prepare = Callable[[random.Random, str], Reading]  # makes hostile files in the current folder, from those of a base
 
 
 class Hostilities:
-    """The cases of one seed."""
+    """The cases of one seed: each copies a base, makes its files hostile and lets something read them."""
 
-    def __init__(self, folder: Path, seed: int, bases: Sequence[str] = tuple(BASES)) -> None:
-        self.folder, self.seed = folder, seed
-        killer = Killer(folder, 0)
-        trainings = {training.name: training for training in TRAININGS}
-        self.bases = {name: killer.reference(trainings[name]).directory for name in bases}
-        for module in (
-            "src.engine",
-            "src.evaluate",
-            "src.play",
-            "src.sweep",
-            "src.web.runs.index",
-            "src.web.runs.curves",
-        ):
-            importlib.import_module(module)
+    name: ClassVar[str]  # of the attack
+    kinds: ClassVar[dict[str, Prepare]]
+    refused_partly: ClassVar[bool] = False  # whether a reader may refuse one part and change others
 
-    def case(self, number: int, row: Row) -> str:
-        """Make one hostile file and let something read it; return the result."""
-        row.tried += 1
-        return self.end(self.begin(number), row)
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.seed, self.killer = folder, seed, Killer(folder, 0)
+        for module in MODULES:
+            importlib.import_module(f"src.{module}")
 
-    def begin(self, number: int) -> Case:
-        rng, place, kind = (
-            random.Random(f"{self.seed} files {number}"),
-            self.folder / f"case-{number}",
-            self.kind(number),
-        )
+    def target(self, number: int) -> str:
+        return list(self.kinds)[number % len(self.kinds)]
+
+    def base(self, rng: random.Random, kind: str) -> tuple[str, Path, Path]:
+        """Return the name of a base, its directory, and where in the folder of a case it is copied to."""
+        raise NotImplementedError
+
+    def case(self, number: int, row: Row) -> None:
+        rng, kind = random.Random(f"{self.seed} {self.name} {number}"), self.target(number)
+        place = self.folder / f"case-{number}"
         shutil.rmtree(place, ignore_errors=True)
-        (place / RUN).parent.mkdir(parents=True)
-        (place / "outside").write_text("outside\n")
+        base, source, copied = self.base(rng, kind)
+        shutil.copytree(source, place / copied)
+        (place / OUTSIDE).mkdir()
+        (place / OUTSIDE / "secret").write_text("secret\n")
         (place / "outputs/gift").mkdir()
         (place / "outputs/gift/p.py").write_text("open('executed', 'w').close()\n")
-        base = rng.choice(list(self.bases)) if kind in RUN_MUTATIONS else "qlearning, tictactoe"
-        shutil.copytree(self.bases[base], place / RUN)
         result = place.with_suffix(".json")
         child = forks.start(lambda: self.attempt(place, result, kind, base, rng), place.with_suffix(".txt"), MEMORY)
-        return Case(number, f"{kind} of {base}", place, child)
-
-    def end(self, case: Case, row: Row) -> str:
-        result = case.place.with_suffix(".json")
-        reason = self.judge(case.child, case.place, result)
-        if reason is None:
-            shutil.rmtree(case.place)
-            return str(json.loads(result.read_text())["verdict"])
-        row.fail(case.number, f"{case.what}: {reason}")
-        return "failed"
-
-    def kind(self, number: int) -> str:
-        kinds = [*RUN_MUTATIONS, *FILES]
-        return kinds[number % len(kinds)]
+        reason = self.judge(child, place, result)
+        row.tried += 1
+        if reason is not None:
+            row.fail(number, f"{kind} of {base}: {reason}")
+            return
+        row.verdicts[json.loads(result.read_text())["verdict"]] += 1
+        shutil.rmtree(place)
 
     def attempt(self, place: Path, result: Path, kind: str, base: str, rng: random.Random) -> None:
         """Damage, read, and record what happened; runs in the child."""
         os.chdir(place)
-        if kind in RUN_MUTATIONS:
-            RUN_MUTATIONS[kind](rng, place / RUN)
-            os.chdir(place)
-            reader = sweep if kind == "overrides.yaml" and rng.random() < 0.5 else rng.choice(READERS)
-            read, name = (lambda: reader(base)), reader.__name__
-        else:
-            read, name = FILES[kind](rng), kind
+        reading = self.kinds[kind](rng, base)
+        verdict = {"reader": reading.name, "verdict": "worked", "sentence": ""}
+        result.write_text(json.dumps(verdict | {"verdict": "failed"}))
         sys.path.insert(0, str(place))
-        before, guard = contents(place), Guard(Path(os.path.realpath(place)))
+        before = contents(place)
+        guard = Guard(Path(os.path.realpath(place)), reading.starts_processes)
         guard.install()
-        verdict = {"reader": name, "verdict": "worked", "sentence": ""}
         try:
-            read()
+            reading.read()
         except Refused as error:
             verdict |= {"verdict": "refused", "sentence": str(error)}
         except Exception as error:
             sentence = user_message(error)
             if sentence is None or isinstance(error, MemoryError):  # a file must not make its reader take all memory
-                result.write_text(json.dumps(verdict | {"verdict": "failed"}))
                 raise
             verdict |= {"verdict": "refused", "sentence": sentence}
         wrong = [*guard.wrong, *(f"imports {module}" for module in guard.foreign_modules())]
-        changed = sorted(name for name, _ in contents(place).items() ^ before.items() if not _may_change(name, kind))
-        if changed and (verdict["verdict"] == "refused" or reader_writes_nothing(verdict["reader"])):
-            wrong.append(f"changed {', '.join(sorted(set(changed)))}")
+        changed = {name for name, _ in contents(place).items() ^ before.items() if not _may_change(name, kind)}
+        if reading.writes and (verdict["verdict"] == "worked" or self.refused_partly):
+            changed = {name for name in changed if Path(name).is_relative_to(OUTSIDE)}
+        wrong += [f"changed {name}" for name in sorted(changed)]
         result.write_text(json.dumps(verdict | {"wrong": wrong}))
 
     def judge(self, child: forks.Child, place: Path, result: Path) -> str | None:
         if not child.wait(SECONDS):
             child.kill()
-            return f"does not end within {SECONDS:.0f} s"
-        found = json.loads(result.read_text()) if result.exists() else {"reader": "", "sentence": ""}
+            return f"does not end within {SECONDS:.0f} s: {child.text[-500:]}"
+        found = json.loads(result.read_text()) if result.exists() else {"reader": "preparation", "sentence": ""}
         if child.code != 0 or "Traceback" in child.text:
             return f"{found['reader']} ended with code {child.code}: {child.text[-1500:]}"
         if (place / "executed").exists():
             return f"{found['reader']} executed foreign code"
-        if (place / "outside").read_text() != "outside\n":
-            return f"{found['reader']} changed a file outside of the run"
         if found["verdict"] == "refused" and not 0 < len(found["sentence"]) <= MAX_SENTENCE:
             return f"{found['reader']} refused it by {found['sentence'][:200]!r}"
+        if "out of memory" in found["sentence"] or "Cannot allocate" in found["sentence"]:
+            return f"{found['reader']} takes more than {MEMORY >> 30} GiB"
+        printed = child.text + found["sentence"]
+        if "\x1b" in printed or "\x9b" in printed:
+            place_of = min(place for place in map(printed.find, "\x1b\x9b") if place >= 0)
+            return f"{found['reader']} prints an escape: {printed[max(place_of - 100, 0) : place_of + 50]!r}"
         return f"{found['reader']}: {'; '.join(found['wrong'])}" if found["wrong"] else None
-
-
-def reader_writes_nothing(name: str) -> bool:
-    return name != "resume"
 
 
 def _may_change(name: str, kind: str) -> bool:
@@ -342,7 +358,7 @@ def _may_change(name: str, kind: str) -> bool:
     """
     set_back = ("train.log", "metrics.csv", "last.safetensors", "diagnostics.json", "diagnostics.png")
     endings = (".lock", ".pyc", "sweep.csv", "sweep.txt", *(set_back if kind == "checkpoint: contents" else ()))
-    return name.endswith(endings)
+    return name.endswith(endings) and not Path(name).is_relative_to(OUTSIDE)
 
 
 def contents(place: Path) -> dict[str, str]:
@@ -361,24 +377,20 @@ def contents(place: Path) -> dict[str, str]:
     return found
 
 
-def attack(folder: Path, seed: int, wanted: int, say: Callable[[str], None]) -> list[Row]:
-    hostilities = Hostilities(folder, seed)
-    rows: dict[str, Row] = {}
-    verdicts: dict[str, Counter[str]] = {}
-    pending: list[Case] = []
-    for number in range(wanted + AT_ONCE):
-        if number < wanted:
-            pending.append(hostilities.begin(number))
-        if not pending or (number < wanted and len(pending) < AT_ONCE):
-            continue
-        case = pending.pop(0)
-        kind = hostilities.kind(case.number)
-        row = rows.setdefault(kind, Row("files", kind))
-        row.tried += 1
-        counts = verdicts.setdefault(kind, Counter())
-        counts[hostilities.end(case, row)] += 1
-        row.note = f"{counts['refused']} refused, {counts['worked']} worked"
-        say(
-            f"{sum(row.tried for row in rows.values())} files, {sum(len(row.failures) for row in rows.values())} failed"
-        )
-    return list(rows.values())
+class Runs(Hostilities):
+    """Hostile run directories, and files that commands are given."""
+
+    name = "files"
+    kinds = {
+        **{kind: damaged_run(kind) for kind in RUN_MUTATIONS},
+        **{"boards": boards, "qtable": qtable, "saved game": saved_game, "labels": labels},
+        **{"network.safetensors": network, "positions": positions},
+    }
+
+    def __init__(self, folder: Path, seed: int, bases: Sequence[str] = tuple(EVALUATED)) -> None:
+        super().__init__(folder, seed)
+        self.bases = [training for training in TRAININGS if training.name in bases]
+
+    def base(self, rng: random.Random, kind: str) -> tuple[str, Path, Path]:
+        training = rng.choice(self.bases) if kind in RUN_MUTATIONS else self.bases[0]
+        return training.name, self.killer.reference(training).directory, RUN

@@ -1,5 +1,6 @@
 """Generators of damaged and malicious files: configurations, checkpoints, tables, logs, special files."""
 
+import contextlib
 import copy
 import json
 import os
@@ -17,6 +18,20 @@ import yaml
 from src.core.runs import checkpoint
 from src.core.runs.config_file import MAX_BYTES
 
+TEXTS = (  # what a terminal or rich would interpret
+    *("[/red]", "[bold", "[red]x[/blue]", "[link=file:///etc/passwd]x[/link]", "[@click=x]", "\\[/", "[[]]"),
+    *(
+        "\x1b[2J",
+        "\x1b]0;title\x07",
+        "x\x1b[31my",
+        "\x1b]52;c;eA==\x1b\\",
+        "a\rb",
+        "a\bb",
+        "\x9b31m",
+        "\u202ea",
+        "\x07",
+    ),
+)
 GIFT = "outputs.gift.p:X-v0"  # gymnasium.make imports the module before the colon
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{below}'] * 9)}]\n" for below, name in zip("abcdefghi", "bcdefghij", strict=True)
@@ -34,79 +49,46 @@ HOSTILE = {
     "date": "seed: 2001-01-01",
     "key": "{1: 2}",
 }
-TARGETS: tuple[str, ...] = (
-    "os.system",
-    "builtins.eval",
-    "subprocess.Popen",
-    "pathlib.Path.touch",
-    "src.core.files.os.remove",
-    "",
-    "x",
-    "...",
-)
-TARGETS += (
-    "src.play.main",
-    "src.algos.maskable_ppo.model.Model",
-    "src.compose.load_agent",
-    "src.train.main",
-    "numpy.zeros",
-)
-TARGETS += (
-    "src.algos.alphabeta.AlphaBetaAgent",
-    "src.algos.ppo.PPO",
-    "src.nets.flat.MLP",
-    "src.core.play.agent.RandomAgent",
+EXPLOIT = {  # a class of ours whose argument imports a module
+    "_target_": "src.algos.maskable_ppo.model.Model",
+    "network": {
+        "_target_": "src.algos.maskable_ppo.policy.Network",
+        **{"shape": [3], "dtype": "float32", "low": 0.0, "high": 1.0, "actions": 2, "channels": [], "hidden": []},
+    },
+    "env": GIFT,
+}
+TARGETS = (
+    *(
+        "os.system",
+        "builtins.eval",
+        "subprocess.Popen",
+        "pathlib.Path.touch",
+        "src.core.files.os.remove",
+        "",
+        "x",
+        "...",
+    ),
+    *("src.play.main", "src.algos.maskable_ppo.model.Model", "src.compose.load_agent", "src.train.main", "numpy.zeros"),
+    *(
+        "src.algos.alphabeta.AlphaBetaAgent",
+        "src.algos.ppo.PPO",
+        "src.nets.flat.MLP",
+        "src.core.play.agent.RandomAgent",
+    ),
 )
 VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    3,
-    1.5,
-    -0.5,
-    float("nan"),
-    float("inf"),
-    "",
-    "x",
-    "cuda:99",
-    GIFT,
-)
-VALUES += (
-    2**31,
-    2**63,
-    2**64,
-    10**30,
-    -(10**30),
-    1e308,
-    [],
-    {},
-    [GIFT],
-    {"x": GIFT},
-    {"x": {"y": [GIFT]}},
-    [[1]],
-    [None],
-)
-VALUES += (
-    "${oc.env:HOME}",
-    "${now:%Y}",
-    "../..",
-    "/etc/passwd",
-    "a\0b",
-    "ü" * 300,
-    "x" * 5000,
-    [0] * 500,
-    ["0", 1, None],
-)
-VALUES += (
-    {"_target_": None},
-    {"_target_": 7},
-    {"_target_": ["x"]},
-    {"_partial_": True},
-    {"_args_": [1]},
-    {"_convert_": "x"},
+    *(None, True, False, 0, 1, -1, 3, 1.5, -0.5, float("nan"), float("inf"), "", "x", "cuda:99", GIFT),
+    *(2**31, 2**63, 2**64, 10**30, -(10**30), 1e308),
+    *([], {}, [GIFT], {"x": GIFT}, {"x": {"y": [GIFT]}}, [[1]], [None], [0] * 500, ["0", 1, None]),
+    *("${oc.env:HOME}", "${now:%Y}", "../..", "/etc/passwd", "a\0b", "ü" * 300, "x" * 5000, *TEXTS),
+    *(
+        {"_target_": None},
+        {"_target_": 7},
+        {"_target_": ["x"]},
+        {"_partial_": True},
+        {"_args_": [1]},
+        {"_convert_": "x"},
+    ),
 )
 
 
@@ -177,7 +159,9 @@ Mutate = Callable[[random.Random, Path], None]  # of a run directory, in place
 
 def config_value(rng: random.Random, run: Path) -> None:
     path = run / "config.yaml"
-    path.write_text(yaml.safe_dump(mutated_tree(rng, yaml.safe_load(path.read_text()))))
+    config = yaml.safe_load(path.read_text())
+    changed = config | {"algo": EXPLOIT} if rng.random() < 0.05 else mutated_tree(rng, config)
+    path.write_text(yaml.safe_dump(changed))
 
 
 def config_text(rng: random.Random, run: Path) -> None:
@@ -198,8 +182,11 @@ def checkpoint_bytes(rng: random.Random, run: Path) -> None:
 
 
 def checkpoint_header(rng: random.Random, run: Path) -> None:
+    lying_header(rng, some_checkpoint(rng, run))
+
+
+def lying_header(rng: random.Random, path: Path) -> None:
     """Write wrong lengths, offsets, shapes and dtypes, without the checksum that would reveal them."""
-    path = some_checkpoint(rng, run)
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
@@ -297,22 +284,8 @@ def metrics(rng: random.Random, run: Path) -> None:
     if rng.random() < 0.5:
         path.write_bytes(damaged_bytes(rng, path.read_bytes()))
         return
-    words = (
-        "",
-        "x",
-        "nan",
-        "inf",
-        "-1",
-        "1e999",
-        '"',
-        '"\n"',
-        "9" * 5000,
-        "step",
-        "é",
-        "eval/win_rate",
-        "=1+1",
-        "x" * 200_000,
-    )
+    words: tuple[str, ...] = ("", "x", "nan", "inf", "-1", "1e999", '"', '"\n"', "9" * 5000, "step", "é")
+    words += ("eval/win_rate", "=1+1", "x" * 200_000, *TEXTS)
     for _ in range(rng.choice((1, 3, 30))):
         row = rng.choice(rows)
         row[rng.randrange(len(row))] = rng.choice(words)
@@ -337,29 +310,11 @@ def overrides(rng: random.Random, run: Path) -> None:
     path.write_text(rng.choice(contents))
 
 
-def special(rng: random.Random, run: Path) -> None:
-    """Replace a file by a link, a pipe, a device, a socket or a directory, or remove it."""
-    names = ["config.yaml", "metrics.csv", "eval.json", "checkpoints/best.safetensors", "checkpoints/last.safetensors"]
-    names += [
-        "provenance.json",
-        "train.log",
-        ".lock",
-        "win_rate.png",
-        "qtable.json",
-        "diagnostics.json",
-        ".hydra/overrides.yaml",
-    ]
-    names += [
-        "checkpoints",
-        "diff.patch",
-        "diagnostics.png",
-        ".metrics.csv.partial",
-        "checkpoints/.last.safetensors.partial",
-    ]
-    path = run / rng.choice(names)
-    path.parent.mkdir(exist_ok=True)
-    if path.is_dir():
-        path.rename(run.parent / "moved")
+def put_special(rng: random.Random, path: Path, outside: Path) -> None:
+    """Replace a file by a link, a pipe, a socket or a directory, or remove it; `outside` must stay as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        path.rename(outside.parent / "moved")
     path.unlink(missing_ok=True)
     put = rng.randrange(8)
     if put == 0:
@@ -367,14 +322,78 @@ def special(rng: random.Random, run: Path) -> None:
     elif put == 1:
         path.mkdir()
     elif put == 2:
-        with socket.socket(socket.AF_UNIX) as found:
-            os.chdir(path.parent)
-            found.bind(path.name)
+        with socket.socket(socket.AF_UNIX) as found, contextlib.chdir(path.parent):
+            found.bind(path.name)  # its whole path may be too long
     elif put < 7:
-        outside = run.parent.parent / "outside"  # exists and must stay as it is
-        path.symlink_to(
-            rng.choice((path.name, "nowhere", "/dev/zero", "/dev/full", "/dev/stdin", outside, outside, run.parent))
+        secret = outside / "secret"
+        targets = (path.name, "nowhere", "/dev/zero", "/dev/full", "/dev/stdin", secret, secret, outside, "..")
+        path.symlink_to(rng.choice(targets))
+
+
+def special(rng: random.Random, run: Path) -> None:
+    names = ["config.yaml", "metrics.csv", "eval.json", "checkpoints/best.safetensors", "checkpoints/last.safetensors"]
+    names += ["provenance.json", "train.log", ".lock", "win_rate.png", "qtable.json", "diagnostics.json", "diff.patch"]
+    names += [".hydra/overrides.yaml", "checkpoints", "diagnostics.png", ".metrics.csv.partial", "network.safetensors"]
+    names += ["checkpoints/.last.safetensors.partial", "wandb", "tensorboard", ".hydra", "pruned.txt", "wandb_url.txt"]
+    put_special(rng, run / rng.choice(names), run.parent.parent / "outside")
+
+
+def texts(rng: random.Random, run: Path) -> None:
+    """Write markup and escapes where a reader prints a name or a value."""
+    name, text = rng.choice(("config.yaml", "config.yaml", "eval.json", "provenance.json")), rng.choice(TEXTS)
+    path = run / name
+    tree = yaml.safe_load(path.read_text())
+    places = list(nodes(tree))
+    owner, key = rng.choice([(o, k) for o, k in places if k in ("baselines", "scores", "composition")] or places)
+    owner = owner[key] if isinstance(owner[key], dict) and owner[key] else owner
+    key = rng.choice(list(owner)) if isinstance(owner, dict) else key
+    if isinstance(owner, dict) and rng.random() < 0.5:
+        owner[text] = owner.pop(key)
+    else:
+        owner[key] = text
+    path.write_text(json.dumps(tree) if name.endswith("json") else yaml.safe_dump(tree))
+
+
+def network_file(rng: random.Random, path: Path) -> None:
+    """Damage a file of the learned evaluation: its bytes, its header, its size, or what kind of file it is."""
+    damage = rng.randrange(4)
+    if damage == 0:
+        path.write_bytes(damaged_bytes(rng, path.read_bytes()))
+    elif damage == 1:
+        lying_header(rng, path)
+    elif damage == 2:
+        with path.open("ab") as file:
+            file.truncate(30 << 30)
+    else:
+        put_special(rng, path, Path("outside").resolve())
+
+
+def positions_file(rng: random.Random, path: Path) -> None:
+    """Write a file of positions that is damaged, of another type, sparse, or no file."""
+    damage, whole = rng.randrange(7), path.read_bytes()
+    if damage == 0:
+        path.write_bytes(damaged_bytes(rng, whole))
+    elif damage == 1:
+        records = np.load(path)
+        np.save(
+            path, rng.choice((records[:0], records[:1], records[None], records["score"], np.zeros(9), records[::2]))
         )
+    elif damage == 2:
+        np.save(path, np.array([{}, [1], None], object), allow_pickle=True)
+    elif damage == 3:
+        records = np.load(path)
+        name = rng.choice(records.dtype.names)
+        records[name] = rng.choice((0, 1, 2, 100, 127))
+        np.save(path, records)
+    elif damage == 4:  # a header that promises what a sparse file has
+        place = whole.index(b"'shape': (") + len(b"'shape': (")
+        shape = rng.choice((b"1250000000,", b"99999999999,", b"-1,", b"2, 3", b"1e9,", b"True,", b"", b"2**70,"))
+        path.write_bytes(whole[:place] + shape + whole[whole.index(b")", place) :])
+        os.truncate(path, rng.choice((30 << 30, 30 << 40, 200, len(whole))))
+    elif damage == 5:
+        os.truncate(path, 30 << 30)
+    else:
+        put_special(rng, path, Path("outside").resolve())
 
 
 RUN_MUTATIONS: dict[str, Mutate] = {
@@ -389,4 +408,5 @@ RUN_MUTATIONS: dict[str, Mutate] = {
     "eval.json, qtable.json": results,
     "overrides.yaml": overrides,
     "links, pipes, devices": special,
+    "markup, escapes": texts,
 }

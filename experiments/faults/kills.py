@@ -3,7 +3,9 @@
 Most are forked; some go through the real command line. A case is one run with all its kills.
 """
 
+import gc
 import io
+import json
 import os
 import random
 import resource
@@ -14,11 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from experiments.faults import forks, lines
 from experiments.faults.report import Row
@@ -26,12 +30,13 @@ from experiments.faults.training import TRAININGS, Training, damage, difference
 from src.cli import launch
 from src.core import ranks
 from src.core.runs.config_file import CONFIG
+from tests import parsed_configs
 
 ROOT = Path(__file__).parents[2]
 MAX_SECONDS = 240.0  # of a training, on a busy machine too
 MAX_KILLS = 12  # of one run, which may then end
 SIGNALS = (*([signal.SIGKILL] * 8), signal.SIGTERM, signal.SIGINT)
-COMMAND = 1000  # the first number of a case through the command line
+COMMAND_KILLS = 4  # of one run by its command
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -105,28 +110,39 @@ def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path
         count.write_text(str(operations.count))
 
 
+def trained(training: Training, folder: Path, name: str) -> Reference:
+    count, began = folder / f"{name}.count", time.monotonic()
+    arguments = training.arguments(Path(name))
+    child = forks.start(lambda: train(folder, arguments, None, count), folder / f"{name}.txt")
+    if not child.wait(MAX_SECONDS) or child.code != 0:
+        child.kill()
+        raise RuntimeError(f"{training.name} does not even end without a kill:\n{child.text[-2000:]}")
+    directory, seconds = folder / name, time.monotonic() - began
+    largest = max(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    return Reference(directory, seconds, int(count.read_text()), largest)
+
+
 class Killer:
-    """Runs the cases of one seed in its own folder."""
+    """Runs the cases of one seed in its own folder, which other processes may share."""
 
     def __init__(self, folder: Path, seed: int, trainings: Sequence[Training] = TRAININGS) -> None:
         self.folder, self.seed, self.trainings = folder, seed, trainings
-        self.references: dict[str, Reference] = {}
-        _import_everything()
+        import_everything()
+
+    def target(self, number: int) -> str:
+        return self.trainings[number % len(self.trainings)].name
 
     def reference(self, training: Training) -> Reference:
-        """Train without a kill, once, to get the expected result and the duration."""
-        if training.name not in self.references:
-            name = f"reference-{len(self.references)}"
-            count, began = self.folder / f"{name}.count", time.monotonic()
-            arguments = training.arguments(Path(name))
-            child = forks.start(lambda: train(self.folder, arguments, None, count), self.folder / f"{name}.txt")
-            if not child.wait(MAX_SECONDS) or child.code != 0:
-                child.kill()
-                raise RuntimeError(f"{training.name} does not even end without a kill:\n{child.text[-2000:]}")
-            directory, seconds = self.folder / name, time.monotonic() - began
-            largest = max(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-            self.references[training.name] = Reference(directory, seconds, int(count.read_text()), largest)
-        return self.references[training.name]
+        """Train without a kill, once for all attacks, to get the expected result and the duration."""
+        folder = self.folder.parent / "references"
+        folder.mkdir(exist_ok=True)
+        name = training.name.replace(", ", "-")
+        known = folder / f"{name}.json"
+        with FileLock(folder / f"{name}.lock"):
+            if not known.exists():
+                known.write_text(json.dumps(asdict(trained(training, folder, name)), default=str))
+        fields = json.loads(known.read_text())
+        return Reference(**fields | {"directory": Path(fields["directory"])})
 
     def case(self, number: int, row: Row) -> None:
         """Kill one run until it ends; every kill counts as one attempt."""
@@ -194,15 +210,18 @@ def next_arguments(training: Training, folder: Path, run: Path) -> list[str]:
     return training.arguments(run)
 
 
-def _import_everything() -> None:
+@cache
+def import_everything() -> None:
     """Import, read and compile everything that a training needs, so that children need not."""
     import matplotlib
     import torch._dynamo  # noqa: F401 which optimizers import
     from hydra.core.plugins import Plugins
 
     import src.algos.alphabeta
+    import src.algos.alphazero
     import src.algos.imitation
     import src.algos.maskable_ppo
+    import src.algos.nnue
     import src.algos.ppo
     import src.algos.qlearning
     import src.compose
@@ -219,15 +238,22 @@ def _import_everything() -> None:
         draw_counts(Path(folder, "counts.png"), {"counts": np.ones((2, 2))})
     for env, agent in (("quoridor", "runner"), ("minesweeper_8x8", "exact"), ("deployment", "greedy")):
         lines.play_out((f"env={env}", f"agent={agent}"), moves=30)
+    parsed_configs.keep()
+    parsed_configs.parse_all()
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all the memory that it shares
 
 
 class CommandLine:
     """The same through `python -m src.train`: kills at random moments and right after a file has changed."""
 
-    def __init__(self, killer: Killer) -> None:
-        self.killer, self.folder = killer, killer.folder
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.killer, self.folder = Killer(folder, seed), folder
 
-    def case(self, number: int, most: int, row: Row) -> None:
+    def target(self, number: int) -> str:
+        return self.killer.target(number)
+
+    def case(self, number: int, row: Row) -> None:
         training = self.killer.trainings[number % len(self.killer.trainings)]
         reference, rng = self.killer.reference(training), random.Random(f"{self.killer.seed} command {number}")
         run = Path(f"command-{number}")
@@ -235,7 +261,7 @@ class CommandLine:
         shutil.rmtree(self.folder / run, ignore_errors=True)
         while True:
             process = self.start(next_arguments(training, self.folder, run))
-            moment = rng.randrange(1, 12) if len(history) < most else None  # changes of files
+            moment = rng.randrange(1, 12) if len(history) < COMMAND_KILLS else None  # changes of files
             killed = moment is not None and kill_after_changes(process, self.folder / run, moment)
             _, text = process.communicate(timeout=MAX_SECONDS)
             if not killed:
@@ -285,21 +311,3 @@ def _stamps(directory: Path) -> dict[str, tuple[int, int]]:
         except OSError:  # not there yet, or a file that is gone again
             continue
     return found
-
-
-def attack(folder: Path, seed: int, wanted: int, by_command: int, say: Callable[[str], None]) -> list[Row]:
-    """Kill trainings until there were `kills` kills, `by_command` of them through the real command line."""
-    killer = Killer(folder, seed)
-    rows: dict[str, Row] = {}
-    number = 0
-    while sum(row.tried for row in rows.values()) < wanted - by_command:
-        name = killer.trainings[number % len(killer.trainings)].name
-        killer.case(number, rows.setdefault(name, Row("kills", name)))
-        number += 1
-        say(f"{sum(row.tried for row in rows.values())} kills in {number} runs")
-    command, last = Row("kills", "through the command line"), COMMAND
-    while command.tried < by_command and not command.failures:
-        CommandLine(killer).case(last, min(4, by_command - command.tried), command)
-        last += 1
-        say(f"{command.tried} kills of commands")
-    return [*rows.values(), command]

@@ -266,11 +266,14 @@ def play_out(overrides: Sequence[str], moves: int) -> None:
 class Talks:
     """The cases of one seed; games are built once."""
 
-    def __init__(self, seed: int, make: Callable[..., Engine] = Engine) -> None:
+    def __init__(self, _: Path, seed: int, make: Callable[..., Engine] = Engine) -> None:
         self.seed, self.make = seed, make
         self.built: dict[tuple[str, ...], tuple[Any, Any, Any]] = {}
 
-    def case(self, number: int, row: Row, lines: int = BLOCK) -> None:
+    def target(self, number: int) -> str:
+        return SCHEDULE[number % len(SCHEDULE)][0].removeprefix("env=")
+
+    def case(self, number: int, row: Row) -> None:
         overrides = SCHEDULE[number % len(SCHEDULE)]
         if overrides not in self.built:
             model = build(overrides)[0]
@@ -279,7 +282,7 @@ class Talks:
         model = model if isinstance(model, TwoPlayerGame) else ReplayedGame(model)
         with tempfile.TemporaryDirectory() as folder, chdir(_sandbox(Path(folder))):
             talk = Talk(self.make(game, agent, number), model, random.Random(f"{self.seed} lines {number}"))
-            for place in range(lines):
+            for place in range(BLOCK):
                 row.tried += 1
                 for line in physical_lines(talk.next_line()):
                     reason = talk.say(line) if is_harmless(line) else None
@@ -315,13 +318,3 @@ def _listing() -> list[tuple[str, int, int]]:
                 (entry.path, status.st_size, status.st_mtime_ns if entry.is_file(follow_symlinks=False) else 0)
             )
     return sorted(found)
-
-
-def attack(seed: int, wanted: int, say: Callable[[str], None]) -> list[Row]:
-    talks = Talks(seed)
-    rows: dict[str, Row] = {}
-    for number in range(-(-wanted // BLOCK)):
-        name = SCHEDULE[number % len(SCHEDULE)][0].removeprefix("env=")
-        talks.case(number, rows.setdefault(name, Row("lines", name)), min(BLOCK, wanted - number * BLOCK))
-        say(f"{sum(row.tried for row in rows.values())} lines")
-    return list(rows.values())

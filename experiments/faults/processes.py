@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.faults import forks
@@ -17,7 +18,7 @@ from experiments.faults.report import Row
 ROOT = Path(__file__).parents[2]
 SECONDS = 120.0  # for any answer, on a busy machine
 FOREVER = 10**9  # nodes, seconds or simulations
-INTERRUPT = 1000  # the first number of a case with Ctrl-C
+BLOCK = 200  # lines of a case
 LONG = (  # an engine, and commands that would take it hours
     (("env=quoridor", "agent=alphabeta", f"agent.nodes={FOREVER}"), ("go", "analyse 3", "eval", "perft 20")),
     (("env=quoridor", "agent=alphabeta", f"agent.seconds={FOREVER}"), ("go", "analyse 1")),
@@ -44,52 +45,6 @@ def harmless_lines(rng: random.Random) -> Iterator[bytes]:
         lines = physical_lines(raw)
         if all(is_harmless(line) and line.split() != ["quit"] for line in lines):
             yield raw
-
-
-def garbage(folder: Path, seed: int, number: int, lines: int, row: Row) -> None:
-    """Send lines, each followed by a marker that must be echoed."""
-    arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{seed} process {number}")
-    source = harmless_lines(rng)
-    sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(lines))
-    process = start(arguments, folder)
-    try:
-        out, err = process.communicate(sent, timeout=SECONDS + lines)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        row.fail(number, f"{' '.join(arguments)} does not answer {lines} lines")
-        return
-    finally:
-        row.tried += lines
-    answers = out.decode(errors="replace").splitlines()
-    marks = [answer.split()[1] for answer in answers if answer.startswith("error mark-")]
-    if marks != [f"mark-{place}" for place in range(lines)]:
-        row.fail(number, f"{' '.join(arguments)}: {len(marks)} of {lines} marks came back: {err.decode()[-500:]}")
-    elif err or process.returncode != 0:
-        row.fail(number, f"{' '.join(arguments)} ended with {process.returncode}: {err.decode()[-500:]}")
-
-
-def interrupted(folder: Path, seed: int, number: int, row: Row) -> None:
-    """Send SIGINT during every long command of an engine, which must answer `error stopped` and continue."""
-    arguments, commands = LONG[number % len(LONG)]
-    rng, process = random.Random(f"{seed} interrupt {number}"), start(arguments, folder)
-    talk = Conversation(process)
-    try:
-        for command in commands:
-            row.tried += 1
-            before = talk.ask("write")
-            talk.say(command)
-            talk.wait_until_busy(rng.uniform(0.05, 1.0))
-            process.send_signal(signal.SIGINT)
-            answer, after = talk.answer(), talk.ask("write")
-            if (answer, after) != ("error stopped", before):
-                row.fail(number, f"{' '.join(arguments)}: {command} was answered by {answer!r}, then {after!r}")
-                return
-    except TimeoutError as error:
-        row.fail(number, f"{' '.join(arguments)}: {error}")
-    finally:
-        process.kill()
-        process.communicate()
 
 
 class Conversation:
@@ -124,15 +79,67 @@ class Conversation:
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def attack(folder: Path, seed: int, lines: int, interrupts: int, say: Callable[[str], None]) -> list[Row]:
-    through, stopped = Row("processes", "garbage"), Row("processes", "Ctrl-C during a command")
-    each = -(-lines // len(ENGINES))
-    for number in range(len(ENGINES) if lines >= len(ENGINES) * 10 else 1):
-        garbage(folder, seed, number, min(each, lines), through)
-        say(f"{through.tried} lines to processes")
-    number = INTERRUPT
-    while stopped.tried < interrupts:
-        interrupted(folder, seed, number, stopped)
-        number += 1
-        say(f"{stopped.tried} commands interrupted")
-    return [through, stopped]
+@dataclass(frozen=True)
+class Garbage:
+    """Many lines to one process in each case."""
+
+    folder: Path
+    seed: int
+
+    def target(self, number: int) -> str:
+        return ENGINES[number % len(ENGINES)][0].removeprefix("env=")
+
+    def case(self, number: int, row: Row) -> None:
+        """Send lines, each followed by a marker that must be echoed."""
+        arguments, rng = ENGINES[number % len(ENGINES)], random.Random(f"{self.seed} process {number}")
+        source = harmless_lines(rng)
+        sent = b"".join(next(source) + b"\nmark-%d\n" % place for place in range(BLOCK))
+        process = start(arguments, self.folder)
+        try:
+            out, err = process.communicate(sent, timeout=SECONDS + BLOCK)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            row.fail(number, f"{' '.join(arguments)} does not answer {BLOCK} lines")
+            return
+        finally:
+            row.tried += BLOCK
+        answers = out.decode(errors="replace").splitlines()
+        marks = [answer.split()[1] for answer in answers if answer.startswith("error mark-")]
+        if marks != [f"mark-{place}" for place in range(BLOCK)]:
+            row.fail(number, f"{' '.join(arguments)}: {len(marks)} of {BLOCK} marks came back: {err.decode()[-500:]}")
+        elif err or process.returncode != 0:
+            row.fail(number, f"{' '.join(arguments)} ended with {process.returncode}: {err.decode()[-500:]}")
+
+
+@dataclass(frozen=True)
+class Interrupts:
+    """Ctrl-C during every long command of one engine in each case."""
+
+    folder: Path
+    seed: int
+
+    def target(self, number: int) -> str:
+        return LONG[number % len(LONG)][0][1].removeprefix("agent=")
+
+    def case(self, number: int, row: Row) -> None:
+        """Send SIGINT during every long command of an engine, which must answer `error stopped` and continue."""
+        arguments, commands = LONG[number % len(LONG)]
+        rng, process = random.Random(f"{self.seed} interrupt {number}"), start(arguments, self.folder)
+        talk = Conversation(process)
+        try:
+            for command in commands:
+                row.tried += 1
+                before = talk.ask("write")
+                talk.say(command)
+                talk.wait_until_busy(rng.uniform(0.05, 1.0))
+                process.send_signal(signal.SIGINT)
+                answer, after = talk.answer(), talk.ask("write")
+                if (answer, after) != ("error stopped", before):
+                    row.fail(number, f"{' '.join(arguments)}: {command} was answered by {answer!r}, then {after!r}")
+                    return
+        except TimeoutError as error:
+            row.fail(number, f"{' '.join(arguments)}: {error}")
+        finally:
+            process.kill()
+            process.communicate()

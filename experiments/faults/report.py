@@ -1,55 +1,104 @@
-"""The report of a fault injection: attempts, failures, and how to repeat them."""
+"""The results of a fault injection: attempts and failures as JSON lines, as a table, and how to repeat a failure."""
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-
-@dataclass(frozen=True)
-class Failure:
-    attack: str  # kills, lines or files
-    number: int  # of the case; with the seed it determines the case
-    reason: str
+BEGIN, END = "<!-- The table is written by --markdown. -->", "<!-- End of the table. -->"
 
 
 @dataclass
 class Row:
-    """One row of the table."""
+    """One row of the table: the cases of an attack that have the same target."""
 
     attack: str
     target: str
     tried: int = 0
-    failures: list[Failure] = field(default_factory=list)
-    note: str = ""  # what became of those that survived
-
-    @property
-    def survived(self) -> int:
-        return self.tried - len({failure.number for failure in self.failures})
+    failures: dict[int, str] = field(default_factory=dict)  # the reason by the number of the case
+    verdicts: Counter[str] = field(default_factory=Counter)  # what readers did with hostile files
+    seconds: float = 0.0
+    seed: int = 0
+    commit: str = ""
 
     def fail(self, number: int, reason: str) -> None:
-        self.failures.append(Failure(self.attack, number, reason))
+        self.failures[number] = reason
+
+    def add(self, other: "Row") -> None:
+        self.tried += other.tried
+        self.failures |= other.failures
+        self.verdicts += other.verdicts
+        self.seconds += other.seconds
+
+
+def merged(rows: Iterable[Row]) -> list[Row]:
+    """Add up rows of the same attack and target, such as those of several processes."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        key = row.attack, row.target
+        if key in found:
+            found[key].add(row)
+        else:
+            found[key] = row
+    return list(found.values())
+
+
+def read(path: Path) -> list[Row]:
+    return [_row(json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _row(fields: dict[str, Any]) -> Row:
+    failures = {int(number): reason for number, reason in fields.pop("failures").items()}
+    return Row(**fields | {"failures": failures, "verdicts": Counter(fields["verdicts"])})
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    path.write_text("".join(json.dumps(vars(row)) + "\n" for row in rows))
+
+
+def replace_attacks(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows to a file of results, in place of the earlier rows of the same attacks."""
+    new = {row.attack for row in rows}
+    write(path, [*(row for row in read(path) if row.attack not in new), *rows])
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the table in Markdown, with a total for each attack."""
-    lines = ["| attack | target | tried | survived | failed | |", "|---|---|---|---|---|---|"]
+    lines = ["| attack | target | tried | failed | refused | worked |", "|---|---|---|---|---|---|"]
     for attack in dict.fromkeys(row.attack for row in rows):
         own = [row for row in rows if row.attack == attack]
-        lines += [_line(attack, row.target, [row], row.note) for row in own]
-        if len(own) > 1:
-            lines.append(_line(attack, "**all**", own, ""))
+        total = Row(attack, "**all**")
+        for row in own:
+            total.add(row)
+        for row in (*own, *([total] if len(own) > 1 else [])):
+            counts = [f"{row.verdicts[name]:,}" if row.verdicts else "" for name in ("refused", "worked")]
+            cells = [row.attack, row.target, f"{row.tried:,}", f"{len(row.failures):,}", *counts]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _line(attack: str, target: str, rows: Sequence[Row], note: str) -> str:
-    tried, survived = sum(row.tried for row in rows), sum(row.survived for row in rows)
-    return f"| {attack} | {target} | {tried:,} | {survived:,} | {tried - survived:,} | {note} |"
+def write_markdown(readme: Path, rows: Sequence[Row]) -> None:
+    """Write the table of the results between the markers of a page, with what produced it."""
+    before, _, rest = readme.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    sources: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        sources.setdefault((row.commit, row.seed), []).append(row)
+    notes = [
+        f"Seed {seed}, commit `{commit[:12]}`, {sum(row.seconds for row in own) / 60:.0f} minutes of one process: "
+        f"{', '.join(dict.fromkeys(row.attack for row in own))}."
+        for (commit, seed), own in sources.items()
+    ]
+    readme.write_text("\n\n".join([before + BEGIN, *notes, table(rows), END]) + after)
 
 
 def reproductions(rows: Sequence[Row], seed: int) -> str:
     """Return every failure with the command that repeats it."""
     return "\n".join(
-        f"{failure.attack} {failure.number} ({row.target}): {failure.reason}\n"
-        f"    python -m experiments.faults --only {failure.attack} --seed {seed} --case {failure.number}"
+        f"{row.attack} {number} ({row.target}): {reason}\n"
+        f"    python -m experiments.faults --only {row.attack} --seed {seed} --case {number}"
         for row in rows
-        for failure in row.failures
+        for number, reason in row.failures.items()
     )

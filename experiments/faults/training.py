@@ -16,6 +16,7 @@ from src.core.runs.run import checkpoint_path
 from src.core.runs.runlog import RunLog
 
 CHECKPOINTS = ("last", "best")
+BYTES = ("qtable.json", "diagnostics.json", "network.safetensors")  # compared as they are
 JSON_FILES = ("eval.json", "diagnostics.json", "qtable.json", "provenance.json")
 
 
@@ -49,6 +50,14 @@ QUORIDOR: Words = ("env=quoridor", "env.game.size=5", "env.game.walls=2", "env.g
 QUORIDOR += ("evaluation.opening_plies=2",)
 WARGAME = ("env=deployment", "agent@env.opponent=greedy", "~env.baselines.defensive", "~env.baselines.tactical")
 TABLE = ("algo=qlearning", "algo.episodes=1200", "algo.eval_every=100")
+ALPHAZERO: Words = ("algo=alphazero", "tuned=none", "algo.num_envs=8", "algo.steps_per_env=4", "algo.total_steps=256")
+ALPHAZERO += ("algo.search.simulations=4", "algo.search.considered_actions=4", "algo.play.simulations=4")
+ALPHAZERO += ("algo.buffer_size=200", "algo.batch_size=16", "algo.eval_every=64", "algo.eval_episodes=4")
+ALPHAZERO += ("algo.past_selves=2", "algo.past_selves_games=4", "algo.compute.threads=1", *SMALL_NET)
+NNUE: Words = ("algo=nnue", "tuned=none", "env=quoridor", "evaluation.opening_plies=4", "algo.workers=0")
+NNUE += ("algo.total_steps=512", "algo.generations=2", "algo.games=3", "algo.batch_size=32", "algo.lr_warmup=2")
+NNUE += ("algo.first_player.difficulty=easy", "algo.self_play.nodes=20", "algo.play.nodes=20", "algo.eval_nodes=20")
+NNUE += ("algo.eval_every=128", "algo.eval_episodes=4", "algo.compute.threads=1")
 
 TRAININGS = (
     Training("qlearning, tictactoe", TABLE),
@@ -62,6 +71,8 @@ TRAININGS = (
     Training("maskable_ppo, minesweeper_8x8", (*MASKABLE, "env=minesweeper_8x8")),
     Training("alphabeta, tictactoe", ("algo=alphabeta", "env=tictactoe", "tuned=none")),
     Training("alphabeta, quoridor", ("algo=alphabeta", *QUORIDOR, "tuned=none", "algo.player.difficulty=hard")),
+    Training("alphazero, tictactoe", (*ALPHAZERO, "env=tictactoe")),
+    Training("nnue, quoridor", NNUE),
 )
 
 
@@ -89,7 +100,7 @@ def difference(directory: Path, reference: Path) -> str | None:
         ("metrics.csv", lambda run: _rows(run / "metrics.csv")),
         ("eval.json", lambda run: _without_times(json.loads((run / "eval.json").read_text()))),
         *((name, lambda run, name=name: _checkpoint(run, name)) for name in CHECKPOINTS),
-        *((name, lambda run, name=name: _bytes(run / name)) for name in ("qtable.json", "diagnostics.json")),
+        *((name, lambda run, name=name: _bytes(run / name)) for name in BYTES),
         ("the names of its files", _names),
     ):
         try:
