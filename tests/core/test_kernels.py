@@ -125,6 +125,13 @@ def test_a_writer_that_cannot_finish_leaves_no_file(project: Path, monkeypatch: 
     assert files(project) == []
 
 
+def test_a_kernel_with_the_address_of_an_array_is_not_kept(project: Path, monkeypatch: pytest.MonkeyPatch):
+    large = "import numpy as np\nLARGE = np.full(300_000, 2.0)\n"
+    write(project, "sums", large + SOURCE.replace("x * FACTOR", "x * LARGE[1]"))
+    assert load(project, monkeypatch).total(np.ones(3)) == 6.0
+    assert files(project) == []
+
+
 @pytest.mark.parametrize("deeper", ["src.deeper", ".deeper"])
 def test_an_import_is_followed_through_other_files(project: Path, deeper: str):
     write(project, "numbers", f"from {deeper} import (\n    FACTOR,\n)\n")
