@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -146,12 +145,13 @@ def _load_linker() -> Any:
     try:
         if not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]:
             raise ImportError("not one of the tested versions, {}.{} to {}.{}".format(*TESTED[0], *TESTED[1]))
-        linker = import_module(".kernel_linker", __package__)
-        checked = folder() / f"checked-{stamp(Path(__file__).with_name('kernel_linker.py'))}"
+        from . import kernel_linker
+
+        checked = folder() / f"checked-{stamp(Path(kernel_linker.__file__))}"
         if not checked.exists():
-            linker.check()
+            kernel_linker.check()
             checked.touch()
-        return linker
+        return kernel_linker
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         _warn(f"kernels compile slowly with Numba {numba.__version__} ({type(error).__name__}: {reason})")

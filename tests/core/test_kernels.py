@@ -144,6 +144,10 @@ def test_an_import_is_followed_through_other_files(project: Path, deeper: str):
     assert kernels.stamp(project / "src" / "sums.py") == before
 
 
+def test_another_linker_compiles_anew():
+    assert ROOT / "src" / "core" / "kernel_linker.py" in kernels._imported(ROOT / "src" / "core" / "kernels.py")
+
+
 def test_narrow_integers_and_constants_share_one_version():
     @jit()
     def plus_one(x):
