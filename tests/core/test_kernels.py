@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from src.core import kernels
 from src.core.kernels import by_reference, jit
+from tests.core.play_games import SEARCHES
 from tests.lab import ROOT
 
 SOURCE = """
@@ -261,14 +262,11 @@ def test_versions_that_are_installed_are_those_that_were_tested():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["plain", "NUMBA_OPT"])
-def test_games_are_the_same_however_kernels_are_compiled(tmp_path: Path, setting: str):
-    play = "from tests.core.play_games import main; main()"
+@pytest.mark.parametrize("game", SEARCHES)
+@pytest.mark.parametrize(("code", "level", "count"), [(OTHER_VERSION, "3", 1), ("", "0", 0)], ids=["plain", "opt"])
+def test_a_game_is_the_same_however_it_is_compiled(tmp_path: Path, game: str, code: str, level: str, count: int):
+    play = f"from tests.core.play_games import main; main({game!r})"
     expected, _ = run(ROOT, play)
-    if setting == "plain":
-        output, (warning,) = run(ROOT, OTHER_VERSION + play, NUMBA_CACHE_DIR=str(tmp_path))
-        assert "0.99.1" in warning
-    else:
-        output, _ = run(ROOT, play, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(tmp_path))
+    output, warnings = run(ROOT, code + play, NUMBA_OPT=level, NUMBA_CACHE_DIR=str(tmp_path))
     assert output == expected
-    assert len(expected.splitlines()) == 3
+    assert len([line for line in warnings if line.startswith("warning: ")]) == count
