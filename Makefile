@@ -1,10 +1,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+EVERYTHING := '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo]'
+NEWEST := build/newest
+TORCH ?= torch
+TESTS ?= tests
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format docs audit golden notebooks profile bench faults experiment clean
+.PHONY: help train play test testslow lint format docs audit newest golden notebooks profile bench faults experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -37,6 +41,12 @@ docs: $(VENV)/installed-docs  ## Build the documentation site into build/site; f
 
 audit: $(VENV)/installed-audit  ## Look up known vulnerabilities of the pinned versions, which needs a network
 	$(BIN)/python -m tests.audit
+
+newest:  ## Run the fast tests with the newest packages that setup.cfg allows; TORCH=torch==2.13.0 keeps that one, TESTS=tests/core tests less
+	$(PYTHON) -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/pip --disable-pip-version-check install --quiet --editable $(EVERYTHING) '$(TORCH)'
+	$(NEWEST)/bin/pip --disable-pip-version-check list --format freeze
+	$(NEWEST)/bin/python -m pytest -n 2 --dist worksteal -m "not browser and not slow" --ignore tests/test_constraints.py $(TESTS)
 
 golden: $(VENV)/installed-dev  ## Write the golden playthroughs anew, to be looked at in the diff
 	$(BIN)/python -m tests.golden.regenerate
@@ -74,7 +84,7 @@ $(VENV)/installed-web: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo]'
+	$(PIP) --editable $(EVERYTHING)
 	touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed

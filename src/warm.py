@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-import numba
 from llvmlite import binding
 
 from . import compose
-from .core import kernel_cache
+from .core import kernels
 from .core.machine import CORES
 from .core.package import ROOT, command
 
@@ -34,10 +33,7 @@ GAMES = sorted(path.parent.name for path in ENVS.glob("*/warm_up.py"))
 
 def compile_missing(games: Sequence[str] = GAMES) -> bool:
     """Compile what is not known to be compiled; return whether that succeeded."""
-    folder = kernel_cache.lasting_folder()
-    if folder is None:
-        return False
-    missing = [game for game in games if not _marker(folder, game).exists()]
+    missing = [game for game in games if not _marker(game).exists()]
     groups = [f"{game}.{group.__name__}" for wave in _waves(missing) for game, group in wave]
     begin, failed, command = time.monotonic(), set(), [sys.executable, "-m", f"{ROOT}.warm", "--group"]
     with ThreadPoolExecutor(CORES) as pool:
@@ -48,16 +44,16 @@ def compile_missing(games: Sequence[str] = GAMES) -> bool:
             seconds = time.monotonic() - begin
             print(f"compiled kernels: {jobs[job]}, {number} of {len(jobs)}, {seconds:.0f} s", flush=True)
     for game in set(missing) - failed:
-        for old in _marker(folder, game).parent.glob(f"warm-{game}-*"):
+        for old in kernels.folder().glob(f"warm-{game}-*"):
             old.unlink(missing_ok=True)
-        _marker(folder, game).touch()
+        _marker(game).touch()
     return not failed
 
 
-def _marker(folder: Path, game: str) -> Path:
+def _marker(game: str) -> Path:
     """Return the file that exists once the kernels of a game are compiled from these sources for this machine."""
-    machine = numba.__version__, binding.get_host_cpu_name(), kernel_cache.stamp(ENVS / game / "warm_up.py")
-    return folder / "kernels" / f"warm-{game}-{hashlib.sha256(repr(machine).encode()).hexdigest()[:16]}"
+    machine = binding.get_host_cpu_name(), kernels.stamp(ENVS / game / "warm_up.py")
+    return kernels.folder() / f"warm-{game}-{hashlib.sha256(repr(machine).encode()).hexdigest()[:16]}"
 
 
 def _module(game: str) -> Any:

@@ -90,6 +90,28 @@ def test_nothing_is_pinned_that_nobody_installs():
     assert sorted(pins().keys() - needed(EVERYWHERE)) == []
 
 
+def test_pins_are_in_the_ranges_of_setup_cfg():
+    assert [str(each) for each in direct() if pins()[canonicalize_name(each.name)] not in each.specifier] == []
+
+
+INTERNALS = {
+    "hydra-core",
+    "omegaconf",
+    "torch",
+    "numba",
+    "gymnasium",
+    "sb3-contrib",
+    "safetensors",
+    "nicegui",
+    "optuna",
+}
+
+
+def test_packages_whose_internals_are_used_have_upper_bounds():
+    bounded = {each.name for each in direct() if any(one.operator == "<" for one in each.specifier)}
+    assert INTERNALS - bounded == set()
+
+
 SOUND = {"name": "numpy", "version": "2.4.6", "vulns": []}
 SKIPPED = {"name": "jax", "skip_reason": "Dependency not found on PyPI and could not be audited: jax (0.10.2)"}
 UNSOUND = {"name": "pip", "version": "1.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["1.1", "2.0"]}]}

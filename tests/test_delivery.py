@@ -68,6 +68,16 @@ def test_ci_tests_the_oldest_python_that_is_supported():
     assert job()["container"]["image"] == "python:${{ matrix.python }}-bookworm"
 
 
+def test_the_newest_packages_are_tested_weekly():
+    found = yaml.load((ROOT / ".github/workflows/newest.yml").read_text(), yaml.BaseLoader)
+    assert found["on"]["schedule"]
+    (job,) = found["jobs"].values()
+    assert job["steps"][-1]["run"] == "make newest"
+    recipe = (ROOT / "Makefile").read_text().split("\nnewest:")[1].split("\n\n")[0]
+    assert "pip" in recipe
+    assert "constraints.txt" not in recipe
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_have_few_permissions_and_pinned_actions(path):
     found = yaml.load(path.read_text(), yaml.BaseLoader)

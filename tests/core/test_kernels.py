@@ -1,5 +1,6 @@
 """Compiled kernels: linking, caching and recompilation."""
 
+import configparser
 import importlib.util
 import os
 import shutil
@@ -7,14 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
-from src.core import kernel_cache
-from src.core.kernel_references import by_reference
-from src.core.kernels import Kernel, jit
+from src.core import kernels
+from src.core.kernels import by_reference, jit
+from tests.core.play_games import SEARCHES
 from tests.lab import ROOT
 
 SOURCE = """
@@ -59,10 +61,8 @@ others[0].result()
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with its own kernels and cache."""
-    for name in ("_content", "_imported"):
-        getattr(kernel_cache, name).cache_clear()
-    monkeypatch.setattr(kernel_cache, "ROOT", tmp_path)
-    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(kernels, "ROOT", tmp_path)
+    monkeypatch.setattr(kernels, "folder", lambda: tmp_path / "cache")
     write(tmp_path, "numbers", "FACTOR = 2.0\n")
     write(tmp_path, "sums", SOURCE)
     return tmp_path
@@ -72,8 +72,8 @@ def write(project: Path, name: str, text: str) -> None:
     path = project / "src" / f"{name}.py"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
-    kernel_cache._content.cache_clear()
-    kernel_cache._imported.cache_clear()
+    kernels._content.cache_clear()
+    kernels._imported.cache_clear()
 
 
 def load(project: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -89,11 +89,11 @@ def load(project: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def files(project: Path, kind: str) -> list[Path]:
-    return sorted(project.glob(f"cache/kernels/*/*.{kind}"))
+def files(project: Path) -> list[Path]:
+    return sorted(project.glob("cache/sums-*/*"))
 
 
-def compiled(kernel: Kernel) -> int:
+def compiled(kernel: Any) -> int:
     """Return how often it was compiled in this process."""
     return sum(kernel._cache_misses.values())
 
@@ -101,7 +101,7 @@ def compiled(kernel: Kernel) -> int:
 def test_only_what_python_calls_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch):
     sums = load(project, monkeypatch)
     assert sums.total(np.ones(3)) == 6.0
-    assert [path.name.split("-")[0] for path in files(project, "nbc")] == ["sums.total"]
+    assert [path.name.split("-")[0] for path in files(project)] == ["total"]
     again = load(project, monkeypatch)
     assert again.total(np.ones(3)) == 6.0
     assert (compiled(sums.total), compiled(again.total)) == (1, 0)
@@ -118,11 +118,10 @@ def test_a_changed_constant_of_another_file_compiles_anew(project: Path, monkeyp
     assert load(project, monkeypatch).total(np.ones(3)) == 9.0
 
 
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "changed"])
-def test_a_damaged_file_is_compiled_anew(project: Path, monkeypatch: pytest.MonkeyPatch, kind: str, damage: str):
+def test_a_damaged_file_is_compiled_anew(project: Path, monkeypatch: pytest.MonkeyPatch, damage: str):
     assert load(project, monkeypatch).total(np.ones(3)) == 6.0
-    (path,) = files(project, kind)
+    (path,) = files(project)
     whole = path.read_bytes()
     path.write_bytes({"truncated": whole[: len(whole) // 2], "emptied": b"", "changed": whole[:-1] + b"?"}[damage])
     sums = load(project, monkeypatch)
@@ -131,26 +130,45 @@ def test_a_damaged_file_is_compiled_anew(project: Path, monkeypatch: pytest.Monk
     assert compiled(load(project, monkeypatch).total) == 0
 
 
-def test_a_file_that_names_a_class_of_before_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    former = type("Former", (), {"__module__": __name__})
-    monkeypatch.setitem(globals(), "Former", former)
-    files = kernel_cache.KernelFiles(tmp_path, "kernel", "source")
-    files.save(former, 1)
-    assert files.load(former) == 1
-    monkeypatch.delitem(globals(), "Former")
-    assert files.load("another") is None
+def test_processes_that_save_at_once_lose_nothing(project: Path, monkeypatch: pytest.MonkeyPatch):
+    first, second = load(project, monkeypatch), load(project, monkeypatch)
+    arguments = np.ones(3), np.ones(3, np.float32)
+    assert [first.total(arguments[0]), second.total(arguments[1])] == [6.0, 6.0]
+    third = load(project, monkeypatch)
+    assert [third.total(each) for each in arguments] == [6.0, 6.0]
+    assert compiled(third.total) == 0
+
+
+def test_a_writer_that_cannot_finish_leaves_no_file(project: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(self: Path, target: Path) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    assert load(project, monkeypatch).total(np.ones(3)) == 6.0
+    assert files(project) == []
+
+
+def test_a_kernel_with_the_address_of_an_array_is_not_kept(project: Path, monkeypatch: pytest.MonkeyPatch):
+    large = "import numpy as np\nLARGE = np.full(300_000, 2.0)\n"
+    write(project, "sums", large + SOURCE.replace("x * FACTOR", "x * LARGE[1]"))
+    assert load(project, monkeypatch).total(np.ones(3)) == 6.0
+    assert files(project) == []
 
 
 @pytest.mark.parametrize("deeper", ["src.deeper", ".deeper"])
 def test_an_import_is_followed_through_other_files(project: Path, deeper: str):
     write(project, "numbers", f"from {deeper} import (\n    FACTOR,\n)\n")
     write(project, "deeper", "FACTOR = 2.0\n")
-    before = kernel_cache.stamp(project / "src" / "sums.py")
+    before = kernels.stamp(project / "src" / "sums.py")
     write(project, "deeper", "FACTOR = 3.0\n")
-    assert kernel_cache.stamp(project / "src" / "sums.py") != before
+    assert kernels.stamp(project / "src" / "sums.py") != before
     write(project, "deeper", "FACTOR = 2.0\n")
     write(project, "unrelated", "")
-    assert kernel_cache.stamp(project / "src" / "sums.py") == before
+    assert kernels.stamp(project / "src" / "sums.py") == before
+
+
+def test_another_linker_compiles_anew():
+    assert ROOT / "src" / "core" / "kernel_linker.py" in kernels._imported(ROOT / "src" / "core" / "kernels.py")
 
 
 def test_narrow_integers_and_constants_share_one_version():
@@ -204,39 +222,80 @@ def test_a_tuple_by_reference_is_read_and_written_through_kernels(counts_referen
     assert len(write.overloads) == len(use.overloads) == 1
 
 
-def test_a_call_is_resolved_again_for_other_options():
-    @jit()
-    def strict(x, y):
-        return x // y
+SHORT = "from src.envs.splitmix import seed_word, mix; print(mix(seed_word(1)))"
+OTHER_VERSION = "import numba; numba.__version__ = '0.99.1'; "
+FAILING = "from src.core import kernel_linker; kernel_linker._Part.finalize = None; "
 
-    @jit(error_model="numpy")
-    def lenient(x, y):
-        return x // y
 
-    assert strict(7, 2) == lenient(7, 2) == 3
-    assert lenient(7, 0) == 0
-    with pytest.raises(ZeroDivisionError):
-        strict(7, 0)
+def run(folder: Path, code: str = SHORT, **changes: str | None) -> tuple[str, list[str]]:
+    """Run Python in a folder with other environment variables; return the output and the lines of warnings."""
+    environment = {name: value for name, value in (os.environ | changes).items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr.splitlines()
 
 
 def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Path):
-    shutil.copytree(kernel_cache.ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "src" / "__pycache__").write_text("a file where the folder would be")
-    code = "from src.envs.splitmix import seed_word, mix; print(int(mix(seed_word(1))))"
-    environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH")}
-    environment |= {"HOME": "/proc/nowhere"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().isdigit()
-    (line,) = done.stderr.strip().splitlines()
-    assert line.startswith("warning: compiled kernels cannot be cached")
-    assert "NUMBA_CACHE_DIR" in line
+    unset = dict.fromkeys(("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH"))
+    for code in (SHORT, OTHER_VERSION + SHORT):
+        output, warnings = run(tmp_path, code, HOME="/proc/nowhere", **unset)
+        assert output.strip().isdigit()
+        (line,) = (line for line in warnings if "cannot be cached" in line)
+        assert line.startswith("warning: ")
+        assert "NUMBA_CACHE_DIR" in line
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_kernels_are_imported_by_two_threads_at_once(order: int):
-    command = [sys.executable, "-c", TWO_IMPORTS, *["src.core.kernels", "src.core.kernel_references"][::order]]
+    command = [sys.executable, "-c", TWO_IMPORTS, *["src.envs.quoridor.board", "src.envs.minesweeper.rules"][::order]]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("code", "named"), [(OTHER_VERSION, "0.99.1"), (FAILING, "NoneType")])
+def test_without_the_linker_numba_compiles_with_one_warning(tmp_path: Path, code: str, named: str):
+    expected, _ = run(ROOT)
+    for _ in range(2):  # compiled, and loaded
+        output, (warning,) = run(ROOT, code + SHORT, NUMBA_CACHE_DIR=str(tmp_path))
+        assert output == expected
+        assert named in warning
+    assert list(tmp_path.glob("kernels/plain-*/*/splitmix.mix-*.nbc"))
+    assert not list(tmp_path.glob("kernels/splitmix-*"))
+
+
+@pytest.mark.parametrize(("name", "value", "count"), [("NUMBA_OPT", "0", 0), ("NUMBA_DISABLE_JIT", "1", 1)])
+def test_settings_of_numba_work(tmp_path: Path, name: str, value: str, count: int):
+    output, warnings = run(ROOT, **{name: value, "NUMBA_CACHE_DIR": str(tmp_path)})
+    assert output == run(ROOT)[0]
+    assert list(tmp_path.glob("kernels/splitmix-*/mix-*"))
+    assert [name in warning for warning in warnings] == [True] * count
+
+
+def test_code_for_another_setting_of_numba_is_not_loaded(monkeypatch: pytest.MonkeyPatch):
+    before = kernels.stamp(ROOT / "src" / "envs" / "splitmix.py")
+    monkeypatch.setattr(kernels.config, "OPT", 0)
+    assert kernels.stamp(ROOT / "src" / "envs" / "splitmix.py") != before
+
+
+def test_versions_that_are_installed_are_those_that_were_tested():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    (numba,) = (line for line in config["options"]["install_requires"].split("\n") if line.startswith("numba"))
+    (oldest, newest), allowed = kernels.TESTED, Requirement(numba).specifier
+    versions = {(0, minor) for minor in range(50, 100) if allowed.contains(f"0.{minor}.1")}
+    assert (min(versions), max(versions)) == (oldest, newest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", SEARCHES)
+@pytest.mark.parametrize(("code", "level", "count"), [(OTHER_VERSION, "3", 1), ("", "0", 0)], ids=["plain", "opt"])
+def test_a_game_is_the_same_however_it_is_compiled(tmp_path: Path, game: str, code: str, level: str, count: int):
+    play = f"from tests.core.play_games import main; main({game!r})"
+    expected, _ = run(ROOT, play)
+    output, warnings = run(ROOT, code + play, NUMBA_OPT=level, NUMBA_CACHE_DIR=str(tmp_path))
+    assert output == expected
+    assert len([line for line in warnings if line.startswith("warning: ")]) == count

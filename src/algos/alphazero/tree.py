@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
-from ...core.kernels import jit
+from ...core.kernels import by_reference, jit
 
 kernel = jit(nogil=True, _nrt=False)
 inlined = jit(nogil=True, forceinline=True, _nrt=False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ..splitmix import below, next_word
 from . import battle, reach, rules
 from .dice import charge_chance, inlined, kernel

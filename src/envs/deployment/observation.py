@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from . import battle, deployment, rules
 from .dice import kernel
 from .objectives import max_victory_points, surviving_points

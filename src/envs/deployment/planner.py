@@ -10,8 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ...core.errors import require
-from ...core.kernel_references import by_reference
-from ...core.kernels import jit
+from ...core.kernels import by_reference, jit
 from ...core.play.agent import Agent, Decision, Line
 from ...core.play.game import Game, Trait
 from ...core.ranges import Bounds, Fraction, NonNegative, checked

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ..versus import OutcomeReward, outcome_values
 from .dice import kernel
 from .objectives import max_victory_points, surviving_points

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
-from ...core.kernels import jit
+from ...core.kernels import by_reference, jit
 from ..splitmix import below, next_word
 from . import deployment, observation, reward, rules
 from .bot_policy import NO_ACTION, Policy, choose, place

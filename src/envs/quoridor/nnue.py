@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...core.files import read_regular, write_atomic
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from .board import ONE, ZERO, inlined, kernel, lowest
 from .features import COLUMNS, WORDS
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ...core.play.positions import Symmetry, Zeros
 from ...core.threads import run_in_spans
 from .board import BOARD, inlined, kernel, make, on_goal, place, unmake

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.interrupt import stoppable
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ...core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
 from ..splitmix import hash_word
 from .board import inlined, kernel, make, new_board, on_goal, place, turned, unmake

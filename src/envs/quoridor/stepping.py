@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ..splitmix import below, next_word
 from .board import ZERO, inlined, kernel, make, on_goal, set_up
 from .moves import is_over, list_legal

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ...core.kernels import by_reference
 from ...core.play.search import DECIDED, WIN
 from .board import inlined, kernel, make, on_goal, unmake
 from .evaluation import position_key

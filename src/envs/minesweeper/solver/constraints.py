@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.kernel_references import by_reference
-from ....core.kernels import jit
+from ....core.kernels import by_reference, jit
 from ..rules import neighbors
 
 kernel = jit(nogil=True, _nrt=True)  # explicit, because a lean_kernel may be the caller

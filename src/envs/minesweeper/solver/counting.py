@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.kernel_references import by_reference
+from ....core.kernels import by_reference
 from .constraints import Frontier, lean_kernel
 
 BITS = 62  # of a state; an open witness takes one to four of them

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.kernel_references import by_reference
+from ....core.kernels import by_reference
 from ...splitmix import STRIDE, mix
 
 COMPLETIONS = 2000  # the most that are searched

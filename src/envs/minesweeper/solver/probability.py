@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ....core.errors import UserError
-from ....core.kernel_references import by_reference
+from ....core.kernels import by_reference
 from .constraints import (
     MINE,
     SAFE,
