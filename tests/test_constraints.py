@@ -94,22 +94,12 @@ def test_pins_are_in_the_ranges_of_setup_cfg():
     assert [str(each) for each in direct() if pins()[canonicalize_name(each.name)] not in each.specifier] == []
 
 
-INTERNALS = {
-    "hydra-core",
-    "omegaconf",
-    "torch",
-    "numba",
-    "gymnasium",
-    "sb3-contrib",
-    "safetensors",
-    "nicegui",
-    "optuna",
-}
+PRIVATE = {"hydra-core", "omegaconf", "torch", "numba", "gymnasium", "sb3-contrib", "safetensors", "nicegui", "optuna"}
 
 
 def test_packages_whose_internals_are_used_have_upper_bounds():
     bounded = {each.name for each in direct() if any(one.operator == "<" for one in each.specifier)}
-    assert INTERNALS - bounded == set()
+    assert PRIVATE - bounded == set()
 
 
 SOUND = {"name": "numpy", "version": "2.4.6", "vulns": []}
