@@ -20,13 +20,13 @@ from src.core.errors import require
 from src.core.kernels import jit
 from src.core.play.arena import wilson_interval
 from src.envs.deployment import rules
-from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
-from src.envs.deployment.bots import Bot, require_action
-from src.envs.deployment.deployment import deadlock
+from src.envs.deployment.bots.bot import Bot, require_action
+from src.envs.deployment.bots.policy import LUCK, NO_ACTION, Policy, choose
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.state import OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.rules.deployment import deadlock
+from src.envs.deployment.rules.state import OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.rules.world import World
 from src.envs.deployment.stepping import show_opponent
-from src.envs.deployment.world import World
 
 BOTS = ("greedy", "defensive", "tactical", "balanced")
 ENVS = ("deployment", "deployment_mirror", "deployment_siege")

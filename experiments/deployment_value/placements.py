@@ -18,7 +18,7 @@ from src.compose import load_agent
 from src.core.play.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.world import World
+from src.envs.deployment.rules.world import World
 
 HERE = Path("experiments/deployment_value")
 RUNS = {

@@ -20,14 +20,14 @@ from ..masked_vector_env import load_arrays, save_arrays
 from ..splitmix import seed_word
 from ..versus import OutcomeReward
 from . import stepping
-from .bot_policy import LUCK, NO_ACTION
-from .bots import Bot, require_action
-from .deployment import deadlock
+from .bots.bot import Bot, require_action
+from .bots.placement import Placement
+from .bots.policy import LUCK, NO_ACTION
 from .game import DeploymentGame
-from .invariants import check_invariants
-from .placement import Placement
 from .reward import Reward, terms
-from .state import SCRATCH, UNDECIDED, UNIT_STATE
+from .rules.deployment import deadlock
+from .rules.invariants import check_invariants
+from .rules.state import SCRATCH, UNDECIDED, UNIT_STATE
 from .stepping import RESULT, Buffers, Setup
 
 GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves

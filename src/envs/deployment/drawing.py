@@ -1,7 +1,7 @@
 """Text rendering of a position."""
 
-from .scenario import Hex
-from .state import GameState
+from .rules.scenario import Hex
+from .rules.state import GameState
 
 
 def board_text(state: GameState) -> str:

@@ -17,11 +17,11 @@ from ..masked_discrete import MaskedDiscrete
 from ..rendering import RENDER_FPS, RENDER_MODES, rendered
 from ..versus import SEATS, OutcomeReward, Seat
 from .batch import Batch
+from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
-from .placement import Placement
 from .reward import COMPONENTS, Reward
-from .scenario import is_whole
+from .rules.scenario import is_whole
 from .stepping import REFUSED
 from .vec_env import VecDeployment, legal_masks
 

@@ -9,12 +9,13 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.game import Game, Trait
 from ...core.ranges import Bounds, checked
-from . import deployment, drawing, observation, rules, world
-from .actions import Actions
-from .deployment import DeploymentError
-from .invariants import check_invariants
-from .scenario import Scenario, is_whole
-from .state import UNDECIDED, Games, GameState, new_games
+from . import drawing, observation, rules
+from .notation import Actions
+from .rules import deployment, world
+from .rules.deployment import DeploymentError
+from .rules.invariants import check_invariants
+from .rules.scenario import Scenario, is_whole
+from .rules.state import UNDECIDED, Games, GameState, new_games
 
 log = logging.getLogger(__name__)
 

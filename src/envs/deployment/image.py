@@ -21,9 +21,9 @@ from ...core.play.canvas import (
     Point,
     mix,
 )
-from .hexgrid import neighbors
-from .scenario import Board, Hex, Scenario
-from .state import GameState, Unit
+from .rules.hexgrid import neighbors
+from .rules.scenario import Board, Hex, Scenario
+from .rules.state import GameState, Unit
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.kernel_references import by_reference
-from . import battle, deployment, rules
-from .dice import kernel
-from .objectives import max_victory_points, surviving_points
-from .state import NOBODY, OFF_BOARD, Games
-from .world import (
+from . import rules
+from .rules import battle, deployment
+from .rules.dice import kernel
+from .rules.objectives import max_victory_points, surviving_points
+from .rules.state import NOBODY, OFF_BOARD, Games
+from .rules.world import (
     DEPLOYMENT,
     MELEE,
     MOVE_PHASE,

@@ -7,10 +7,10 @@ import numpy as np
 
 from ...core.kernel_references import by_reference
 from ..versus import OutcomeReward, outcome_values
-from .dice import kernel
-from .objectives import max_victory_points, surviving_points
-from .state import OFF_BOARD, Games
-from .world import World
+from .rules.dice import kernel
+from .rules.objectives import max_victory_points, surviving_points
+from .rules.state import OFF_BOARD, Games
+from .rules.world import World
 
 COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import reach
-from .bot_policy import LUCK
-from .dice import d6, save_needed, wound_needed
+from .bots.policy import LUCK
 from .game import DeploymentGame
-from .scenario import Hex
-from .state import NOBODY, GameState
-from .world import MELEE, RANGED
+from .rules import reach
+from .rules.dice import d6, save_needed, wound_needed
+from .rules.scenario import Hex
+from .rules.state import NOBODY, GameState
+from .rules.world import MELEE, RANGED
 
 
 class Command(NamedTuple):

@@ -7,13 +7,14 @@ import numpy as np
 from ...core.kernel_references import by_reference
 from ...core.kernels import jit
 from ..splitmix import below, next_word
-from . import deployment, observation, reward, rules
-from .bot_policy import NO_ACTION, Policy, choose, place
-from .dice import kernel
+from . import observation, reward, rules
+from .bots.policy import NO_ACTION, Policy, choose, place
 from .observation import StaticFeatures
 from .reward import Terms
-from .state import UNDECIDED, Games
-from .world import DEPLOYMENT, World
+from .rules import deployment
+from .rules.dice import kernel
+from .rules.state import UNDECIDED, Games
+from .rules.world import DEPLOYMENT, World
 
 # Results of the latest step, and counts over an episode.
 RESULT = np.dtype(

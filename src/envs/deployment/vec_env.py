@@ -12,9 +12,9 @@ from ...core.play.agent import Agent
 from ..masked_vector_env import MaskedVectorEnv, Step
 from ..versus import OutcomeReward
 from .batch import Batch
+from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation
 from .metrics import DeploymentStats, episode_metrics
-from .placement import Placement
 from .reward import COMPONENTS, Reward
 from .stepping import REFUSED
 

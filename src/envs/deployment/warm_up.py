@@ -3,10 +3,10 @@
 import numpy as np
 
 from ...core.play.agent import RandomAgent
-from .bots import Bot
+from .bots.bot import Bot
+from .bots.placement import FrontLine
+from .bots.planner import Planner
 from .env import DeploymentEnv
-from .placement import FrontLine
-from .planner import Planner
 from .step_report import Command, apply_and_describe
 
 ENV = "deployment"

@@ -3,8 +3,8 @@
 import numpy as np
 
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.scenario import Hex, Profile, Weapon
-from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.rules.scenario import Hex, Profile, Weapon
+from src.envs.deployment.rules.state import GameState, Unit
 from tests.envs.deployment import geometry, oracle
 
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")

@@ -1,8 +1,8 @@
 """A reference implementation of the legal actions: plain Python over the named state, without tables."""
 
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.rules.scenario import Hex
+from src.envs.deployment.rules.state import GameState, Unit
 from tests.envs.deployment import geometry
 
 

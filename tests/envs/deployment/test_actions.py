@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import hexgrid
-from src.envs.deployment.deployment import DeploymentError, why_not_deploy
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.deployment import DeploymentError, why_not_deploy
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import SMALL_SCENARIO, begin, full_game, random_action, roster, small_game
 

@@ -6,10 +6,10 @@ import pytest
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import evaluate
-from src.envs.deployment import hexgrid
 from src.envs.deployment.bots import Bot, Redeployed
-from src.envs.deployment.dice import charge_chance
-from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.dice import charge_chance
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import (
     aim,

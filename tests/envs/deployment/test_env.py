@@ -8,9 +8,9 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.envs.deployment.batch import Batch
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.bots.placement import Scripted
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import Scripted
 from src.envs.deployment.vec_env import legal_masks
 from tests.envs.deployment.making import COVER_MAP, REWARD, bot, full_game, make_env, roster, settings, small_game
 

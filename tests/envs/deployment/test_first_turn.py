@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from src.envs.deployment import rules
+from src.envs.deployment.bots.planner import _turn, final_points
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS
-from src.envs.deployment.planner import _turn, final_points
-from src.envs.deployment.state import GameState
+from src.envs.deployment.rules.state import GameState
 from tests.envs.deployment.making import begin, full_game
 
 HELD = (0, 0, 1, 1, -1)  # two objectives each: 10 points whenever a player scores

@@ -3,11 +3,11 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.seeding import generator
-from src.envs.deployment.bot_policy import LUCK, any_action, choose
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.bots.placement import FrontLine
+from src.envs.deployment.bots.policy import LUCK, any_action, choose
+from src.envs.deployment.bots.teacher import BotTeacher, LabeledBatch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.labels import BotTeacher, LabeledBatch
-from src.envs.deployment.placement import FrontLine
 from src.envs.splitmix import below
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import small_game

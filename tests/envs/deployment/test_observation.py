@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import hexgrid, observation, rules
+from src.envs.deployment import observation, rules
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.observation import FACTS, PLANES, UNIT
-from src.envs.deployment.state import GameState
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.state import GameState
 from tests.envs.deployment import observation_oracle
 from tests.envs.deployment.making import (
     COVER_MAP,

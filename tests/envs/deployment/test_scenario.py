@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment import scenario as scenarios
-from src.envs.deployment.scenario import Board
+from src.envs.deployment.rules import scenario as scenarios
+from src.envs.deployment.rules.scenario import Board
 from tests.envs.deployment.making import SMALL_MAP, begin, conf, full_game, random_action, roster, settings, small_game
 
 

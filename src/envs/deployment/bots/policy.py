@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
-from ..splitmix import below, next_word
-from . import battle, reach, rules
-from .dice import charge_chance, inlined, kernel
+from ....core.kernel_references import by_reference
+from ...splitmix import below, next_word
+from .. import rules
+from ..rules import battle, reach
+from ..rules.dice import charge_chance, inlined, kernel
+from ..rules.scenario import MAX_MOVE
+from ..rules.state import NOBODY, OFF_BOARD, Games
+from ..rules.world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 from .placement import UNRANKED
-from .scenario import MAX_MOVE
-from .state import NOBODY, OFF_BOARD, Games
-from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
 LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from . import deployment, rules
-from .scenario import Hex
-from .state import OFF_BOARD, GameState
-from .world import World
+from . import rules
+from .rules import deployment
+from .rules.scenario import Hex
+from .rules.state import OFF_BOARD, GameState
+from .rules.world import World
 
 ATTACK_VERBS = {"shoot": "shoots", "charge": "charges", "fight": "fights"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import UserError, require
+from ....core.errors import UserError, require
 from .hexgrid import distance, distances_between, neighbors, turned
 
 Hex = tuple[int, int]  # col, row

@@ -9,22 +9,23 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.kernel_references import by_reference
-from ...core.kernels import jit
-from ...core.play.agent import Agent, Decision, Line
-from ...core.play.game import Game, Trait
-from ...core.ranges import Bounds, Fraction, NonNegative, checked
-from ...core.threads import run_in_spans
-from ..splitmix import hash_word
-from . import bot_policy, rules
-from .bot_policy import LUCK, Policy
-from .bots import Bot
-from .dice import kernel
-from .game import DeploymentGame
-from .objectives import max_victory_points, take_objectives
-from .state import NOBODY, UNDECIDED, Games, GameState
-from .world import World
+from ....core.errors import require
+from ....core.kernel_references import by_reference
+from ....core.kernels import jit
+from ....core.play.agent import Agent, Decision, Line
+from ....core.play.game import Game, Trait
+from ....core.ranges import Bounds, Fraction, NonNegative, checked
+from ....core.threads import run_in_spans
+from ...splitmix import hash_word
+from .. import rules
+from ..game import DeploymentGame
+from ..rules.dice import kernel
+from ..rules.objectives import max_victory_points, take_objectives
+from ..rules.state import NOBODY, UNDECIDED, Games, GameState
+from ..rules.world import World
+from . import policy as bot_policy
+from .bot import Bot
+from .policy import LUCK, Policy
 
 CANDIDATE = np.dtype(
     [

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ...core.kernels import jit
-from ..splitmix import below
+from ....core.kernels import jit
+from ...splitmix import below
 
 # Kernels allocate nothing, so Numba's reference counting is disabled: counting the array arguments of every call would
 # take longer than the rules themselves.

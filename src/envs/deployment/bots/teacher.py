@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.kernels import jit
-from ...core.play.game import Game
-from ...core.ranges import Fraction, checked
-from ...core.seeding import generator
-from ..splitmix import below
-from . import observation, rules
-from .bot_policy import LUCK, NO_ACTION, Policy, any_action, choose
-from .bots import Bot, require_action
-from .game import DeploymentGame
-from .observation import StaticFeatures
-from .state import UNDECIDED, Games
-from .world import World
+from ....core.errors import require
+from ....core.kernels import jit
+from ....core.play.game import Game
+from ....core.ranges import Fraction, checked
+from ....core.seeding import generator
+from ...splitmix import below
+from .. import observation, rules
+from ..game import DeploymentGame
+from ..observation import StaticFeatures
+from ..rules.state import UNDECIDED, Games
+from ..rules.world import World
+from .bot import Bot, require_action
+from .policy import LUCK, NO_ACTION, Policy, any_action, choose
 
 UNKNOWN_VALUE = -1.0  # of games that a deadlock has ended
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ....core.kernel_references import by_reference
 from .scenario import Hex, Profile, Scenario
 from .world import PHASES, World
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernel_references import by_reference
+from ....core.kernel_references import by_reference
 from . import hexgrid
 from .dice import NEVER, charge_chance, expected_damage
 from .scenario import MAX_MOVE, Hex, Scenario

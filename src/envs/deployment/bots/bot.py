@@ -6,14 +6,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...core.errors import UserError, require
-from ...core.play.agent import Agent, Decision
-from ...core.play.game import Game, Trait
-from ...core.ranges import Fraction, checked
-from .bot_policy import LUCK, NO_ACTION, Policy, choose
-from .game import DeploymentGame
+from ....core.errors import UserError, require
+from ....core.play.agent import Agent, Decision
+from ....core.play.game import Game, Trait
+from ....core.ranges import Fraction, checked
+from ..game import DeploymentGame
+from ..rules.state import GameState
 from .placement import Placement
-from .state import GameState
+from .policy import LUCK, NO_ACTION, Policy, choose
 
 
 class Bot(Agent):

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...core.errors import UserError
-from .scenario import Scenario
-from .world import World
+from ....core.errors import UserError
+from ..rules.scenario import Scenario
+from ..rules.world import World
 
 DISTANCES = 256  # a number of distances that no board exceeds
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen

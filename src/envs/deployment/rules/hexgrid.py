@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.kernels import jit
+from ....core.kernels import jit
 
 NEAR = 6
 WORD_BITS = 32  # hexes in a word of a set of hexes

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...core.errors import UserError
-from ..splitmix import below
+from ....core.errors import UserError
+from ...splitmix import below
 from . import battle
 from .dice import kernel
 from .scenario import Hex, Scenario, is_whole
