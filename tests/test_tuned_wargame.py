@@ -11,9 +11,9 @@ from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, wilson_interval
 from src.core.runs.run import Run
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.net import UnitsNet
 from src.envs.deployment.vec_env import VecDeployment
 from src.nets.flat import FlatNet
-from src.nets.units import UnitsNet
 from tests.test_compositions import composed
 
 ENVS = [

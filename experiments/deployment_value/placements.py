@@ -32,7 +32,7 @@ def deployments(game: DeploymentGame, agent: Agent, opponent: Agent, seat: int, 
     """Return the cell of each unit of the agent in `seat` when the battle begins, (games, S); -1 for empty slots."""
     rngs = [generator(2028, "placements", seat, number) for number in range(games)]
     states = [game.initial(rng) for rng in rngs]
-    slots = game.world.units.size // 2
+    slots = game.world.slots
     while states[0].phase == "deployment":
         player = agent if game.to_move(states[0]) == seat else opponent
         for state, decision in zip(states, player.decide_batch(game, states, rngs), strict=True):

@@ -223,5 +223,5 @@ def test_past_selves_have_no_result_of_a_truncated_game():
     _, info = batch.reset(seed=0)
     for _ in range(6):
         *_, info = batch.step(info["action_mask"].argmax(axis=1))
-    assert batch.episode_stats.deadlocks == 4
+    assert batch.episode_stats.run_counts()["deadlocks"] == 4
     assert pool.recent_results().tolist() == [0, 0]

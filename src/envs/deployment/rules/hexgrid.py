@@ -125,9 +125,7 @@ def _is_free(blocks_sight: np.ndarray, start: np.ndarray, end: np.ndarray, cols:
         z = start[2] + (end[2] - start[2]) * share - 3 * nudge
         whole_x, whole_y, whole_z = np.rint(x), np.rint(y), np.rint(z)
         off_x, off_y, off_z = abs(whole_x - x), abs(whole_y - y), abs(whole_z - z)
-        if (
-            off_x > off_y and off_x > off_z
-        ):  # recompute the coordinate with the largest rounding error from the other two
+        if off_x > off_y and off_x > off_z:  # replace the coordinate with the largest rounding error
             whole_x = -whole_y - whole_z
         elif off_z >= off_y:
             whole_z = -whole_x - whole_y

@@ -21,11 +21,6 @@ _1, _31 = np.uint32(1), np.uint32(31)
 
 
 @kernel
-def contains(world: World, hexes: np.ndarray, cell: int) -> bool:
-    return hexes[world.cells[cell].word] & world.cells[cell].bit != 0
-
-
-@kernel
 def find_moves(world: World, games: Games, i: int, u: int) -> None:
     """Find the hexes that unit u can move to; walls, units and hexes beside enemies block it."""
     _find_obstacles(world, games, i, u)
@@ -45,17 +40,13 @@ def find_charges(world: World, games: Games, i: int, u: int, first_only: bool) -
 @kernel
 def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_only: bool) -> bool:
     """Enlarge REACHED by up to `limit` steps; return whether it is beside a target."""
-    reached, sides, width = sets[REACHED], sets[SIDES], world.row_words
-    size = reached.size - 2 * width
-    above, row, below = reached[:size], reached[width : width + size], reached[2 * width :]
-    left, middle, right = sides[width - 1 :], sides[width : width + size], sides[width + 1 :]
-    clear, targets, found = sets[CLEAR, width : width + size], sets[TARGETS, width : width + size], np.uint32(0)
+    reached, clear, targets, found = sets[REACHED], sets[CLEAR], sets[TARGETS], np.uint32(0)
     for step in range(1, limit + 1):
-        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0), width : width + size]
-        _spread(above, row, below, left, middle, right, entered)
-        for k in range(size):
+        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0)]
+        _spread(reached, sets[SIDES], entered, world.row_words)
+        for k in range(world.row_words, reached.size - world.row_words):
             found |= entered[k] & targets[k]
-            row[k] |= entered[k] & clear[k]
+            reached[k] |= entered[k] & clear[k]
         if first_only and found != 0:
             break
     return found != 0
@@ -64,7 +55,7 @@ def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_
 @kernel
 def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     """Write the sets of a search before its first step."""
-    sets, slots, here = games.sets[i], world.units.size // 2, games.units[i, u].cell
+    sets, slots, here = games.sets[i], world.slots, games.units[i, u].cell
     free, clear, targets, reached = sets[FREE], sets[CLEAR], sets[TARGETS], sets[REACHED]
     for k in range(free.size):
         free[k] = world.open[k]
@@ -81,8 +72,8 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
             targets[world.cells[cell].word] |= world.cells[cell].bit
             if world.distance[here, cell] <= world.charge_reach:
                 reached[world.cells[cell].word] |= world.cells[cell].bit
-    _spread_all(targets, sets[SIDES], clear, world.row_words)
-    _spread_all(reached, sets[SIDES], targets, world.row_words)
+    _spread(targets, sets[SIDES], clear, world.row_words)
+    _spread(reached, sets[SIDES], targets, world.row_words)
     for k in range(free.size):
         clear[k] = free[k] & ~clear[k]
         targets[k] &= free[k]
@@ -90,43 +81,27 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     reached[world.cells[here].word] = world.cells[here].bit
 
 
-@kernel
-def _spread_all(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: int) -> None:
+@inlined
+def _spread(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: int) -> None:
+    """Write the hexes of a set and their neighbors, closed ones as well, to `out`; `sides` is scratch space."""
     size = hexes.size - 2 * width
     above, row, below = hexes[:size], hexes[width : width + size], hexes[2 * width :]
     left, middle, right = sides[width - 1 :], sides[width : width + size], sides[width + 1 :]
-    _spread(above, row, below, left, middle, right, out[width : width + size])
-
-
-@inlined
-def _spread(
-    above: np.ndarray,
-    row: np.ndarray,
-    below: np.ndarray,
-    left: np.ndarray,
-    middle: np.ndarray,
-    right: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Write the hexes of a set and their neighbours, closed ones as well, to `out`.
-
-    All are views: of the set by a row up and down, and of scratch space by a word to the left and right.
-    """
-    for k in range(row.size):  # odd columns are half a hex lower: also beside the next row, even ones the previous
+    out = out[width : width + size]
+    for k in range(size):  # odd columns are half a hex lower: also beside the next row, even ones the previous
         middle[k] = row[k] | (above[k] & _ODD) | (below[k] & _EVEN)
-    for k in range(row.size):
+    for k in range(size):
         beside = middle[k] << _1 | middle[k] >> _1 | left[k] >> _31 | right[k] << _31
         out[k] = row[k] | above[k] | below[k] | beside
 
 
 @kernel
 def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tuple[int, int]:
-    """Return the free cell beside the target that is reached in the fewest steps, and those steps, after `find_charges`
-    of u.
+    """Return the free cell beside the target that takes the fewest steps, and their number, after `find_charges`.
 
     Ties are broken by the charging player's view of the board, so that both sides behave symmetrically.
     """
-    seen = world.seen[u // (world.units.size // 2)]
+    seen = world.seen[u // world.slots]
     here, there, best = games.units[i, u].cell, games.units[i, target].cell, NO_HEX
     if there == OFF_BOARD or world.distance[here, there] > world.charge_reach:
         return NO_HEX, FAR
@@ -134,9 +109,10 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
         entered = games.sets[i, CHARGE_STEPS + steps]
         for k in range(6):
             cell = world.near[there, k]
-            if cell < 0 or games.occupants[i, cell] != NOBODY or not contains(world, entered, cell):
+            if cell < 0 or games.occupants[i, cell] != NOBODY:
                 continue
-            if best == NO_HEX or seen[cell].turned < seen[best].turned:
+            is_entered = entered[world.cells[cell].word] & world.cells[cell].bit != 0
+            if is_entered and (best == NO_HEX or seen[cell].turned < seen[best].turned):
                 best = cell
         if best != NO_HEX:
             return best, steps
