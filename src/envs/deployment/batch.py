@@ -62,7 +62,6 @@ MAX_STARTS = 10_000  # consecutive games that may be decided before the learner'
 
 @by_reference
 class Buffers(NamedTuple):
-    observations: np.ndarray  # (N, D) float32
     results: np.ndarray  # (N,) RESULT
     rng: np.ndarray  # (N,) RNG: generator of seats, dice seeds, placements and compiled opponents
     final_observations: np.ndarray  # (N, D) float32: this and the next three are of games that ended in this step
@@ -93,6 +92,7 @@ class Context(NamedTuple):
     setup: Setup
     compiled: bool  # the opponent plays by `policy`; else an agent plays it in Python
     policy: Policy
+    observations: np.ndarray  # (N, D) float32
 
 
 NO_POLICY = Policy(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 0), np.int32))
@@ -224,7 +224,7 @@ def skip_placement_reward(c: Context, i: int) -> None:
 
 @kernel
 def write_observation(c: Context, i: int) -> None:
-    observation.observe(c.world, c.static, c.games, i, c.buffers.results[i].seat, c.buffers.observations[i])
+    observation.observe(c.world, c.static, c.games, i, c.buffers.results[i].seat, c.observations[i])
 
 
 @kernel
@@ -244,24 +244,29 @@ def play_learners(c: Context, actions: np.ndarray, first: int, end: int) -> None
 
 
 @jit(nogil=True, _nrt=False)
-def compute_rewards(c: Context, first: int, end: int) -> None:
+def finish_steps(c: Context, first: int, end: int) -> int:
+    """Compute the rewards and write the observations; return how many games failed."""
     for i in range(first, end):
         compute_reward(c, i)
-
-
-@jit(nogil=True, _nrt=False)
-def write_observations(c: Context, first: int, end: int) -> None:
-    for i in range(first, end):
         write_observation(c, i)
+    return failed_count(c, first, end)
 
 
 @jit(nogil=True, _nrt=False)
-def find_waiting(c: Context, which: np.ndarray, found: np.ndarray) -> int:
+def write_observations(c: Context, which: np.ndarray) -> int:
+    """Write the observations of the games `which`; return how many games failed."""
+    for n in range(which.size):
+        write_observation(c, which[n])
+    return failed_count(c, 0, c.games.games.size)
+
+
+@jit(nogil=True, _nrt=False)
+def find_waiting(games: Games, results: np.ndarray, which: np.ndarray, found: np.ndarray) -> int:
     """Write those of the games `which` that wait for the opponent; return their number."""
     count = 0
     for n in range(which.size):
         i = which[n]
-        if not rules.is_over(c.games, i) and c.games.games[i].to_move != c.buffers.results[i].seat:
+        if not rules.is_over(games, i) and games.games[i].to_move != results[i].seat:
             found[count] = i
             count += 1
     return count
@@ -294,7 +299,6 @@ class Batch:
         self.games = game.games(count)
         self.states = [game.state(self.games, i) for i in range(count)]
         self.buffers = Buffers(
-            observations=np.zeros((count, game.observation_size), np.float32),
             results=np.zeros(count, RESULT),
             rng=np.zeros(count, RNG),
             final_observations=np.zeros((count, game.observation_size), np.float32),
@@ -308,8 +312,10 @@ class Batch:
         ranks = np.array([placement.ranks(game.world) for placement in placements], np.int32)
         ranks = ranks.reshape(-1, game.world.units.size, game.world.cells.size)
         setup = Setup(seats[0], len(seats), restart, game.on_deadlock == "truncate", float(penalty or 0), ranks)
+        self.observations = np.empty((count, game.observation_size), np.float32)
         self._context = Context(
-            game.world, game.static_features, self.games, self.buffers, terms(reward), setup, False, NO_POLICY
+            *(game.world, game.static_features, self.games, self.buffers, terms(reward), setup),
+            *(False, NO_POLICY, self.observations),
         )
         self.set_opponent(opponent)
 
@@ -322,8 +328,8 @@ class Batch:
 
     def _renew_observations(self) -> Context:
         """Let the next step write to a new array: those of earlier steps belong to the caller, who needs no copy."""
-        self.buffers = self.buffers._replace(observations=np.empty_like(self.buffers.observations))
-        self._context = self._context._replace(buffers=self.buffers)
+        self.observations = np.empty((self.count, self.game.observation_size), np.float32)
+        self._context = self._context._replace(observations=self.observations)
         return self._context
 
     def seed(self, i: int, seed: int) -> None:
@@ -333,13 +339,7 @@ class Batch:
     def restart(self) -> None:
         """Start a new game in every slot."""
         context = self._renew_observations()
-        if context.compiled:
-            failed = start_games(context)
-        else:
-            self._start(np.arange(self.count))
-            run_in_spans(partial(write_observations, context), self.count, GAMES_PER_THREAD)
-            failed = failed_count(context, 0, self.count)
-        self._raise_failures(failed)
+        self._raise_failures(start_games(context) if context.compiled else self._start(np.arange(self.count)))
 
     def step(self, actions: np.ndarray) -> None:
         """Play one action (N,) int64 per game, legal or REFUSED; the results are written to `buffers`."""
@@ -353,26 +353,22 @@ class Batch:
     def _step_with_agent(self, context: Context, actions: np.ndarray) -> int:
         run_in_spans(partial(play_learners, context, actions), self.count, GAMES_PER_THREAD)
         self._let_opponent_move(np.arange(self.count))
-        run_in_spans(partial(compute_rewards, context), self.count, GAMES_PER_THREAD)
-        failed = failed_count(context, 0, self.count)
-        if failed:
-            return failed  # a failed game has no successor
+        failed = sum(run_in_spans(partial(finish_steps, context), self.count, GAMES_PER_THREAD))
         ended = np.flatnonzero(self.buffers.results["terminated"] | self.buffers.results["truncated"])
         if isinstance(self.opponent, PastSelves):
             for i in ended:
                 game, seat = self.games.games[i], int(self.buffers.results[i]["seat"])
                 if not game["deadlocked"]:
                     self.opponent.record(self.numbers[i], outcome_for_seat(seat, int(game["outcome"])))
-        if context.setup.restart:
-            for i in ended:
-                keep_final(context, i)
-            self._start(ended)
-        run_in_spans(partial(write_observations, context), self.count, GAMES_PER_THREAD)
-        return failed_count(context, 0, self.count)
+        if failed or not context.setup.restart or not ended.size:
+            return failed
+        for i in ended:
+            keep_final(context, i)
+        return self._start(ended)
 
-    def _start(self, which: np.ndarray) -> None:
-        """Start games like `start_game`, with an opponent in Python."""
-        context = self._context
+    def _start(self, started: np.ndarray) -> int:
+        """Start games like `start_game`, with an opponent in Python; return how many games failed."""
+        context, which = self._context, started
         for _ in range(MAX_STARTS):
             for i in which:
                 set_up_game(context, i)
@@ -384,11 +380,12 @@ class Batch:
                 skip_placement_reward(context, i)
             which = which[self.games.games["outcome"][which] != UNDECIDED]
             if not which.size:
-                return
+                break
         self.buffers.results["unwinnable"][which] = True
+        return write_observations(context, started)
 
     def _let_opponent_move(self, which: np.ndarray) -> None:
-        while count := find_waiting(self._context, which, self._waiting):
+        while count := find_waiting(self.games, self.buffers.results, which, self._waiting):
             waiting = self._waiting[:count].copy()
             decide = self._decide_by_arrays if acts_on_arrays(self.opponent) else self._decide_by_views
             play_replies(self._context, waiting, decide(waiting, [self.rngs[i] for i in waiting]))
@@ -453,7 +450,7 @@ class Batch:
         for rng, kept in zip(self.rngs, saved["rngs"], strict=True):
             rng.bit_generator.state = kept
         self.numbers = list(saved.get("numbers", self.numbers))
-        write_observations(self._renew_observations(), 0, self.count)
+        write_observations(self._renew_observations(), np.arange(self.count))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         games = {name: array for name, array in self.games._asdict().items() if name not in SCRATCH}

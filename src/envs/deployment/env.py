@@ -112,7 +112,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self._playing = False  # in case `restart` raises
         self._batch.restart()
         self._seeded = self._playing = True
-        return self._batch.buffers.observations[0].copy(), self._info()
+        return self._batch.observations[0].copy(), self._info()
 
     def step(self, action: int | np.integer | np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         require(self._playing, "there is no episode to step: call reset() first")
@@ -137,7 +137,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
                 log_truncation(self.game.scenario, games.games[0], games.units[0])
             final = self.episode_stats.add(buffers.results, games.games, games.units)
             info |= {name: value[0].item() for name, value in final.items()}
-        return self._batch.buffers.observations[0].copy(), float(result["reward"]), terminated, truncated, info
+        return self._batch.observations[0].copy(), float(result["reward"]), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, (A,) bool, at least one; raise `UserError` once the game is over."""

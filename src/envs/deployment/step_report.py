@@ -126,9 +126,9 @@ def _events(before: _Snapshot, after: _Snapshot, dice: Dice | None) -> tuple[str
             events.append(f"{one} reaches its target")
         elif unit.fled and not before.units[one].fled:
             events.append(f"{one} has fled")
-    for centre, holder in after.objectives.items():
-        if holder != before.objectives[centre]:
-            events.append(f"player {holder} takes objective {centre}")
+    for center, holder in after.objectives.items():
+        if holder != before.objectives[center]:
+            events.append(f"player {holder} takes objective {center}")
     for player, points in after.points.items():
         if points != before.points[player]:
             events.append(f"player {player} scores {points - before.points[player]}")

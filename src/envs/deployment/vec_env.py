@@ -102,7 +102,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._seeded = self._playing = True
 
     def _observe(self) -> np.ndarray:
-        return self._batch.buffers.observations
+        return self._batch.observations
 
     def _final_observation(self, i: int) -> np.ndarray:
         return self._batch.buffers.final_observations[i].copy()

@@ -1,7 +1,7 @@
 """Where a unit can move and charge: a breadth-first search over sets of hexes, a few operations per row and step.
 
 A set of hexes is an array of words with a bit for each hex. Each row of the board has `World.row_words` of them, the
-lowest bit is the first column, and the last bit is never used, so that neighbours do not wrap around. Empty rows above
+lowest bit is the first column, and the last bit is never used, so that neighbors do not wrap around. Empty rows above
 and below the board take the place of its edges. `Games.sets` has room for the sets of one search.
 """
 
@@ -40,13 +40,15 @@ def find_charges(world: World, games: Games, i: int, u: int, first_only: bool) -
 @kernel
 def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_only: bool) -> bool:
     """Enlarge REACHED by up to `limit` steps; return whether it is beside a target."""
-    reached, clear, targets, found = sets[REACHED], sets[CLEAR], sets[TARGETS], np.uint32(0)
+    width, found = world.row_words, np.uint32(0)
+    end = sets.shape[1] - width  # views of the board alone, as indices from 0 are faster
+    row, clear, targets = sets[REACHED, width:end], sets[CLEAR, width:end], sets[TARGETS, width:end]
     for step in range(1, limit + 1):
-        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0)]
-        _spread(reached, sets[SIDES], entered, world.row_words)
-        for k in range(world.row_words, reached.size - world.row_words):
+        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0), width:end]
+        _spread(sets[REACHED], sets[SIDES], entered, width)
+        for k in range(row.size):
             found |= entered[k] & targets[k]
-            reached[k] |= entered[k] & clear[k]
+            row[k] |= entered[k] & clear[k]
         if first_only and found != 0:
             break
     return found != 0
@@ -55,7 +57,7 @@ def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_
 @kernel
 def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     """Write the sets of a search before its first step."""
-    sets, slots, here = games.sets[i], world.slots, games.units[i, u].cell
+    sets, slots, here, width = games.sets[i], world.slots, games.units[i, u].cell, world.row_words
     free, clear, targets, reached = sets[FREE], sets[CLEAR], sets[TARGETS], sets[REACHED]
     for k in range(free.size):
         free[k] = world.open[k]
@@ -72,8 +74,8 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
             targets[world.cells[cell].word] |= world.cells[cell].bit
             if world.distance[here, cell] <= world.charge_reach:
                 reached[world.cells[cell].word] |= world.cells[cell].bit
-    _spread(targets, sets[SIDES], clear, world.row_words)
-    _spread(reached, sets[SIDES], targets, world.row_words)
+    _spread(targets, sets[SIDES], clear[width:-width], width)
+    _spread(reached, sets[SIDES], targets[width:-width], width)
     for k in range(free.size):
         clear[k] = free[k] & ~clear[k]
         targets[k] &= free[k]
@@ -83,11 +85,10 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
 
 @inlined
 def _spread(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: int) -> None:
-    """Write the hexes of a set and their neighbors, closed ones as well, to `out`; `sides` is scratch space."""
+    """Write the hexes of a set and their neighbors, closed ones as well, to the board `out`; `sides` is scratch."""
     size = hexes.size - 2 * width
     above, row, below = hexes[:size], hexes[width : width + size], hexes[2 * width :]
     left, middle, right = sides[width - 1 :], sides[width : width + size], sides[width + 1 :]
-    out = out[width : width + size]
     for k in range(size):  # odd columns are half a hex lower: also beside the next row, even ones the previous
         middle[k] = row[k] | (above[k] & _ODD) | (below[k] & _EVEN)
     for k in range(size):

@@ -65,7 +65,7 @@ class Board:
     walls: frozenset[Hex]
     cover: frozenset[Hex]  # hexes on which units save better against shooting; nobody sees through them
     forbidden: frozenset[Hex]
-    objectives: tuple[Hex, ...]  # their centres; an objective includes the hexes around its centre
+    objectives: tuple[Hex, ...]  # their centers; an objective includes the hexes around its center
 
     @staticmethod
     def load(node: Any) -> "Board":
@@ -90,7 +90,7 @@ class Board:
         for name, size in (("columns", self.cols), ("rows", self.rows)):
             fits = size <= MAX_SIDE
             require(fits, f"board.map has {size} {name}: at most {MAX_SIDE} are possible, draw a smaller map")
-        require(bool(self.objectives), f"board.map has no objective: mark at least one centre with {OBJECTIVE}")
+        require(bool(self.objectives), f"board.map has no objective: mark at least one center with {OBJECTIVE}")
         off_edge = {(col, self.rows - 1) for col in range(1, self.cols, 2)}
         missing = sorted(off_edge - self.forbidden)
         require(not missing, f"board.map: {missing} fall off the lower edge and have to be {FORBIDDEN}")
@@ -112,8 +112,8 @@ class Board:
     def is_open(self, one: Hex) -> bool:
         return self.contains(one) and one not in self.walls and one not in self.forbidden
 
-    def objective_hexes(self, centre: Hex) -> list[Hex]:
-        return [one for one in (centre, *neighbors(*centre)) if self.is_open(one)]
+    def objective_hexes(self, center: Hex) -> list[Hex]:
+        return [one for one in (center, *neighbors(*center)) if self.is_open(one)]
 
 
 def load_zones(node: Any, board: Board) -> tuple[tuple[Hex, ...], tuple[Hex, ...]]:
@@ -144,7 +144,7 @@ class Weapon:
     attacks: int
     hit: int  # required on a D6: 3 means 3+
     strength: int
-    ap: int  # armour penetration: added to the required armour save
+    ap: int  # armor penetration: added to the required armor save
     damage: int
 
     @staticmethod
