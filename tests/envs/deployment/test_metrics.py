@@ -147,6 +147,22 @@ def test_a_single_env_penalises_refused_actions_likewise():
     assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 7), "five placements and two refusals"
 
 
+def test_a_game_and_its_environment_agree_on_the_metrics():
+    """One definition: in the arena, which asks the game, and in training, which asks the environment."""
+    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
+    env.reset(seed=0)
+    *_, info = env.step(env.game.actions.wait_action)
+    over = False
+    while not over:
+        _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        over = terminated or truncated
+    state = env._batch.states[0]
+    state.invalid_attempts = 1  # which the environment has counted and reset
+    metrics = env.game.episode_metrics(state)
+    assert metrics["deployment_valid_action_rate"] == pytest.approx(5 / 6)
+    assert {name: info[name] for name in metrics} == metrics
+
+
 @pytest.mark.parametrize("wrong", [3.0, True, np.array([5]), np.array(3.0), "3", None])
 def test_an_action_of_a_wrong_type_is_an_error_and_not_penalised(wrong: Any):
     env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
