@@ -61,8 +61,8 @@ def test_links_to_modules_lead_to_the_reference():
     class Page:
         file = File
 
-    shown = pages.on_page_markdown("[x](../../src/nets/units.py) [y](../README.md#a) [z](win.png)", Page)
-    assert shown == "[x](../../api/src.nets.units.md) [y](../README.md#a) [z](win.png)"
+    shown = pages.on_page_markdown("[x](../../src/nets/boards.py) [y](../README.md#a) [z](win.png)", Page)
+    assert shown == "[x](../../api/src.nets.boards.md) [y](../README.md#a) [z](win.png)"
     assert PurePosixPath("src/core/play/game.py") in pages.modules()
     assert not any("web" in path.parts or path.name.startswith("__") for path in pages.modules())
     assert PurePosixPath("experiments/pictures/play_runs.png") in set(pages.linked_files(PurePosixPath("README.md")))

@@ -17,10 +17,10 @@ from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.exhaustive import walk_replies
 from src.core.runs.run import Run
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.net import UnitsNet
 from src.envs.deployment.vec_env import VecDeployment
 from src.envs.quoridor.agents import RunnerAgent
 from src.nets.flat import FlatNet
-from src.nets.units import UnitsNet
 from src.paths import CONF
 from tests.test_compositions import composed, options
 

@@ -20,13 +20,12 @@ from src.core.errors import require
 from src.core.kernels import jit
 from src.core.play.arena import wilson_interval
 from src.envs.deployment import rules
-from src.envs.deployment.bot_policy import LUCK, NO_ACTION, Policy, choose
-from src.envs.deployment.bots import Bot, require_action
-from src.envs.deployment.deployment import deadlock
+from src.envs.deployment.bots.bot import Bot, require_action
+from src.envs.deployment.bots.policy import NO_ACTION, RNG, Policy, choose
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.state import OFF_BOARD, UNDECIDED, Games
-from src.envs.deployment.stepping import show_opponent
-from src.envs.deployment.world import World
+from src.envs.deployment.rules.deployment import deadlock
+from src.envs.deployment.rules.state import OFF_BOARD, UNDECIDED, Games
+from src.envs.deployment.rules.world import World
 
 BOTS = ("greedy", "defensive", "tactical", "balanced")
 ENVS = ("deployment", "deployment_mirror", "deployment_siege")
@@ -42,10 +41,10 @@ class Balance(NamedTuple):
 
 
 @jit(nogil=True, _nrt=False)
-def play_out(world: World, games: Games, policy: Policy, luck: np.ndarray, i: int) -> bool:
+def play_out(world: World, games: Games, policy: Policy, rng: np.ndarray, i: int) -> bool:
     """Play game i to its end with one policy on both sides; return whether its placement had a hex for every unit."""
     while not rules.is_over(games, i):
-        action = choose(world, games, i, policy, luck[0])
+        action = choose(world, games, i, policy, rng[0])
         if action == NO_ACTION:
             return False
         rules.play(world, games, i, action)
@@ -54,9 +53,9 @@ def play_out(world: World, games: Games, policy: Policy, luck: np.ndarray, i: in
 
 def balance(game: DeploymentGame, bot: Bot, count: int, seed: int = 0) -> Balance:
     """Let a bot play itself."""
-    games, luck = started(game, count, seed), np.zeros(1, LUCK)
+    games, rng = started(game, count, seed), np.zeros(1, RNG)
     for i in range(count):
-        require_action(0 if play_out(game.world, games, bot.policy(game), luck, i) else NO_ACTION)
+        require_action(0 if play_out(game.world, games, bot.policy(game), rng, i) else NO_ACTION)
     return summary(game, games)
 
 
@@ -68,12 +67,9 @@ def play_actions(world: World, games: Games, rows: np.ndarray, actions: np.ndarr
 
 def network_balance(game: DeploymentGame, agent: NetworkAgent, count: int, seed: int = 0) -> Balance:
     """Let a network play itself, all games in step."""
-    games, world, static = started(game, count, seed), game.world, game.static_features
-    masks = np.empty((count, game.num_actions), np.bool_)
-    observations = np.empty((count, game.observation_size), np.float32)
+    games = started(game, count, seed)
     while (rows := unfinished(games)).size:
-        show_opponent(world, static, games, rows, observations, masks, 0, rows.size)
-        play_actions(world, games, rows, agent.choose_actions(observations[: rows.size], masks[: rows.size], ()))
+        play_actions(game.world, games, rows, agent.choose_actions(*game.observe_turns(games, rows), ()))
     return summary(game, games)
 
 

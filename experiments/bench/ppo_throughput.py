@@ -51,7 +51,7 @@ PARTS = {  # of an update: functions, by the end of their file's name
         *("common/buffers.py compute_returns_and_advantage", "ppo/rollout.py _store_observations"),
         *("ppo/buffer.py add", "ppo/buffer.py minibatches", "ppo/buffer.py compute_gae"),
     ),
-    "network, forward": ("nets/units.py forward", "nets/boards.py forward", "nets/flat.py forward"),
+    "network, forward": ("deployment/net.py forward", "nets/boards.py forward", "nets/flat.py forward"),
     "distribution": (
         *(f"maskable/distributions.py {name}" for name in ("__init__", "proba_distribution", "apply_masking")),
         *(f"maskable/distributions.py {name}" for name in ("get_actions", "sample", "log_prob", "entropy")),

@@ -18,7 +18,7 @@ from src.compose import load_agent
 from src.core.play.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.world import World
+from src.envs.deployment.rules.world import World
 
 HERE = Path("experiments/deployment_value")
 RUNS = {
@@ -32,7 +32,7 @@ def deployments(game: DeploymentGame, agent: Agent, opponent: Agent, seat: int, 
     """Return the cell of each unit of the agent in `seat` when the battle begins, (games, S); -1 for empty slots."""
     rngs = [generator(2028, "placements", seat, number) for number in range(games)]
     states = [game.initial(rng) for rng in rngs]
-    slots = game.world.units.size // 2
+    slots = game.world.slots
     while states[0].phase == "deployment":
         player = agent if game.to_move(states[0]) == seat else opponent
         for state, decision in zip(states, player.decide_batch(game, states, rngs), strict=True):

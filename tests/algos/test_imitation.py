@@ -12,7 +12,7 @@ from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
-from src.envs.deployment.labels import BotTeacher
+from src.envs.deployment.bots.teacher import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
 from src.nets.boards import Residual

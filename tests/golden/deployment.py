@@ -4,7 +4,7 @@ import numpy as np
 
 from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot
-from src.envs.deployment.placement import BackLine, FrontLine
+from src.envs.deployment.bots.placement import BackLine, FrontLine
 from tests.envs.deployment.making import full_game
 
 

@@ -13,8 +13,8 @@ import pytest
 from src.compose import own_hydra
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.hexgrid import distance, neighbors
-from src.envs.deployment.scenario import Profile
+from src.envs.deployment.rules.hexgrid import distance, neighbors
+from src.envs.deployment.rules.scenario import Profile
 from src.envs.deployment.step_report import Command, StepReport
 from src.play import ConfigLab
 from src.web.deployment import board, glyphs, labels, narration, setup

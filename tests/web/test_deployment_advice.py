@@ -15,7 +15,7 @@ from src.compose import own_hydra
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.state import GameState
+from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
 from src.web.deployment import board, setup

@@ -11,7 +11,7 @@ from nicegui import Client, ui
 
 from src.core.play.agent import Agent
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.state import GameState
+from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
 from src.web import shell

@@ -9,21 +9,19 @@ from gymnasium import spaces
 
 from ...core.errors import UserError, require
 from ...core.play.agent import Agent, check_baselines, opponents_in
-from ...core.play.game import outcome_for_seat
 from ...core.ranges import NonNegative, checked
 from ...core.seeding import draw
 from ..concat import vectorize_against
 from ..masked_discrete import MaskedDiscrete
 from ..rendering import RENDER_FPS, RENDER_MODES, rendered
 from ..versus import SEATS, OutcomeReward, Seat
-from .batch import Batch
+from .batch import REFUSED, Batch
+from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation
-from .metrics import DeploymentStats, episode_metrics
-from .placement import Placement
+from .metrics import DeploymentStats
 from .reward import COMPONENTS, Reward
-from .scenario import is_whole
-from .stepping import REFUSED
-from .vec_env import VecDeployment, legal_masks
+from .rules.scenario import is_whole
+from .vec_env import VecDeployment
 
 
 class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
@@ -72,7 +70,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self.baselines = {first_baseline: baselines[first_baseline], **baselines}
         self.action_space = MaskedDiscrete(game.num_actions, lambda: self.action_masks() if self._playing else None)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
-        self.episode_stats = DeploymentStats(game)
+        self.episode_stats = DeploymentStats(game.world)
         self._opponents = opponents_in(opponent)
         self.invalid_action_penalty = invalid_action_penalty
         self.placements = tuple((placements or {}).values())
@@ -114,12 +112,11 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         self._playing = False  # in case `restart` raises
         self._batch.restart()
         self._seeded = self._playing = True
-        return self._batch.buffers.observations[0].copy(), self._info()
+        return self._batch.observations[0].copy(), self._info()
 
     def step(self, action: int | np.integer | np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         require(self._playing, "there is no episode to step: call reset() first")
         action = action.item() if isinstance(action, np.ndarray) and action.shape == () else action
-        result = self._batch.buffers.results[0]
         try:
             self.game.require_legal(self._batch.states[0], action)  # type: ignore[arg-type]  # validates any type
         except UserError:
@@ -130,17 +127,22 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             action = REFUSED
         self._playing = False  # in case the step raises: the game cannot continue
         self._batch.step(np.array([action], np.int64))
+        result = self._batch.buffers.results[0]
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
         self._playing = not (terminated or truncated)
         info = self._info() | {"rewards": {name: float(result[name]) for name in COMPONENTS}}
         if not self._playing:
-            info |= self._final()
-        return self._batch.buffers.observations[0].copy(), float(result["reward"]), terminated, truncated, info
+            games, buffers = self._batch.games, self._batch.buffers
+            if truncated:
+                log_truncation(self.game.scenario, games.games[0], games.units[0])
+            final = self.episode_stats.add(buffers.results, games.games, games.units)
+            info |= {name: value[0].item() for name, value in final.items()}
+        return self._batch.observations[0].copy(), float(result["reward"]), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, (A,) bool, at least one; raise `UserError` once the game is over."""
         require(self._playing, "the episode is over, so nothing is legal: call reset() first")
-        return legal_masks(self._batch.games.mask)[0]
+        return self._batch.legal_masks()[0]
 
     def render(self) -> Any:
         return rendered(self.game, self._batch.states[0], self.render_mode)
@@ -149,18 +151,3 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         result = self._batch.buffers.results[0]
         info = {"seat": int(result["seat"]), "steps": int(result["steps"])}
         return info | {"action_mask": self.action_masks()} if self._playing else info
-
-    def _final(self) -> dict[str, Any]:
-        batch = self._batch
-        state, results = batch.states[0], batch.buffers.results
-        outcome = self.game.outcome(state)
-        assert outcome is not None
-        outcomes = np.array([outcome_for_seat(int(results["seat"][0]), outcome)])
-        self.episode_stats.add(results, batch.games.games, batch.games.units, outcomes)
-        aborted = self.game.is_aborted(state)
-        if aborted:
-            log_truncation(self.game.scenario, state.game, state.games.units[state.i])
-        metrics = {
-            name: value[0].item() for name, value in episode_metrics(results, batch.games.games, outcomes).items()
-        }
-        return {"outcome": int(outcomes[0]), "won": bool(outcomes[0] == 1), "aborted": aborted, **metrics}

@@ -9,15 +9,18 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.game import Game, Trait
 from ...core.ranges import Bounds, checked
-from . import deployment, drawing, observation, rules, world
-from .actions import Actions
-from .deployment import DeploymentError
-from .invariants import check_invariants
-from .scenario import Scenario, is_whole
-from .state import UNDECIDED, Games, GameState, new_games
+from ...core.threads import run_in_spans
+from . import observation, rules
+from .metrics import deployment_metrics
+from .notation import Actions, board_text
+from .rules import deployment, world
+from .rules.deployment import DeploymentError
+from .rules.scenario import Scenario, is_whole
+from .rules.state import UNDECIDED, Games, GameState, check_invariants, new_games
 
 log = logging.getLogger(__name__)
 
+GAMES_PER_THREAD = 16  # with fewer, starting a thread costs more than it saves
 Slots = Annotated[int, Bounds(ge=1, le=9999)]
 
 
@@ -67,29 +70,32 @@ class DeploymentGame(Game[GameState, GameState]):
             self.scenario.require_distance(min_enemy_distance)
         else:
             self.scenario.require_room_apart(min_enemy_distance)
-        _require_room("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units")
-        _require_room("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone")
+        for key, slots, lists, what in (
+            ("deployment_max_unit_slots", deployment_max_unit_slots, self.scenario.rosters, "units"),
+            ("deployment_max_hex_slots", deployment_max_hex_slots, self.scenario.pools, "hexes in its zone"),
+        ):
+            for player, entries in enumerate(lists, 1):
+                enough = slots >= len(entries)
+                require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")
         self.world = world.build(
             self.scenario,
-            world.Settings(
-                order_mode=deployment_order_mode,
-                deployment_type=deployment_type,
-                start_phase=post_deployment_start_phase,
-                min_enemy_distance=min_enemy_distance,
-                confirming_players=tuple(set(confirming_players)) if deployment_type == "active" else (),
-                activation=activation,
-                first_turn=first_turn,
-                rounds=rounds,
-                victory_points=victory_points,
-                charge_reach=charge_reach,
-                unit_slots=deployment_max_unit_slots,
-                hex_slots=deployment_max_hex_slots,
-            ),
+            unit_slots=deployment_max_unit_slots,
+            hex_slots=deployment_max_hex_slots,
+            order_mode=deployment_order_mode,
+            deployment_type=deployment_type,
+            start_phase=post_deployment_start_phase,
+            min_enemy_distance=min_enemy_distance,
+            confirming_players=confirming_players if deployment_type == "active" else (),
+            activation=activation,
+            first_turn=first_turn,
+            rounds=rounds,
+            victory_points=victory_points,
+            charge_reach=charge_reach,
         )
         self.actions = Actions(self.world)
         self.num_actions = self.actions.count
         self.static_features = observation.static_features(self.world)
-        self.observation_size = observation.size(self.world)
+        self.observation_size = sum(observation.sizes(self.world.units.size, self.world.cells.size))
 
     def games(self, count: int) -> Games:
         """Allocate a batch of games."""
@@ -119,7 +125,7 @@ class DeploymentGame(Game[GameState, GameState]):
         rules.play(self.world, state.games, state.i, action)
         if state.game["deadlocked"]:
             log_truncation(self.scenario, state.game, state.games.units[state.i])
-        return self._settled(state)
+        return self._checked(state)
 
     def require_no_deadlock(self, state: GameState, action: int) -> None:
         """Raise `DeploymentDeadlockError` if a legal action is the pass of a deadlock, unless deadlocks truncate."""
@@ -135,9 +141,8 @@ class DeploymentGame(Game[GameState, GameState]):
             self._refuse(state, f"action {action!r} is not a whole number")
         if not (0 <= action < self.num_actions and state.games.mask[state.i, action]):
             over = self.outcome(state) is not None
-            self._refuse(
-                state, "the game is over: start a new one" if over else self.actions.illegal_reason(state, action)
-            )
+            reason = "the game is over: start a new one" if over else self.actions.illegal_reason(state, action)
+            self._refuse(state, reason)
 
     def deploy_unit(self, state: GameState, unit_id: str, col: int, row: int) -> GameState:
         """Place a unit: `deploy_unit {unitId, col, row}` of the deployment contract."""
@@ -151,14 +156,14 @@ class DeploymentGame(Game[GameState, GameState]):
         self._refuse(state, deployment.why_not_undeploy(state, unit_id))
         deployment.take_back(self.world, state.games, state.i, state.number(unit_id))
         rules.write_mask(self.world, state.games, state.i)
-        return self._settled(state)
+        return self._checked(state)
 
     def confirm_deployment(self, state: GameState, player: int) -> GameState:
         """End the deployment of a player of `confirming_players`, who can take units back until then."""
         self._refuse(state, deployment.why_not_confirm(state, player))
         deployment.confirm(self.world, state.games, state.i, player - 1)
         rules.write_mask(self.world, state.games, state.i)
-        return self._settled(state)
+        return self._checked(state)
 
     def pass_deployment(self, state: GameState) -> GameState:
         """Pass, which is legal only if no unit can be placed."""
@@ -179,8 +184,22 @@ class DeploymentGame(Game[GameState, GameState]):
         observation.observe(self.world, self.static_features, view.games, view.i, self.to_move(view), out)
         return out
 
+    def observe_turns(self, games: Games, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the players to move in the games `which` (M,) observe, (M, D), and may do, (M, A)."""
+        observations = np.empty((which.size, self.observation_size), np.float32)
+        masks = np.empty((which.size, self.num_actions), np.bool_)
+
+        def observe_span(first: int, end: int) -> None:
+            span = slice(first, end)
+            observation.observe_turns(
+                self.world, self.static_features, games, which[span], observations[span], masks[span]
+            )
+
+        run_in_spans(observe_span, which.size, GAMES_PER_THREAD)
+        return observations, masks
+
     def render(self, state: GameState) -> str:
-        return drawing.board_text(state)
+        return board_text(state)
 
     def image(self, state: GameState) -> np.ndarray:
         from . import image  # Pillow, needed for pictures only
@@ -188,25 +207,21 @@ class DeploymentGame(Game[GameState, GameState]):
         return image.draw(state, self.outcome(state), self.is_aborted(state))
 
     def episode_metrics(self, state: GameState) -> dict[str, float]:
-        """Return the deployment metrics of a game, over both players; runs log their means over games."""
+        """Return the deployment metrics of a game; runs log their means over games."""
         if self.deployment_type != "active":
             return {}
-        steps = int(state.game["deployment_steps"] + state.game["passes"])
-        tried = max(steps + state.invalid_attempts, 1)
-        return {
-            "deployment_valid_action_rate": steps / tried,
-            "deployment_invalid_action_attempt_rate": state.invalid_attempts / tried,
-            "deployment_steps_mean": float(state.game["deployment_steps"]),
-            "deployment_deadlock_count": float(state.game["deadlocked"]),
-            "deployment_pass_count": float(state.game["passes"]),
-        }
+        steps, passes = int(state.game["deployment_steps"]), int(state.game["passes"])
+        values = deployment_metrics(
+            steps + passes, state.invalid_attempts, steps, int(state.game["deadlocked"]), passes
+        )
+        return {name: float(value) for name, value in values.items()}
 
     def _refuse(self, state: GameState, reason: str | None) -> None:
         if reason is not None:
             state.invalid_attempts += state.phase == "deployment"
             raise DeploymentError(reason)
 
-    def _settled(self, state: GameState) -> GameState:
+    def _checked(self, state: GameState) -> GameState:
         if self.debug:
             check_invariants(state)
         return state
@@ -215,9 +230,3 @@ class DeploymentGame(Game[GameState, GameState]):
 def log_truncation(scenario: Scenario, game: Any, units: np.ndarray) -> None:
     """Warn of a game that a deadlock has truncated; `game` and `units` are its GAME and UNIT_STATE records."""
     log.warning("the game is truncated: %s", deployment.deadlock_message(scenario, game, units))
-
-
-def _require_room(key: str, slots: int, lists: tuple[tuple, ...], what: str) -> None:
-    for player, entries in enumerate(lists, 1):
-        enough = slots >= len(entries)
-        require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")

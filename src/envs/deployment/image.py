@@ -6,24 +6,11 @@ from math import sqrt
 
 import numpy as np
 
-from ...core.play.canvas import (
-    CARD,
-    CELL,
-    CLOSED_EDGE,
-    EDGE,
-    FAINT,
-    FIRST,
-    GREEN,
-    INK,
-    SECOND,
-    YELLOW,
-    Canvas,
-    Point,
-    mix,
-)
-from .hexgrid import neighbors
-from .scenario import Board, Hex, Scenario
-from .state import GameState, Unit
+from ...core.play import canvas as palette
+from ...core.play.canvas import CARD, CELL, FIRST, INK, SECOND, Canvas, Point, mix
+from .rules.hexgrid import neighbors
+from .rules.scenario import Board, Hex, Scenario
+from .rules.state import GameState, Unit
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
@@ -31,7 +18,7 @@ MARGIN, HEADER = 10.0, 36.0
 PLAYERS = (FIRST, SECOND)
 GOAL, WALL, WALL_EDGE, COVER = "#b38f00", "#59636f", "#39424d", "#5b8c3e"
 #   4___5
-#  3/   \0    corners; edge k, towards neighbour k, ends at the corners EDGES[k]
+#  3/   \0    corners; edge k, towards neighbor k, ends at the corners EDGES[k]
 #   \___/
 #   2   1
 CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))
@@ -48,14 +35,14 @@ def draw(state: GameState, outcome: int | None, is_aborted: bool) -> np.ndarray:
         color = PLAYERS[holder - 1] if holder else None
         if color:
             _border(canvas, board.objective_hexes(at), color, 4, dashed=holder == 2)
-        canvas.polygon(_shifted(STAR, _centre(at)), color, color or GOAL, 1.5)
+        canvas.polygon(_shifted(STAR, _center(at)), color, color or GOAL, 1.5)
     for unit in state.units.values():
         if unit.col >= 0:
             _token(canvas, unit, active=unit.id == state.active_unit_id)
     return canvas.pixels()
 
 
-def _centre(one: Hex) -> Point:
+def _center(one: Hex) -> Point:
     col, row = one
     return MARGIN + SIZE * (1.5 * col + 1), HEADER + MARGIN + HALF * (2 * row + 1 + col % 2)
 
@@ -74,17 +61,17 @@ def _ground(scenario: Scenario) -> Canvas:
     board = scenario.board
     canvas = Canvas(_width(board), HEADER + 2 * MARGIN + 2 * HALF * board.rows)
     goals = {one for at in board.objectives for one in board.objective_hexes(at)}
-    colors = dict.fromkeys(goals, mix(YELLOW, CELL, 0.34)) | dict.fromkeys(board.walls, WALL)
+    colors = dict.fromkeys(goals, mix(palette.YELLOW, CELL, 0.34)) | dict.fromkeys(board.walls, WALL)
     for player, pool in enumerate(scenario.pools):
         colors = dict.fromkeys(pool, mix(PLAYERS[player], CELL, 0.11)) | colors
     for cell in range(board.cols * board.rows):
         one = (cell % board.cols, cell // board.cols)
         if one not in board.forbidden:
-            canvas.polygon(_shifted(CORNERS, _centre(one)), colors.get(one, CELL), EDGE)
+            canvas.polygon(_shifted(CORNERS, _center(one)), colors.get(one, CELL), palette.EDGE)
     for one in board.cover:
-        canvas.polygon(_shifted([(0.6 * x, 0.6 * y) for x, y in CORNERS], _centre(one)), mix(COVER, CELL, 0.5), COVER)
+        canvas.polygon(_shifted([(0.6 * x, 0.6 * y) for x, y in CORNERS], _center(one)), mix(COVER, CELL, 0.5), COVER)
     for one in board.walls:
-        canvas.polygon(_shifted(CORNERS, _centre(one)), None, WALL_EDGE, 1.5)
+        canvas.polygon(_shifted(CORNERS, _center(one)), None, WALL_EDGE, 1.5)
     for player, pool in enumerate(scenario.pools):
         _border(canvas, pool, mix(PLAYERS[player], CELL, 0.6), 2, dashed=player == 1)
     for at in board.objectives:
@@ -95,7 +82,7 @@ def _ground(scenario: Scenario) -> Canvas:
 def _border(canvas: Canvas, hexes: Iterable[Hex], color: str, width: float, dashed: bool = False) -> None:
     inside = set(hexes)
     for one in sorted(inside):
-        corners = _shifted(CORNERS, _centre(one))
+        corners = _shifted(CORNERS, _center(one))
         for beside, (a, b) in zip(neighbors(*one), EDGES, strict=True):
             if beside not in inside and dashed:
                 canvas.dashes(corners[a], corners[b], color, width, SIZE / 2)
@@ -112,7 +99,7 @@ def _header(canvas: Canvas, state: GameState, outcome: int | None, is_aborted: b
         canvas.text((x + side * 20, y), points, 20, PLAYERS[player - 1], "lm" if side == 1 else "rm")
     when = f"round {state.round}, {state.phase}" if state.round else state.phase
     result = {1: ("player 1 wins", FIRST), 0: ("draw", INK), -1: ("player 2 wins", SECOND)}
-    words, color = (when, FAINT) if outcome is None else ("aborted", INK) if is_aborted else result[outcome]
+    words, color = (when, palette.FAINT) if outcome is None else ("aborted", INK) if is_aborted else result[outcome]
     canvas.text((width / 2, y), words, 16, color, bold=outcome is not None)
 
 
@@ -126,7 +113,7 @@ def _body(canvas: Canvas, at: Point, player: int, radius: float) -> None:
 
 
 def _token(canvas: Canvas, unit: Unit, active: bool) -> None:
-    x, y = _centre((unit.col, unit.row))
+    x, y = _center((unit.col, unit.row))
     if active:
         canvas.circle((x, y), 20, CARD, INK, 2.5)
     _body(canvas, (x, y), unit.player, 15)
@@ -135,4 +122,4 @@ def _token(canvas: Canvas, unit: Unit, active: bool) -> None:
     canvas.rect((x - width / 2 - 1, y + 8.5, width + 2, 7), CARD, 1)
     for k in range(most):  # a segment for each hit point
         segment = (x + (k / most - 0.5) * width + 0.5, y + 9.5, width / most - 1, 5)
-        canvas.rect(segment, GREEN if k < unit.hp else CLOSED_EDGE)
+        canvas.rect(segment, palette.GREEN if k < unit.hp else palette.CLOSED_EDGE)

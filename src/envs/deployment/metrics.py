@@ -6,38 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from .game import DeploymentGame
-from .stepping import OWN
+from .rules.world import World, zone_cells
 
-ACTIVE = "active"
+OWN = -1  # in place of the number of a placement: the learner places its units itself
 PLAYERS = ("first", "second")  # by seat
-COUNTS = ("episodes", "wins", "placements", "invalid", "steps", "deadlocks", "passes")
+COUNTS = ("episodes", "wins", "legal", "invalid", "steps", "deadlocks", "passes")
 RUN_COUNTS = ("deadlocks", "passes")  # reported over the whole run; others since the last report
+RECORDS = ("unit_order", "placed", "survived", "damage")
 
 
-def episode_metrics(results: np.ndarray, games: np.ndarray, outcomes: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the metrics of each finished episode (N,); runs log rates as means and counts as sums."""
-    tried = np.maximum(results["placements"] + results["invalid"], 1)
+def deployment_metrics(
+    legal: Any, invalid: Any, steps: Any, deadlocks: Any, passes: Any, episodes: int = 1
+) -> dict[str, Any]:
+    """Return the metrics of a game or of several, whose counts are summed; numbers or arrays.
+
+    `legal` and `invalid` are the attempted deployment actions, placements and passes, of both players.
+    """
+    tried = np.maximum(legal + invalid, 1)
     return {
-        "deployment_valid_action_rate": results["placements"] / tried,
-        "deployment_invalid_action_attempt_rate": results["invalid"] / tried,
-        "deployment_steps_mean": games["deployment_steps"].astype(float),
-        "deployment_deadlock_count": games["deadlocked"].astype(int),
-        "deployment_pass_count": games["passes"].astype(int),
-        "winrate_with_active_deployment": (outcomes == 1).astype(float),
+        "deployment_valid_action_rate": legal / tried,
+        "deployment_invalid_action_attempt_rate": invalid / tried,
+        "deployment_steps_mean": steps / episodes,
+        "deployment_deadlock_count": deadlocks,
+        "deployment_pass_count": passes,
     }
 
 
 class DeploymentStats:
     """Totals over the finished episodes of a learner. Rejected actions are counted by the engine."""
 
-    def __init__(self, game: DeploymentGame) -> None:
-        self.game = game
+    def __init__(self, world: World) -> None:
+        self.world = world
         self.clear()
 
     def clear(self) -> None:
-        slots, cells = self.game.world.units.size // 2, self.game.world.cells.size
-        self.episodes = self.wins = self.placements = self.invalid = self.steps = self.deadlocks = self.passes = 0
+        slots, cells = self.world.slots, self.world.cells.size
+        self.counts = dict.fromkeys(COUNTS, 0)
         self.reported = dict.fromkeys(COUNTS, 0)  # at the last report
         self.earlier = dict.fromkeys(RUN_COUNTS, 0)  # of earlier batches of the same run
         self.unit_order = np.zeros((2, slots, slots), np.int64)  # by seat: unit slot of the n-th placement
@@ -45,52 +49,54 @@ class DeploymentStats:
         self.survived = np.zeros((2, slots, cells), np.int64)  # units that survived
         self.damage = np.zeros((2, slots, cells), np.int64)  # damage dealt
 
-    def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray, outcomes: np.ndarray) -> None:
-        """Add episodes that ended: their RESULT, GAME and UNIT_STATE records and own outcomes, (M, ...).
+    @property
+    def episodes(self) -> int:
+        return self.counts["episodes"]
 
-        Episodes that the learner did not deploy are left out.
+    def add(self, results: np.ndarray, games: np.ndarray, units: np.ndarray) -> dict[str, np.ndarray]:
+        """Add episodes that ended: their RESULT, GAME and UNIT_STATE records, (M, ...); return their final info.
+
+        Episodes that the learner did not deploy are left out of the totals.
         """
+        outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
+        steps, passes = games["deployment_steps"], games["passes"]
+        values = {"wins": outcomes == 1, "legal": steps + passes, "invalid": results["invalid"], "steps": steps}
+        values |= {"deadlocks": games["deadlocked"].astype(int), "passes": passes.astype(int)}
         deployed = results["placement"] == OWN
-        results, games, units, outcomes = results[deployed], games[deployed], units[deployed], outcomes[deployed]
-        self.episodes += len(results)
-        self.wins += int((outcomes == 1).sum())
-        self.placements += int(results["placements"].sum())
-        self.invalid += int(results["invalid"].sum())
-        self.steps += int(games["deployment_steps"].sum())
-        self.deadlocks += int(games["deadlocked"].sum())
-        self.passes += int(games["passes"].sum())
-        own = units.reshape(len(units), 2, units.shape[1] // 2)[np.arange(len(units)), results["seat"]]
+        self.counts["episodes"] += int(deployed.sum())
+        for name, value in values.items():
+            self.counts[name] += int(value[deployed].sum())
+        self._record_placements(results["seat"][deployed], units[deployed])
+        wins = values.pop("wins")
+        info = {"outcome": outcomes, "won": wins, "aborted": games["deadlocked"], **deployment_metrics(**values)}
+        return info | {"winrate_with_active_deployment": wins.astype(float)}
+
+    def _record_placements(self, seats: np.ndarray, units: np.ndarray) -> None:
+        own = units.reshape(len(units), 2, units.shape[1] // 2)[np.arange(len(units)), seats]
         episode, slot = np.nonzero(own["deployed"])
-        seat, unit = results["seat"][episode], own[episode, slot]
+        seat, unit = seats[episode], own[episode, slot]
         np.add.at(self.unit_order, (seat, unit["order"], slot), 1)
         where = seat, slot, unit["start"]
         np.add.at(self.placed, where, 1)
         np.add.at(self.survived, where, unit["hp"] > 0)
         np.add.at(self.damage, where, unit["dealt"])
 
-    def with_records(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
-        """Return statistics with these records instead."""
-        other = DeploymentStats(self.game)
-        vars(other).update(records)
-        return other
-
     def saved(self) -> dict[str, Any]:
         """Return everything counted so far, for a checkpoint."""
-        return {name: copy(value) for name, value in vars(self).items() if name != "game"}
+        return {name: copy(value) for name, value in vars(self).items() if name != "world"}
 
     def load(self, saved: dict[str, Any]) -> None:
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     def recent(self) -> dict[str, int]:
         """Return the counts since the last call, and RUN_COUNTS since the run began; batches may be summed."""
-        totals = {name: getattr(self, name) for name in COUNTS}
-        recent = {name: totals[name] - self.reported[name] for name in COUNTS}
-        self.reported = totals
+        recent = {name: count - self.reported[name] for name, count in self.counts.items()}
+        self.reported = dict(self.counts)
         return recent | self.run_counts()
 
     def run_counts(self) -> dict[str, int]:
         """Return the counts that are reported over the whole run; counts of several batches may be summed."""
-        return {name: getattr(self, name) + self.earlier[name] for name in RUN_COUNTS}
+        return {name: self.counts[name] + self.earlier[name] for name in RUN_COUNTS}
 
     def add_earlier(self, counts: Mapping[str, int]) -> None:
         """Add the `run_counts` of batches that this one replaces."""
@@ -100,18 +106,22 @@ class DeploymentStats:
         """Return the metrics of the contract, or {} if no deployment was played: rates and means over recent episodes,
         counts over the whole run.
         """
-        recent = self.recent() if recent is None else recent
-        if self.game.deployment_type != ACTIVE or recent["episodes"] == 0:
+        counts = dict(self.recent() if recent is None else recent)
+        if not self.world.is_active or counts["episodes"] == 0:
             return {}
-        tried = max(recent["placements"] + recent["invalid"], 1)
-        return {
-            "deployment_valid_action_rate": recent["placements"] / tried,
-            "deployment_invalid_action_attempt_rate": recent["invalid"] / tried,
-            "deployment_steps_mean": recent["steps"] / recent["episodes"],
-            "deployment_deadlock_count": float(recent["deadlocks"]),
-            "deployment_pass_count": float(recent["passes"]),
-            "winrate_with_active_deployment": recent["wins"] / recent["episodes"],
-        }
+        wins = counts.pop("wins")
+        metrics = {name: float(value) for name, value in deployment_metrics(**counts).items()}
+        return metrics | {"winrate_with_active_deployment": wins / counts["episodes"]}
+
+    def records(self) -> dict[str, np.ndarray]:
+        """Return the placements of all episodes and their results; records of several batches may be summed."""
+        return {name: getattr(self, name) for name in RECORDS}
+
+    def with_records(self, records: Mapping[str, np.ndarray]) -> "DeploymentStats":
+        """Return statistics with these records instead."""
+        other = DeploymentStats(self.world)
+        vars(other).update(records)
+        return other
 
     def unit_slots(self, seat: int) -> np.ndarray:
         """Return how often each unit slot was chosen, (S,)."""
@@ -119,32 +129,23 @@ class DeploymentStats:
 
     def hex_slots(self, seat: int) -> np.ndarray:
         """Return how often each hex slot was chosen, (H,)."""
-        cells = self.game.world.hexes[seat]
+        cells = self.world.hexes[seat]
         return np.where(cells >= 0, self.placed[seat].sum(axis=0)[cells], 0)
 
     def heat_map(self, seat: int) -> np.ndarray:
         """Return how often each hex was chosen, (rows, cols)."""
-        return self.placed[seat].sum(axis=0).reshape(-1, self.game.world.columns)
+        return self.placed[seat].sum(axis=0).reshape(-1, self.world.columns)
 
     def correlations(self, seat: int) -> dict[str, float]:
         """Return the correlations of placement with survival and damage of a unit; nan if there is no variance."""
-        world = self.game.world
-        enemy_zone = world.hexes[1 - seat][world.hexes[1 - seat] >= 0]
-        features = {
-            "objective": world.to_objective.min(axis=0),
-            "enemy_zone": world.distance[:, enemy_zone].min(axis=1),
-        }
+        to_enemy_zone = self.world.distance[:, zone_cells(self.world, 1 - seat)].min(axis=1)
+        features = {"objective": self.world.to_objective.min(axis=0), "enemy_zone": to_enemy_zone}
         weights = self.placed[seat].astype(float)
-        results: dict[str, Any] = {"survival": self.survived[seat], "damage": self.damage[seat]}
         return {
             f"distance_to_{feature}/{result}": _correlation(np.broadcast_to(x, weights.shape), total, weights)
             for feature, x in features.items()
-            for result, total in results.items()
+            for result, total in (("survival", self.survived[seat]), ("damage", self.damage[seat]))
         }
-
-    def records(self) -> dict[str, np.ndarray]:
-        """Return the placements of all episodes and their results; records of several batches may be summed."""
-        return {name: getattr(self, name) for name in ("unit_order", "placed", "survived", "damage")}
 
     def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """Return the correlations of placements with results under their metric names, and the counts of choices."""

@@ -1,6 +1,6 @@
 """Observations: one vector in [0, 1] with global features, unit features and planes over the board.
 
-    global (17) | own units (S x 31) | enemy units (S x 31) | planes (10 x C)
+    GLOBAL | UNIT of each own slot | UNIT of each enemy slot | PLANES, each rows x columns
 
 All features are relative to one player: its units are first, and the board is rotated so that its side is at the
 bottom. Candidates are taken from the action mask, so they always agree with it. A unit off the board has zeros for
@@ -11,54 +11,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference
-from . import battle, deployment, rules
-from .dice import kernel
-from .objectives import max_victory_points, surviving_points
-from .state import NOBODY, OFF_BOARD, Games
-from .world import (
-    DEPLOYMENT,
-    MELEE,
-    MOVE_PHASE,
-    PHASES,
-    PROFILE,
-    RANGED,
-    SHOOT,
-    WEAPON,
-    World,
-)
+from ...core.kernels import by_reference, jit
+from . import rules
+from .rules.battle import max_victory_points, shooting_kind, surviving_points
+from .rules.deployment import units_placed
+from .rules.dice import kernel
+from .rules.state import NOBODY, OFF_BOARD, Games
+from .rules.world import DEPLOYMENT, MELEE, MOVE_PHASE, PHASES, PROFILE, RANGED, SHOOT, WEAPON, World
 
-FACTS = (
+GLOBAL = (
     *(f"phase_{name}" for name in PHASES),
     *("round", "own_turn", "second", "own_victory_points", "their_victory_points", "own_points", "their_points"),
     *("own_deployed", "their_deployed", "placement_exists", "is_deployer"),
 )
-CHANGING = (
+DYNAMIC = (
     *("exists", "to_deploy", "on_board", "active", "candidate", "acted", "fled", "charged", "col", "row", "hp_left"),
-    *(
-        "damage_expected_on_it",
-        "damage_expected_by_it",
-    ),  # to and from the active unit, as fractions of the remaining hp
+    *("damage_expected_on_it", "damage_expected_by_it"),  # to and from the active unit, as fractions of the hp left
 )
-LASTING = (
+STATIC = (
     *("move", "toughness", "save", "invulnerable", "hp", "control", "points"),
     *("ranged_reach", "ranged_attacks", "ranged_hit", "ranged_strength", "ranged_ap", "ranged_damage"),
     *("melee_attacks", "melee_hit", "melee_strength", "melee_ap", "melee_damage"),
 )
-UNIT = CHANGING + LASTING
+UNIT = DYNAMIC + STATIC
 PLANES = (
     *("terrain", "objective", "own_objective", "their_objective", "own_zone"),
     *("own_hp", "their_hp", "own_presence", "active", "candidate"),
 )
-_CHANGING = len(CHANGING)
-_FACTS, _UNIT, _PLANES = len(FACTS), len(UNIT), len(PLANES)
+# The indices of these features, in the same order.
+ROUND, OWN_TURN, SECOND, VICTORY_POINTS, _, POINTS, _ = range(len(PHASES), len(PHASES) + 7)
+DEPLOYED, _, PLACEMENT_EXISTS, IS_DEPLOYER = range(len(PHASES) + 7, len(GLOBAL))
+EXISTS, TO_DEPLOY, ON_BOARD, ACTIVE, CANDIDATE, ACTED, FLED, CHARGED = range(8)
+COLUMN, ROW, HP_LEFT, DAMAGE_ON, DAMAGE_BY = range(8, len(DYNAMIC))
+_, _, OWN_OBJECTIVE, THEIR_OBJECTIVE, OWN_ZONE = range(5)
+OWN_HP, THEIR_HP, OWN_PRESENCE, ACTIVE_PLANE, CANDIDATE_PLANE = range(5, len(PLANES))
+_GLOBAL, _UNIT = len(GLOBAL), len(UNIT)
 
 
 @by_reference
 class StaticFeatures(NamedTuple):
     """The features that are the same in every step."""
 
-    points: np.ndarray  # (2,) float32: of each whole roster
     roster_sizes: np.ndarray  # (2,) float32
     start: np.ndarray  # (2, B) float32: an observation of each seat up to its first two planes, without what changes
     zone: np.ndarray  # (2, C) float32: its zone
@@ -66,18 +59,16 @@ class StaticFeatures(NamedTuple):
     objective_cells: np.ndarray  # (M,) int32: all cells that belong to objectives
 
 
-def size(world: World) -> int:
-    return _FACTS + world.units.size * _UNIT + _PLANES * world.cells.size
+def sizes(units: int, cells: int) -> tuple[int, int, int]:
+    """Return the numbers of values of the global features, of all units and of all planes."""
+    return len(GLOBAL), units * len(UNIT), len(PLANES) * cells
 
 
 def parts(world: World, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return global features (17,), units (2S, 31) and planes (10, rows, cols) of an observation, as views."""
-    units = _FACTS + world.units.size * _UNIT
-    return (
-        observation[:_FACTS],
-        observation[_FACTS:units].reshape(world.units.size, _UNIT),
-        observation[units:].reshape(_PLANES, -1, world.columns),
-    )
+    features, units, _ = sizes(world.units.size, world.cells.size)
+    planes = observation[features + units :].reshape(len(PLANES), -1, world.columns)
+    return observation[:features], observation[features : features + units].reshape(-1, len(UNIT)), planes
 
 
 def static_features(world: World) -> StaticFeatures:
@@ -88,33 +79,20 @@ def static_features(world: World) -> StaticFeatures:
         columns += [reach / 24] if kind == RANGED else []  # the reach of melee is always 1
         columns += [attacks / 6, (7 - hit) / 6 * (attacks > 0), strength / 10, ap / 6, damage / 3]
     profiles = np.clip(np.stack(columns, axis=1) * world.units["exists"][:, None], 0, 1).astype(np.float32)
-    units = np.pad(profiles, ((0, 0), (_CHANGING, 0))).reshape(2, -1)  # by seat
-    by_seat = world.units["exists"].reshape(2, -1)
-    terrain = np.where(world.cells["is_cover"], 0.5, ~world.cells["is_open"])
+    units = np.pad(profiles, ((0, 0), (len(DYNAMIC), 0))).reshape(2, -1)  # by seat
     is_objective = world.cells["objective"] >= 0
-    return StaticFeatures(
-        points=(points.reshape(2, -1) * by_seat).sum(axis=1).astype(np.float32),
-        roster_sizes=by_seat.sum(axis=1).astype(np.float32),
-        start=np.concatenate(
-            [
-                np.zeros((2, _FACTS), np.float32),
-                units,
-                units[::-1],
-                _plane(world, terrain),
-                _plane(world, is_objective),
-            ],
-            axis=1,
-        ),
-        zone=_plane(world, world.seen["slot"] >= 0),
-        position=_positions(world),
-        objective_cells=np.flatnonzero(is_objective).astype(np.int32),
-    )
-
-
-def _positions(world: World) -> np.ndarray:
+    terrain = _plane(world, np.where(world.cells["is_cover"], 0.5, ~world.cells["is_open"]))
+    start = [np.zeros((2, len(GLOBAL)), np.float32), units, units[::-1], terrain, _plane(world, is_objective)]
     row, col = np.divmod(world.seen["turned"], world.columns)
     rows = world.cells.size // world.columns
-    return np.stack([col / max(world.columns - 1, 1), row / max(rows - 1, 1)], axis=-1).astype(np.float32)
+    position = np.stack([col / max(world.columns - 1, 1), row / max(rows - 1, 1)], axis=-1)
+    return StaticFeatures(
+        roster_sizes=world.units["exists"].reshape(2, -1).sum(axis=1).astype(np.float32),
+        start=np.concatenate(start, axis=1),
+        zone=_plane(world, world.seen["slot"] >= 0),
+        position=position.astype(np.float32),
+        objective_cells=np.flatnonzero(is_objective).astype(np.int32),
+    )
 
 
 def _plane(world: World, values: np.ndarray) -> np.ndarray:
@@ -127,67 +105,65 @@ def _plane(world: World, values: np.ndarray) -> np.ndarray:
 @kernel
 def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     """Write the observation of the player in `seat` of game i to `out`."""
-    fixed = static.start[seat]
-    _copy(fixed, out)
+    fixed, slots = static.start[seat], world.slots
+    copy_values(fixed, out)
     out[fixed.size :] = 0
-    _facts(world, static, games, i, seat, out)
-    slots = world.units.size // 2
+    _write_global(world, static, games, i, seat, out)
     for row in range(world.units.size):
         u = row if seat == 0 else (row + slots if row < slots else row - slots)
-        _unit(world, static, games, i, u, seat, out[_FACTS + row * _UNIT : _FACTS + (row + 1) * _UNIT])
-    _planes(world, static, games, i, seat, out[_FACTS + world.units.size * _UNIT :])
+        if world.units[u].exists:
+            _write_unit(world, static, games, i, u, seat, out[_GLOBAL + row * _UNIT : _GLOBAL + (row + 1) * _UNIT])
+    _write_planes(world, static, games, i, seat, out[_GLOBAL + world.units.size * _UNIT :])
 
 
-@kernel
-def observe_turn(
-    world: World, static: StaticFeatures, games: Games, i: int, out: np.ndarray, legal_actions: np.ndarray
+@jit(nogil=True, _nrt=False)
+def observe_turns(
+    world: World, static: StaticFeatures, games: Games, which: np.ndarray, out: np.ndarray, legal_actions: np.ndarray
 ) -> None:
-    """Write what the player to move in game i observes, and its legal actions."""
-    observe(world, static, games, i, games.games[i].to_move, out)
-    _copy(games.mask[i], legal_actions)
+    """Write what the players to move in the games `which` observe, and their legal actions."""
+    for n in range(which.size):
+        observe(world, static, games, which[n], games.games[which[n]].to_move, out[n])
+        copy_values(games.mask[which[n]], legal_actions[n])
 
 
 @kernel
-def _facts(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    game, place, over = games.games[i], len(PHASES), rules.is_over(games, i)
+def _write_global(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    game = games.games[i]
     out[game.phase] = 1
-    out[place] = game.round / world.rounds
-    out[place + 1] = game.turn == seat and game.phase != DEPLOYMENT
-    out[place + 2] = seat != game.first
+    out[ROUND] = game.round / world.rounds
+    out[OWN_TURN] = game.turn == seat and game.phase != DEPLOYMENT
+    out[SECOND] = seat != game.first  # in deployment: the seat
     for k in range(2):
         player = seat if k == 0 else 1 - seat
-        placed = deployment.units_placed(world, games, i, player)
-        out[place + 3 + k] = min(games.sides[i, player].victory_points / max_victory_points(world), 1.0)
-        out[place + 5 + k] = surviving_points(world, games, i, player) / max(static.points[player], 1)
-        out[place + 7 + k] = placed / static.roster_sizes[player]
-    deploying = game.phase == DEPLOYMENT and not over
-    out[place + 9] = deploying and not games.mask[i, rules.pass_action(world)]
-    out[place + 10] = deploying and game.current_deployer == seat
+        out[VICTORY_POINTS + k] = min(games.sides[i, player].victory_points / max_victory_points(world), 1.0)
+        out[POINTS + k] = surviving_points(world, games, i, player) / max(world.points[player], 1)
+        out[DEPLOYED + k] = units_placed(world, games, i, player) / static.roster_sizes[player]
+    deploying = game.phase == DEPLOYMENT and not rules.is_over(games, i)
+    out[PLACEMENT_EXISTS] = deploying and not games.mask[i, world.pass_action]
+    out[IS_DEPLOYER] = deploying and game.current_deployer == seat
 
 
 @kernel
-def _unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, seat: int, out: np.ndarray) -> None:
-    if not world.units[u].exists:
+def _write_unit(world: World, static: StaticFeatures, games: Games, i: int, u: int, seat: int, out: np.ndarray) -> None:
+    game, unit, slots = games.games[i], games.units[i, u], world.slots
+    out[EXISTS] = 1
+    out[TO_DEPLOY] = unit.deployable
+    out[ACTED] = unit.acted
+    out[FLED] = unit.fled
+    out[CHARGED] = unit.charged
+    out[HP_LEFT] = unit.hp / world.units[u].hp
+    if unit.cell == OFF_BOARD:
         return
-    active, slots, cell = games.games[i].active, world.units.size // 2, games.units[i, u].cell
-    out[0] = 1
-    out[1] = games.units[i, u].deployable
-    out[5] = games.units[i, u].acted
-    out[6] = games.units[i, u].fled
-    out[7] = games.units[i, u].charged
-    out[10] = games.units[i, u].hp / world.units[u].hp
-    if cell == OFF_BOARD:
-        return
-    out[2] = 1
-    out[3] = u == active
-    out[8] = static.position[seat, cell, 0]
-    out[9] = static.position[seat, cell, 1]
-    if active != NOBODY and (active < slots) != (u < slots):
-        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.cells.size + (u if u < slots else u - slots)]
-        out[11] = _expected_share(world, games, i, active, u)
-        out[12] = _expected_share(world, games, i, u, active)
-    elif active == NOBODY and games.games[i].to_move == seat == u // slots:
-        out[4] = games.mask[i, rules.pass_action(world) + 1 + world.seen[seat, cell].turned]
+    out[ON_BOARD] = 1
+    out[ACTIVE] = u == game.active
+    out[COLUMN] = static.position[seat, unit.cell, 0]
+    out[ROW] = static.position[seat, unit.cell, 1]
+    if game.active != NOBODY and (game.active < slots) != (u < slots):
+        out[CANDIDATE] = games.mask[i, world.first_target + (u if u < slots else u - slots)]
+        out[DAMAGE_ON] = _expected_share(world, games, i, game.active, u)
+        out[DAMAGE_BY] = _expected_share(world, games, i, u, game.active)
+    elif game.active == NOBODY and game.to_move == seat == u // slots:
+        out[CANDIDATE] = games.mask[i, world.first_move + world.seen[seat, unit.cell].turned]
 
 
 @kernel
@@ -197,42 +173,36 @@ def _expected_share(world: World, games: Games, i: int, u: int, target: int) -> 
     """
     phase = games.games[i].phase
     shoots = phase in (MOVE_PHASE, SHOOT) and world.weapon[RANGED, u].attacks > 0
-    kind = battle.shooting_kind(world, games.units[i, target].cell) if shoots else MELEE
+    kind = shooting_kind(world, games.units[i, target].cell) if shoots else MELEE
     return min(world.expected[kind, u, target] / games.units[i, target].hp, 1.0)
 
 
 @kernel
-def _planes(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
-    game, cells, slots = games.games[i], world.cells.size, world.units.size // 2
+def _write_planes(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+    game, cells, slots = games.games[i], world.cells.size, world.slots
     for k in range(static.objective_cells.size):
         cell = static.objective_cells[k]
-        seen, holder = world.seen[seat, cell].turned, games.control[i, world.cells[cell].objective]
+        holder = games.control[i, world.cells[cell].objective]
         if holder != NOBODY:
-            out[(2 if holder == seat else 3) * cells + seen] = 1
+            plane = OWN_OBJECTIVE if holder == seat else THEIR_OBJECTIVE
+            out[plane * cells + world.seen[seat, cell].turned] = 1
     if game.phase == DEPLOYMENT:
-        _copy(static.zone[seat], out[4 * cells :])
+        copy_values(static.zone[seat], out[OWN_ZONE * cells :])
     for u in range(world.units.size):
         cell = games.units[i, u].cell
         if cell != OFF_BOARD:
             seen, own = world.seen[seat, cell].turned, (u >= slots) == seat
-            out[(5 if own else 6) * cells + seen] = games.units[i, u].hp / world.units[u].hp
-            out[7 * cells + seen] = own
-            out[8 * cells + seen] = u == game.active
+            out[(OWN_HP if own else THEIR_HP) * cells + seen] = games.units[i, u].hp / world.units[u].hp
+            out[OWN_PRESENCE * cells + seen] = own
+            out[ACTIVE_PLANE * cells + seen] = u == game.active
     if game.to_move == seat and not rules.is_over(games, i):
-        _candidates(world, games, i, seat, out[9 * cells :])
+        _write_candidates(world, games, i, seat, out[CANDIDATE_PLANE * cells :])
 
 
 @kernel
-def _copy(values: np.ndarray, out: np.ndarray) -> None:
-    for k in range(values.size):
-        out[k] = values[k]
-
-
-@kernel
-def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+def _write_candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     """Mark the target hexes of legal actions: to deploy on, to move to, or of a unit to attack or to choose."""
-    mask, slots, cells, hex_slots = games.mask[i], world.units.size // 2, world.cells.size, world.hexes.shape[1]
-    first = rules.pass_action(world) + 1
+    mask, slots, hex_slots = games.mask[i], world.slots, world.hex_slots
     if games.games[i].phase == DEPLOYMENT:
         for slot in range(hex_slots):
             for unit in range(slots):
@@ -240,7 +210,13 @@ def _candidates(world: World, games: Games, i: int, seat: int, out: np.ndarray) 
                     out[world.seen[seat, world.hexes[seat, slot]].turned] = 1
                     break
         return
-    _copy(mask[first : first + cells], out)
+    copy_values(mask[world.first_move : world.first_target], out)
     for slot in range(slots):
-        if mask[first + cells + slot]:
+        if mask[world.first_target + slot]:
             out[world.seen[seat, games.units[i, (1 - seat) * slots + slot].cell].turned] = 1
+
+
+@kernel
+def copy_values(values: np.ndarray, out: np.ndarray) -> None:
+    for k in range(values.size):
+        out[k] = values[k]

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ...core.kernels import by_reference
 from ..versus import OutcomeReward, outcome_values
-from .dice import kernel
-from .objectives import max_victory_points, surviving_points
-from .state import OFF_BOARD, Games
-from .world import World
+from .rules.battle import max_victory_points, surviving_points
+from .rules.dice import kernel
+from .rules.state import OFF_BOARD, Games
+from .rules.world import World
 
 COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
 
@@ -50,11 +48,11 @@ def terms(reward: Reward | OutcomeReward) -> Terms:
 
 
 @kernel
-def performance(world: World, points: np.ndarray, games: Games, i: int, seat: int, terms: Terms) -> float:
-    """Return the potential of the battle for a seat; `points` (2,) are those of the whole rosters."""
+def performance(world: World, games: Games, i: int, seat: int, terms: Terms) -> float:
+    """Return the potential of the battle for a seat."""
     own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
-    alive = surviving_points(world, games, i, seat) / max(points[seat], 1)
-    others_alive = surviving_points(world, games, i, 1 - seat) / max(points[1 - seat], 1)
+    alive = surviving_points(world, games, i, seat) / max(world.points[seat], 1)
+    others_alive = surviving_points(world, games, i, 1 - seat) / max(world.points[1 - seat], 1)
     return terms.victory_points * (own - other) / max_victory_points(world) + terms.survival * (alive - others_alive)
 
 
@@ -63,8 +61,8 @@ def placement(world: World, games: Games, i: int, seat: int, terms: Terms) -> fl
     """Return the potential of a seat's placements: proximity to objectives, from 0 to `objective_placement`."""
     if terms.objective_placement == 0:
         return 0.0
-    slots, total, units = world.units.size // 2, 0.0, 0
-    for u in range(seat * slots, (seat + 1) * slots):
+    total, units = 0.0, 0
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         units += world.units[u].exists
         cell = games.units[i, u].start
         if cell != OFF_BOARD:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import reach
-from .bot_policy import LUCK
-from .dice import d6, save_needed, wound_needed
+from .bots.policy import RNG
 from .game import DeploymentGame
-from .scenario import Hex
-from .state import NOBODY, GameState
-from .world import MELEE, RANGED
+from .rules import reach
+from .rules.dice import d6, save_needed, wound_needed
+from .rules.scenario import Hex
+from .rules.state import NOBODY, GameState
+from .rules.world import MELEE, RANGED
 
 
 class Command(NamedTuple):
@@ -57,24 +57,24 @@ def apply_command(game: DeploymentGame, state: GameState, command: Command) -> G
 
 def apply_and_describe(game: DeploymentGame, state: GameState, command: Command) -> StepReport:
     """Apply a command and return a report of it; an illegal one raises and changes nothing."""
+    before, start, end, dice = _Snapshot(state), None, None, None
+    action = " ".join(map(str, (command.method, *command.arguments)))
     if command.method == "play":
-        game.require_legal(state, command.arguments[0])
-    before, action, dice = _Snapshot(state), _describe(game, state, command), _dice(game, state, command)
-    start, end = _start_and_end(game, state, command)
+        (played,) = command.arguments
+        game.require_legal(state, played)
+        active = int(state.game["active"])
+        start = None if active == NOBODY else state.hex_of(state.games.units["cell"][state.i, active])
+        end = game.actions.target_hex(state, played)
+        action = game.actions.describe(state, played)
+        dice = _dice(game, state, played) if game.actions.is_attack(played) else None
+    elif command.method == "deploy_unit":
+        unit, col, row = command.arguments
+        end, action = (col, row), f"deploy_unit {unit} ({col}, {row})"
     apply_command(game, state, command)
     after = _Snapshot(state)
-    lost = {one: before.units[one].hp - unit.hp for one, unit in after.units.items()}
-    return StepReport(
-        before.player,
-        before.round,
-        before.phase,
-        action,
-        start,
-        end,
-        dice,
-        sum(lost.values()),
-        _events(before, after, dice),
-    )
+    damage = sum(before.units[one].hp - unit.hp for one, unit in after.units.items())
+    events = _events(before, after, dice)
+    return StepReport(before.player, before.round, before.phase, action, start, end, dice, damage, events)
 
 
 class _Snapshot:
@@ -86,38 +86,18 @@ class _Snapshot:
         self.turn = state.current_player
 
 
-def _describe(game: DeploymentGame, state: GameState, command: Command) -> str:
-    if command.method == "play":
-        return game.actions.describe(state, command.arguments[0])
-    if command.method == "deploy_unit":
-        unit, col, row = command.arguments
-        return f"deploy_unit {unit} ({col}, {row})"
-    return " ".join(map(str, (command.method, *command.arguments)))
-
-
-def _start_and_end(game: DeploymentGame, state: GameState, command: Command) -> tuple[Hex | None, Hex | None]:
-    if command.method == "deploy_unit":
-        return None, (command.arguments[1], command.arguments[2])
-    if command.method != "play":
-        return None, None
-    active = int(state.game["active"])
-    start = None if active == NOBODY else state.hex_of(state.games.units["cell"][state.i, active])
-    return start, game.actions.target_hex(state, command.arguments[0])
-
-
-def _dice(game: DeploymentGame, state: GameState, command: Command) -> Dice | None:
-    if command.method != "play" or not game.actions.is_attack(command.arguments[0]):
-        return None
-    luck = np.zeros(1, LUCK)
-    luck["random"] = state.game["random"]
-    u, target, world = int(state.game["active"]), game.actions.target(state, command.arguments[0]), game.world
+def _dice(game: DeploymentGame, state: GameState, action: int) -> Dice:
+    """Return the dice of an attack that is about to be played."""
+    rng = np.zeros(1, RNG)
+    rng["random"] = state.game["random"]
+    u, target, world = int(state.game["active"]), game.actions.target(state, action), game.world
     if state.phase == "charge":
         reach.find_charges(world, state.games, state.i, u, False)
         _, steps = reach.charge_path(world, state.games, state.i, u, target)
-        return Dice((steps,), ((d6(luck[0]), d6(luck[0])),))
+        return Dice((steps,), ((d6(rng[0]), d6(rng[0])),))
     weapon, hit = world.weapon[MELEE if state.phase == "fight" else RANGED, u], state.games.units[state.i, target]
     covered = state.phase == "shoot" and bool(world.cells["is_cover"][hit["cell"]])
-    return attack_dice(luck[0], weapon, world.units[target], int(hit["hp"]), covered)
+    return attack_dice(rng[0], weapon, world.units[target], int(hit["hp"]), covered)
 
 
 def attack_dice(source: Any, weapon: Any, target: Any, hp: int, covered: bool) -> Dice:
@@ -146,9 +126,9 @@ def _events(before: _Snapshot, after: _Snapshot, dice: Dice | None) -> tuple[str
             events.append(f"{one} reaches its target")
         elif unit.fled and not before.units[one].fled:
             events.append(f"{one} has fled")
-    for centre, holder in after.objectives.items():
-        if holder != before.objectives[centre]:
-            events.append(f"player {holder} takes objective {centre}")
+    for center, holder in after.objectives.items():
+        if holder != before.objectives[center]:
+            events.append(f"player {holder} takes objective {center}")
     for player, points in after.points.items():
         if points != before.points[player]:
             events.append(f"player {player} scores {points - before.points[player]}")

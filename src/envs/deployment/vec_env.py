@@ -11,12 +11,11 @@ from ...core.errors import UserError, require
 from ...core.play.agent import Agent
 from ..masked_vector_env import MaskedVectorEnv, Step
 from ..versus import OutcomeReward
-from .batch import Batch
+from .batch import REFUSED, Batch
+from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation
-from .metrics import DeploymentStats, episode_metrics
-from .placement import Placement
+from .metrics import DeploymentStats
 from .reward import COMPONENTS, Reward
-from .stepping import REFUSED
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
@@ -41,7 +40,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     ) -> None:
         super().__init__(num_envs, spaces.Box(0.0, 1.0, (game.observation_size,), np.float32), game.num_actions)
         self.game = game
-        self.episode_stats = DeploymentStats(game)
+        self.episode_stats = DeploymentStats(game.world)
         self.penalizes_illegal = invalid_action_penalty is not None
         self._batch = Batch(
             game,
@@ -63,13 +62,14 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._playing = True
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one action per env (N,). If one is illegal, raise before any is played, or penalise it."""
-        masks = self._batch.games.mask
-        actions = (
-            self._with_refused(self._checked(actions, None))
-            if self.penalizes_illegal
-            else self._checked(actions, masks)
-        )
+        """Play one action per env (N,). If one is illegal, raise before any is played, or penalize it."""
+        if self.penalizes_illegal:
+            actions = self._checked(actions, None)
+            legal = self._batch.games.mask[np.arange(self.num_envs), actions]
+            self._count_refusals(actions, np.flatnonzero(~legal))
+            actions = np.where(legal, actions, REFUSED)
+        else:
+            actions = self._checked(actions, self._batch.games.mask)
         self._playing = False  # in case the step raises: the games cannot continue
         self._batch.step(actions)
         self._playing = True
@@ -87,7 +87,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def action_masks(self) -> np.ndarray:
         """Return the legal actions of every env, (N, A) bool; each env has at least one."""
         require(self._playing, "there are no games in progress, so nothing is legal: call reset() first")
-        return legal_masks(self._batch.games.mask)
+        return self._batch.legal_masks()
 
     def render(self) -> tuple[str, ...]:
         return tuple(self.game.render(state) for state in self._batch.states)
@@ -102,7 +102,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._seeded = self._playing = True
 
     def _observe(self) -> np.ndarray:
-        return self._batch.buffers.observations
+        return self._batch.observations
 
     def _final_observation(self, i: int) -> np.ndarray:
         return self._batch.buffers.final_observations[i].copy()
@@ -110,17 +110,10 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _require_started(self) -> None:
         require(self._playing, "there are no episodes to step: call reset() first")
 
-    def _with_refused(self, actions: np.ndarray) -> np.ndarray:
-        """Return the actions with REFUSED in place of illegal ones, which are counted."""
-        legal = self._batch.games.mask[np.arange(self.num_envs), actions]
-        if not legal.all():
-            self._reasons(actions, np.flatnonzero(~legal))
-        return np.where(legal, actions, REFUSED)
-
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
-        raise UserError("; ".join(self._reasons(actions, wrong)))
+        raise UserError("; ".join(self._count_refusals(actions, wrong)))
 
-    def _reasons(self, actions: np.ndarray, wrong: np.ndarray) -> list[str]:
+    def _count_refusals(self, actions: np.ndarray, wrong: np.ndarray) -> list[str]:
         """Let the engine count the illegal actions of the envs `wrong`; return why it refuses them."""
         reasons = []
         for i in wrong:
@@ -128,24 +121,14 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
                 self.game.require_legal(self._batch.states[i], int(actions[i]))
             except UserError as error:
                 reasons.append(f"env {i}, action {actions[i]}: {error}")
-        self._batch.count_refusals()
+        if reasons:
+            self._batch.count_refusals()
         return reasons
 
     def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
         buffers = self._batch.buffers
         results, games, units = buffers.final_results[ended], buffers.final_games[ended], buffers.final_units[ended]
-        outcomes = np.where(games["deadlocked"], 0, games["outcome"]) * np.where(results["seat"] == 0, 1, -1)
-        self.episode_stats.add(results, games, units, outcomes)
         for i in np.flatnonzero(games["deadlocked"]):
             log_truncation(self.game.scenario, games[i], units[i])
-        metrics = {"outcome": outcomes, "won": outcomes == 1, "aborted": games["deadlocked"]}
-        metrics |= {"seat": results["seat"], "steps": results["steps"]}
-        metrics |= episode_metrics(results, games, outcomes)
-        return metrics | {name: units[name] for name in ("start", "hp", "dealt")}
-
-
-def legal_masks(masks: np.ndarray) -> np.ndarray:
-    """Return a copy of the masks (N, A); raise if one is empty, because a policy would then sample illegal actions."""
-    if not masks.any(axis=1).all():
-        raise UserError("an env has no legal action: this is a bug in the rules")
-    return masks.copy()
+        info = {"seat": results["seat"], "steps": results["steps"], **self.episode_stats.add(results, games, units)}
+        return info | {name: units[name] for name in ("start", "hp", "dealt")}

@@ -3,22 +3,19 @@
 import numpy as np
 
 from ...core.play.agent import RandomAgent
-from .bots import Bot
+from .bots.bot import Bot
+from .bots.placement import FrontLine
+from .bots.planner import Planner
 from .env import DeploymentEnv
-from .placement import FrontLine
-from .planner import Planner
 from .step_report import Command, apply_and_describe
 
 ENV = "deployment"
-
-
-def _bot() -> Bot:
-    return Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
+BOT = Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
 
 
 def match(env: DeploymentEnv) -> None:
     """Play a whole game with descriptions, as the web page does."""
-    game, bot, rng = env.game, _bot(), np.random.default_rng(0)
+    game, bot, rng = env.game, BOT, np.random.default_rng(0)
     state = game.initial(rng)
     while game.outcome(state) is None:
         action = bot.decide(game, game.view(state), rng).action
@@ -29,7 +26,7 @@ def match(env: DeploymentEnv) -> None:
 
 def steps(env: DeploymentEnv) -> None:
     """Step against a bot, which is compiled into the step, and against an agent that is not."""
-    for opponent in (_bot(), RandomAgent()):
+    for opponent in (BOT, RandomAgent()):
         one = DeploymentEnv(env.game, opponent, env.reward, "random", {})
         one.reset(seed=0)
         one.step(int(one.action_masks().argmax()))
@@ -40,7 +37,7 @@ def steps(env: DeploymentEnv) -> None:
 
 def plan(env: DeploymentEnv) -> None:
     """Search one position of a battle."""
-    game, bot, rng = env.game, _bot(), np.random.default_rng(0)
+    game, bot, rng = env.game, BOT, np.random.default_rng(0)
     state = game.initial(rng)
     while state.phase == "deployment":
         game.play(state, bot.decide(game, state, rng).action or 0)

@@ -8,8 +8,8 @@ import numpy as np
 from ...core.errors import UserError
 from ...core.play.agent import Agent
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.scenario import Hex
-from ...envs.deployment.state import Games, GameState
+from ...envs.deployment.rules.scenario import Hex
+from ...envs.deployment.rules.state import Games, GameState
 from ..lab import Lab
 from . import setup
 

@@ -8,7 +8,7 @@ from nicegui import background_tasks, ui
 
 from ...core.errors import UserError
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.state import GameState
+from ...envs.deployment.rules.state import GameState
 from ...envs.deployment.step_report import Command
 from .. import shell
 from .advice import Advice, Adviser, Choice, Suggestion, snapshot, suggest

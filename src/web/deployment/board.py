@@ -6,9 +6,9 @@ from html import escape
 from math import hypot, sqrt
 from typing import NamedTuple
 
-from ...envs.deployment.hexgrid import neighbors
-from ...envs.deployment.scenario import Board, Hex, Scenario
-from ...envs.deployment.state import GameState, Unit
+from ...envs.deployment.rules.hexgrid import neighbors
+from ...envs.deployment.rules.scenario import Board, Hex, Scenario
+from ...envs.deployment.rules.state import GameState, Unit
 from ...envs.deployment.step_report import Dice, StepReport
 from .advice import Choice
 from .glyphs import BODIES, sign

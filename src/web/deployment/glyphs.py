@@ -1,6 +1,6 @@
 """Unit symbols: the body shows the side, the sign the profile."""
 
-from ...envs.deployment.scenario import Profile
+from ...envs.deployment.rules.scenario import Profile
 
 LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
 THIN = LINE.replace('"3"', '"2.4"')

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from html import escape
 
-from ...envs.deployment.deployment import why_not_undeploy
-from ...envs.deployment.dice import NEVER
-from ...envs.deployment.state import GameState, Unit
+from ...envs.deployment.rules.deployment import why_not_undeploy
+from ...envs.deployment.rules.dice import NEVER
+from ...envs.deployment.rules.state import GameState, Unit
+from ...envs.deployment.rules.world import PHASES
 from ...envs.deployment.step_report import Dice, StepReport
-from ...envs.deployment.world import PHASES
 from . import narration
 from .glyphs import badge, side
 from .match import DeploymentMatch

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from nicegui import ui
 
-from ...envs.deployment.state import Unit
+from ...envs.deployment.rules.state import Unit
 from ..drawing import Drawing, Pick
 from ..ending import Ending
 from ..shell import Busy, MessageLine

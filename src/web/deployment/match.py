@@ -9,10 +9,10 @@ from ...core.errors import UserError, require
 from ...core.play.agent import Agent
 from ...core.seeding import generator
 from ...envs.deployment.bots import Bot
+from ...envs.deployment.bots.placement import FrontLine
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.placement import FrontLine
-from ...envs.deployment.scenario import Hex
-from ...envs.deployment.state import GameState
+from ...envs.deployment.rules.scenario import Hex
+from ...envs.deployment.rules.state import GameState
 from ...envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
 from ..match import Match
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 from nicegui import ui
 
 from ...core.errors import UserError, require
-from ...envs.deployment.deployment import why_not_confirm, why_not_pass, why_not_undeploy
-from ...envs.deployment.scenario import Hex
+from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass, why_not_undeploy
+from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
 from ..drawing import LEFT, Pick, numbered

@@ -5,8 +5,8 @@ from typing import Any
 
 from nicegui import ui
 
-from ...envs.deployment.deployment import why_not_undeploy
-from ...envs.deployment.state import GameState, Unit
+from ...envs.deployment.rules.deployment import why_not_undeploy
+from ...envs.deployment.rules.state import GameState, Unit
 from ..lab import Lab
 from ..shell import Busy
 from . import setup

@@ -9,10 +9,10 @@ from ...core.play.agent import NOTHING, Agent
 from ...core.runs.config_file import read_config
 from ...core.seeding import generator
 from ...envs.deployment.bots import Redeployed
-from ...envs.deployment.deployment import OrderMode
+from ...envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
-from ...envs.deployment.scenario import Scenario
+from ...envs.deployment.rules.deployment import OrderMode
+from ...envs.deployment.rules.scenario import Scenario
 from ..lab import FinishedRun, Lab, finished_runs
 from . import PAGE
 from .match import DeploymentMatch, Seat

@@ -3,7 +3,7 @@
 import math
 from functools import cache
 
-from src.envs.deployment.scenario import Hex
+from src.envs.deployment.rules.scenario import Hex
 
 STEP = math.sqrt(3)  # between the centres of neighbours, for hexes of circumradius 1
 SIDEWAYS = (1.5, -2.5 * STEP)  # where a line is shifted that runs between two hexes

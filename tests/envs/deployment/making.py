@@ -9,14 +9,14 @@ import yaml
 
 from src.core.play.agent import Agent
 from src.envs.deployment import rules
-from src.envs.deployment.battle import advance
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.bots.placement import Deterministic
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import Deterministic
 from src.envs.deployment.reward import Reward
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import SCRATCH, Games, GameState
+from src.envs.deployment.rules.battle import advance
+from src.envs.deployment.rules.scenario import Hex
+from src.envs.deployment.rules.state import SCRATCH, Games, GameState
 from src.paths import CONF
 
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.scenario import Hex, Profile, Weapon
-from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.rules.scenario import Hex, Profile, Weapon
+from src.envs.deployment.rules.state import GameState, Unit
 from tests.envs.deployment import geometry, oracle
 
 PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
@@ -77,10 +77,10 @@ def unit_features(game: DeploymentGame, state: GameState, unit: Unit, player: in
     col, row = seen(game, (unit.col, unit.row), player) if on_board else (0, 0)
     if on_board and active is not None and active.player != unit.player:
         slot = [one.id for one in state.scenario.rosters[unit.player - 1]].index(unit.id)
-        candidate = float(game.actions.first_target + slot in legal)
+        candidate = float(game.actions.world.first_target + slot in legal)
         by_active, on_active = share_of_hp(state, active, unit), share_of_hp(state, unit, active)
     elif on_board and active is None and unit.player == player == game.to_move(state) + 1:
-        candidate = float(game.actions.first_cell + row * game.scenario.board.cols + col in legal)
+        candidate = float(game.actions.world.first_move + row * game.scenario.board.cols + col in legal)
     values = [1.0, unit.id in left[unit.player], on_board, active is not None and unit.id == active.id, candidate]
     values += [unit.acted, unit.fled, unit.charged]
     values += [col / (game.scenario.board.cols - 1), row / (game.scenario.board.rows - 1), unit.hp / unit.profile.hp]

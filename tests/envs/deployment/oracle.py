@@ -1,8 +1,8 @@
 """A reference implementation of the legal actions: plain Python over the named state, without tables."""
 
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.scenario import Hex
-from src.envs.deployment.state import GameState, Unit
+from src.envs.deployment.rules.scenario import Hex
+from src.envs.deployment.rules.state import GameState, Unit
 from tests.envs.deployment import geometry
 
 
@@ -98,7 +98,7 @@ def choices(game: DeploymentGame, state: GameState) -> set[int]:
     cols, rows = state.scenario.board.cols, state.scenario.board.rows
     hexes = [at(unit) for unit in (chargers if state.phase == "fight" and chargers else own)]
     seen = [one if game.to_move(state) == 0 else geometry.turned(one, cols, rows) for one in hexes]
-    return {game.actions.first_cell + row * cols + col for col, row in seen}
+    return {game.actions.world.first_move + row * cols + col for col, row in seen}
 
 
 def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
@@ -114,7 +114,7 @@ def legal_actions(game: DeploymentGame, state: GameState) -> set[int]:
     if state.phase == "move":
         for col, row in set(steps_to(state, unit, unit.profile.move)) - {at(unit)}:
             seen = (col, row) if unit.player == 1 else geometry.turned((col, row), cols, rows)
-            legal.add(actions.first_cell + seen[1] * cols + seen[0])
+            legal.add(actions.world.first_move + seen[1] * cols + seen[0])
         return legal
     slots = {enemy.id: slot for slot, enemy in enumerate(state.scenario.rosters[2 - unit.player])}
-    return legal | {actions.first_target + slots[enemy.id] for enemy in targets(state, unit)}
+    return legal | {actions.world.first_target + slots[enemy.id] for enemy in targets(state, unit)}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import hexgrid
-from src.envs.deployment.deployment import DeploymentError, why_not_deploy
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.deployment import DeploymentError, why_not_deploy
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import SMALL_SCENARIO, begin, full_game, random_action, roster, small_game
 
@@ -129,7 +129,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
         assert state.active_unit_id is not None
         unit = state.units[state.active_unit_id]
         for action in game.legal_actions(state)[:-1]:
-            row, col = divmod(action - game.actions.first_cell, 9)
+            row, col = divmod(action - game.actions.world.first_move, 9)
             place = (col, row) if player == 1 else hexgrid.turned(col, row, 9, 7)
             assert game.actions.describe(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
             assert place in oracle.steps_to(state, unit, unit.profile.move)

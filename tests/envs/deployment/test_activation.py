@@ -6,9 +6,9 @@ import pytest
 from src.compose import build
 from src.core.errors import UserError
 from src.envs.deployment import observation
+from src.envs.deployment.net import Units
 from src.envs.deployment.observation import PLANES, UNIT
 from src.envs.deployment.step_report import Command, apply_and_describe
-from src.nets.units import Units
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import aim, battle, begin, bot, go, make_env, random_action, small_game
 from tests.test_compositions import composed
@@ -104,7 +104,7 @@ def test_the_observation_shows_which_units_may_be_chosen(seat: str):
         state, mask = env._batch.states[0], info["action_mask"]
         _, units, planes = observation.parts(env.game.world, values)
         if state.phase != "deployment" and state.active_unit_id is None:
-            cells = mask[env.game.actions.first_cell : env.game.actions.first_target]
+            cells = mask[env.game.actions.world.first_move : env.game.actions.world.first_target]
             np.testing.assert_array_equal(planes[PLANES.index("candidate")].ravel(), cells)
             own = [unit for unit in state.units.values() if unit.player == env.game.to_move(state) + 1]
             able = [float(oracle.choices(env.game, state) >= {go(env.game, state, oracle.at(one))}) for one in own]

@@ -11,8 +11,8 @@ from src.algos.network import Compute, InferenceConfig, NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.bots.placement import Scripted
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import Scripted
 from src.nets.boards import Heads
 from tests.envs.deployment.making import begin, bot, small_game
 

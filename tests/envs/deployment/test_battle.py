@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment import dice
-from src.envs.deployment.battle import can_shoot, is_eligible
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.objectives import take_objectives
-from src.envs.deployment.reach import charge_path, find_charges
-from src.envs.deployment.state import GameState
-from src.envs.deployment.world import CHARGE
+from src.envs.deployment.rules import dice
+from src.envs.deployment.rules.battle import can_shoot, is_eligible, take_objectives
+from src.envs.deployment.rules.reach import charge_path, find_charges
+from src.envs.deployment.rules.state import GameState
+from src.envs.deployment.rules.world import CHARGE
 from tests.envs.deployment.making import (
     COVER_MAP,
     aim,

@@ -6,10 +6,10 @@ import pytest
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import evaluate
-from src.envs.deployment import hexgrid
 from src.envs.deployment.bots import Bot, Redeployed
-from src.envs.deployment.dice import charge_chance
-from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.dice import charge_chance
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import (
     aim,
@@ -71,7 +71,7 @@ def test_front_and_back_lines_are_where_they_say():
 def test_equally_good_hexes_are_equally_likely():
     """Player 2's zone in the hammer has seven hexes that are nearest to the enemy's and to an objective."""
     game = full_game(scenario="classic_mirror", deployment_type="active")
-    ranks = FrontLine().ranks(game.world)[game.world.units.size // 2]
+    ranks = FrontLine().ranks(game.world)[game.world.slots]
     best = np.flatnonzero(ranks == ranks.min()).tolist()
     assert len(best) == 7
     rng, agent, counts = np.random.default_rng(3), Bot(FrontLine(), **NOTHING, explore=0), dict.fromkeys(best, 0)
@@ -83,7 +83,7 @@ def test_equally_good_hexes_are_equally_likely():
         action = agent.decide(game, state, rng).action
         assert action is not None
         game.play(state, action)
-        counts[int(state.games.units["cell"][0, game.world.units.size // 2])] += 1
+        counts[int(state.games.units["cell"][0, game.world.slots])] += 1
     assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 25, counts  # chi-squared, 6 degrees of freedom
 
 
@@ -139,7 +139,7 @@ def test_weights_decide_where_a_unit_goes():
     for agent, wanted in ((to_enemy, min), (away, max)):
         moved = copied(FIXED, state)
         FIXED.play(moved, choice(agent, FIXED, state))
-        reachable = [action for action in FIXED.legal_actions(state) if action < FIXED.actions.first_target]
+        reachable = [action for action in FIXED.legal_actions(state) if action < FIXED.actions.world.first_target]
         options = [hexgrid.distance(at_of(state, action), (8, 0)) for action in reachable]
         options.append(hexgrid.distance((0, 6), (8, 0)))
         unit = moved.units["a1"]
@@ -147,7 +147,7 @@ def test_weights_decide_where_a_unit_goes():
 
 
 def at_of(state, action: int) -> tuple[int, int]:
-    row, col = divmod(action - FIXED.actions.first_cell, 9)
+    row, col = divmod(action - FIXED.actions.world.first_move, 9)
     return col, row
 
 

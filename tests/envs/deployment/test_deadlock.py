@@ -11,7 +11,7 @@ from src.core.play.agent import RandomAgent
 from src.core.play.arena import Tally, evaluate, watch
 from src.core.play.past_selves import PastSelves
 from src.envs.aec import GameAEC
-from src.envs.deployment.deployment import DeploymentDeadlockError, DeploymentError
+from src.envs.deployment.rules.deployment import DeploymentDeadlockError, DeploymentError
 from tests.envs.deployment.making import DEADLOCK, begin, bot, contents, make_env, random_action, small_game
 from tests.test_compositions import composed
 
@@ -223,5 +223,5 @@ def test_past_selves_have_no_result_of_a_truncated_game():
     _, info = batch.reset(seed=0)
     for _ in range(6):
         *_, info = batch.step(info["action_mask"].argmax(axis=1))
-    assert batch.episode_stats.deadlocks == 4
+    assert batch.episode_stats.run_counts()["deadlocks"] == 4
     assert pool.recent_results().tolist() == [0, 0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment.deployment import DeploymentError
+from src.envs.deployment.rules.deployment import DeploymentError
 from tests.envs.deployment.making import (
     SMALL_SCENARIO,
     begin,

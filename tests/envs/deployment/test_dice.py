@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import dice
-from src.envs.deployment.state import GAME
-from src.envs.deployment.world import UNIT, WEAPON
+from src.envs.deployment.rules import dice
+from src.envs.deployment.rules.state import GAME
+from src.envs.deployment.rules.world import UNIT, WEAPON
 from src.envs.splitmix import seed_word
 
 

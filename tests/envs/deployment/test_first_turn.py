@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import rules
+from src.envs.deployment.bots.planner import final_points, turn_number
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.observation import FACTS
-from src.envs.deployment.planner import _turn, final_points
-from src.envs.deployment.state import GameState
+from src.envs.deployment.observation import GLOBAL
+from src.envs.deployment.rules.state import GameState
 from tests.envs.deployment.making import begin, full_game
 
 HELD = (0, 0, 1, 1, -1)  # two objectives each: 10 points whenever a player scores
@@ -24,7 +23,7 @@ def waiting(game: DeploymentGame, state: GameState) -> list[tuple[int, int, tupl
             seen.append(now)
         if game.outcome(state) is not None:
             return seen
-        game.play(state, rules.wait_action(game.world))
+        game.play(state, game.actions.wait_action)
 
 
 def seed_with(first: int) -> int:
@@ -72,11 +71,11 @@ def test_nothing_is_rolled_before_the_deployment_ends():
 @pytest.mark.parametrize("first", [1, 2])
 def test_players_see_whether_their_turn_is_the_second_of_a_round(first: int):
     state = begin(ROLLED, seed_with(first))
-    own_turn, second = FACTS.index("own_turn"), FACTS.index("second")
+    own_turn, second = GLOBAL.index("own_turn"), GLOBAL.index("second")
     assert state.current_player == first
     assert (ROLLED.observe(state)[own_turn], ROLLED.observe(state)[second]) == (1, 0)
     while state.current_player == first:
-        ROLLED.play(state, rules.wait_action(ROLLED.world))
+        ROLLED.play(state, ROLLED.actions.wait_action)
     assert (ROLLED.observe(state)[own_turn], ROLLED.observe(state)[second]) == (1, 1)
 
 
@@ -84,9 +83,9 @@ def test_players_see_whether_their_turn_is_the_second_of_a_round(first: int):
 def test_the_planner_counts_turns_in_the_order_in_which_they_are_played(first: int):
     state, turns = begin(ROLLED, seed_with(first)), [2]
     while ROLLED.outcome(state) is None:
-        if _turn(state.games, 0) != turns[-1]:
-            turns.append(_turn(state.games, 0))
-        ROLLED.play(state, rules.wait_action(ROLLED.world))
+        if turn_number(state.games, 0) != turns[-1]:
+            turns.append(turn_number(state.games, 0))
+        ROLLED.play(state, ROLLED.actions.wait_action)
     assert turns == list(range(2, 12))
 
 
@@ -96,4 +95,4 @@ def test_the_planner_expects_the_points_that_will_be_scored(first: int):
     state.games.control[0] = HELD
     while ROLLED.outcome(state) is None:
         assert [final_points(ROLLED.world, state.games, 0, seat) for seat in (0, 1)] == [40, 40]
-        ROLLED.play(state, rules.wait_action(ROLLED.world))
+        ROLLED.play(state, ROLLED.actions.wait_action)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import hexgrid
 from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.rules import hexgrid
 from tests.envs.deployment import geometry, oracle
 from tests.envs.deployment.making import COVER_MAP, begin, conf, full_game, small_game
 

@@ -3,11 +3,11 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.seeding import generator
-from src.envs.deployment.bot_policy import LUCK, any_action, choose
 from src.envs.deployment.bots import Bot
+from src.envs.deployment.bots.placement import FrontLine
+from src.envs.deployment.bots.policy import RNG, any_action, choose
+from src.envs.deployment.bots.teacher import BotTeacher, LabeledBatch
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.labels import BotTeacher, LabeledBatch
-from src.envs.deployment.placement import FrontLine
 from src.envs.splitmix import below
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.deployment.making import small_game
@@ -23,21 +23,21 @@ def game() -> DeploymentGame:
 
 def played_again(game: DeploymentGame, explore: float, rows: int) -> LabeledBatch:
     """Return batch 0 of seed 0 of tactical against greedy, played through the game instead of in one compiled call."""
-    random, luck = generator(0, "labels", 0), np.zeros(1, LUCK)
-    luck["random"] = random.integers(2**64, dtype=np.uint64)
+    random, rng = generator(0, "labels", 0), np.zeros(1, RNG)
+    rng["random"] = random.integers(2**64, dtype=np.uint64)
     random.integers(1)
     made: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]] = []
     while len(made) < rows:
         state = game.initial(random)
-        taught, positions = below(luck[0], 3), []
+        taught, positions = below(rng[0], 3), []
         while game.outcome(state) is None:
             seat, mask = game.to_move(state), state.games.mask[state.i].copy()
-            action = choose(game.world, state.games, state.i, TACTICAL.policy(game), luck[0])
+            action = choose(game.world, state.games, state.i, TACTICAL.policy(game), rng[0])
             positions.append((seat, game.observe(state), np.arange(mask.size) == action, mask))
             if taught == 1 - seat:
-                action = choose(game.world, state.games, state.i, GREEDY.policy(game), luck[0])
-            if below(luck[0], 1_000_000) < 1_000_000 * explore:
-                action = any_action(state.games, state.i, luck[0])
+                action = choose(game.world, state.games, state.i, GREEDY.policy(game), rng[0])
+            if below(rng[0], 1_000_000) < 1_000_000 * explore:
+                action = any_action(state.games, state.i, rng[0])
             state = game.play(state, action)
         outcome = game.outcome(state)
         assert outcome is not None

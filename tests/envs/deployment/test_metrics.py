@@ -105,8 +105,8 @@ def test_refusals_are_measured_at_the_engine():
     rng = np.random.default_rng(0)
     while batch.episode_stats.episodes < 2:
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
-    # two placements an episode; the first two episodes had three refusals each, a third one may have had none
-    expected = 6 / (6 + 2 * batch.episode_stats.episodes)
+    # five placements per episode; the first two episodes had three refusals each, a third one may have had none
+    expected = 6 / (6 + 5 * batch.episode_stats.episodes)
     assert batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"] == pytest.approx(expected)
 
 
@@ -126,9 +126,8 @@ def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
         assert not terminated[1]
     while batch.episode_stats.episodes < 2:
         *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
-    placements = batch.episode_stats.placements
     rate = batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"]
-    assert rate == pytest.approx(3 / (3 + placements)), "two placements an episode, and three refusals in one of them"
+    assert rate == pytest.approx(3 / (3 + 5 * batch.episode_stats.episodes)), "three refusals in one of them"
     with pytest.raises(UserError, match="does not exist"):
         batch.step(np.array([0, batch.game.num_actions]))
 
@@ -145,7 +144,23 @@ def test_a_single_env_penalises_refused_actions_likewise():
     while not over:
         _, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
         over = terminated or truncated
-    assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 4), "two placements and two refusals"
+    assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 7), "five placements and two refusals"
+
+
+def test_a_game_and_its_environment_agree_on_the_metrics():
+    """One definition: in the arena, which asks the game, and in training, which asks the environment."""
+    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
+    env.reset(seed=0)
+    *_, info = env.step(env.game.actions.wait_action)
+    over = False
+    while not over:
+        _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        over = terminated or truncated
+    state = env._batch.states[0]
+    state.invalid_attempts = 1  # which the environment has counted and reset
+    metrics = env.game.episode_metrics(state)
+    assert metrics["deployment_valid_action_rate"] == pytest.approx(5 / 6)
+    assert {name: info[name] for name in metrics} == metrics
 
 
 @pytest.mark.parametrize("wrong", [3.0, True, np.array([5]), np.array(3.0), "3", None])
@@ -218,7 +233,7 @@ def test_distributions_are_those_of_the_placements_played():
 
 def test_correlations_find_what_was_put_in():
     """Units placed near an objective lived, those far from it died; damage is the same everywhere."""
-    stats = DeploymentStats(full_game())
+    stats = DeploymentStats(full_game().world)
     near, far = 10 * 25 + 2, 20 * 25 + 24
     stats.placed[0, 0, [near, far]] = 10
     stats.survived[0, 0, near] = 10

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment import hexgrid, observation, rules
+from src.envs.deployment import observation, rules
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.observation import FACTS, PLANES, UNIT
-from src.envs.deployment.state import GameState
+from src.envs.deployment.observation import GLOBAL, PLANES, UNIT
+from src.envs.deployment.rules import hexgrid
+from src.envs.deployment.rules.state import GameState
 from tests.envs.deployment import observation_oracle
 from tests.envs.deployment.making import (
     COVER_MAP,
@@ -30,7 +31,7 @@ GAMES = {
 
 def seen(game: DeploymentGame, state: GameState):
     facts, units, planes = observation.parts(game.world, game.observe(state))
-    named = dict(zip(FACTS, facts, strict=True))
+    named = dict(zip(GLOBAL, facts, strict=True))
     return named, units, dict(zip(PLANES, planes, strict=True))
 
 
@@ -51,7 +52,7 @@ def positions(game: DeploymentGame, count: int, seed: int = 0):
 
 
 def test_the_layout_is_the_documented_one():
-    assert (len(FACTS), len(UNIT), len(PLANES)) == (17, 31, 10)
+    assert (len(GLOBAL), len(UNIT), len(PLANES)) == (17, 31, 10)
     game = GAMES["small"]
     assert game.observation_size == 17 + 2 * 3 * 31 + 10 * 63
 
@@ -69,7 +70,7 @@ def test_every_value_is_that_of_the_state(name: str):
             np.testing.assert_allclose(out, observation_oracle.observe(game, state, player), atol=1e-6)
             varied.append(out.copy())
     facts, units, planes = zip(*(observation.parts(game.world, values) for values in varied), strict=True)
-    assert not (np.ptp(facts, axis=0)[[FACTS.index(n) for n in FACTS if n != "phase_command"]] == 0).any()
+    assert not (np.ptp(facts, axis=0)[[GLOBAL.index(n) for n in GLOBAL if n != "phase_command"]] == 0).any()
     if name == "full":
         assert (np.ptp(np.array(units), axis=(0, 1)) > 0).all(), "every feature differs between units or moments"
     assert (np.array(planes).any(axis=(0, 2, 3))).all()
@@ -101,10 +102,10 @@ def test_candidates_are_exactly_what_the_mask_is_for(name: str):
                 expected[seen_hex(game, player, *pool[actions.slots_of(int(action))[1]])] = 1
             assert planes["active"].sum() == 0
         else:
-            expected += mask[actions.first_cell : actions.first_target].reshape(expected.shape)
+            expected += mask[actions.world.first_move : actions.world.first_target].reshape(expected.shape)
             enemies = [unit for unit in state.units.values() if unit.player != player]
             for slot, enemy in enumerate(enemies):
-                targeted = mask[actions.first_target + slot]
+                targeted = mask[actions.world.first_target + slot]
                 assert units[actions.unit_slots + slot, UNIT.index("candidate")] == targeted
                 if targeted:
                     expected[seen_hex(game, player, enemy.col, enemy.row)] = 1
@@ -220,7 +221,7 @@ def test_both_players_see_the_same_of_mirrored_positions():
     other.games.games["active"] = state.games.games["active"][0] + slots
     rules.write_mask(game.world, other.games, 0)
     second = game.observe(other)
-    differing = np.flatnonzero(first[: len(FACTS)] != second[: len(FACTS)])
-    assert [FACTS[k] for k in differing] == ["second"]
-    np.testing.assert_array_equal(first[len(FACTS) :], second[len(FACTS) :])
+    differing = np.flatnonzero(first[: len(GLOBAL)] != second[: len(GLOBAL)])
+    assert [GLOBAL[k] for k in differing] == ["second"]
+    np.testing.assert_array_equal(first[len(GLOBAL) :], second[len(GLOBAL) :])
     np.testing.assert_array_equal(state.games.mask, other.games.mask)

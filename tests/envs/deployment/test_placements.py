@@ -7,10 +7,10 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
+from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
-from src.envs.deployment.world import DEPLOYMENT
+from src.envs.deployment.rules.world import DEPLOYMENT
 from tests.envs.deployment.making import REWARD, bot, full_game, small_game
 
 ORDERS = ("player_by_player", "alternated_p1_start")

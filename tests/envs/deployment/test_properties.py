@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
-from src.envs.deployment.invariants import check_invariants
-from src.envs.deployment.state import GameState
+from src.envs.deployment.rules.state import GameState, check_invariants
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import COVER_MAP, begin, contents, copied, full_game, random_action, small_game
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.deployment import scenario as scenarios
-from src.envs.deployment.scenario import Board
+from src.envs.deployment.rules import scenario as scenarios
+from src.envs.deployment.rules.scenario import Board
 from tests.envs.deployment.making import SMALL_MAP, begin, conf, full_game, random_action, roster, settings, small_game
 
 
@@ -71,7 +71,7 @@ def test_missing_settings_are_named():
         ("zones.player_1.0.cols", [3, 2], r"zones\.player_1\[0\]\.cols=\[3, 2\]: the first comes before the last"),
         ("zones.player_1.0.cols", 3, r"zones\.player_1\[0\]\.cols=3: expected \[first, last\]"),
         ("zones.player_1", [3], r"zones\.player_1\[0\] is 3: expected the keys"),
-        ("scenario.player_1", 7, r"scenario\.player_1 is 7: expected a list of units"),
+        ("scenario.player_1", 7, r"scenario\.player_1=7: expected a list of units"),
         ("scenario.player_1.0.profile", ["brute"], "is unknown: expected one of"),
         ("scenario.player_1.0.position", 5, r"scenario\.player_1\[0\]\.position=5: expected \[col, row\]"),
         ("scenario.player_1.0.position", "41", r"position='41': expected \[col, row\]"),
@@ -135,9 +135,9 @@ def test_nothing_given_where_something_is_needed_is_named():
         with pytest.raises(UserError, match=message):
             small_game(**{key: None})
     for player in ("player_1", "player_2"):
-        with pytest.raises(UserError, match=rf"scenario\.{player} is None: expected a list of units"):
+        with pytest.raises(UserError, match=rf"scenario\.{player}=None: expected a list of units"):
             small_game(scenario=settings()["scenario"] | {player: None})
-        with pytest.raises(UserError, match=rf"zones\.{player} is None: expected a list of boxes"):
+        with pytest.raises(UserError, match=rf"zones\.{player}=None: expected a list of boxes"):
             small_game(zones=settings()["zones"] | {player: None})
 
 

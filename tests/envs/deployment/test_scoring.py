@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.envs.deployment.objectives import max_victory_points, score, surviving_points, take_objectives
+from src.envs.deployment.rules.battle import max_victory_points, score, surviving_points, take_objectives
 from tests.envs.deployment import geometry
 from tests.envs.deployment.making import battle, begin, conf, number, roster, small_game
 

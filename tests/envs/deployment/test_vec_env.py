@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.runs import checkpoint
-from src.envs.deployment.batch import GAMES_PER_THREAD
+from src.envs.deployment.game import GAMES_PER_THREAD
 from tests.envs.deployment.making import DEADLOCK, bot, make_env, small_game
 
 CASES = {

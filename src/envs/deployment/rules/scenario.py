@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import UserError, require
+from ....core.errors import UserError, require
 from .hexgrid import distance, distances_between, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
@@ -17,6 +17,19 @@ MAX_SIDE = 99  # columns and rows: tables of distances have one byte for each pa
 MAX_MOVE = 99  # hexes
 FREE, WALL, COVER, FORBIDDEN, OBJECTIVE = ".", "#", "*", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
+BOX = ("cols", "rows")
+WEAPON_LIMITS = {
+    "range": (1, 99),
+    "attacks": (1, 99),
+    "hit": (2, 6),
+    "strength": (1, 99),
+    "ap": (0, 6),
+    "damage": (1, 99),
+}
+PROFILE_LIMITS = {
+    **{"move": (0, MAX_MOVE), "toughness": (1, 99), "save": (2, 7), "invulnerable": (2, 6)},
+    **{"hp": (1, 99), "control": (0, 99), "points": (0, 9999)},
+}
 
 
 def read(node: Any, where: str, keys: Sequence[str], others: Sequence[str] = ()) -> list[Any]:
@@ -33,15 +46,9 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def listed(value: Any, where: str, what: str) -> list[Any]:
+def listed(value: Any, where: str, what: str, length: int | None = None) -> list[Any]:
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    require(is_list, f"{where} is {value!r}: expected a list of {what}")
-    return list(value)
-
-
-def pair(value: Any, where: str, names: str) -> list[Any]:
-    fits = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
-    require(fits, f"{where}={value!r}: expected {names}")
+    require(is_list and length in (None, len(value)), f"{where}={value!r}: expected {what}")
     return list(value)
 
 
@@ -58,7 +65,7 @@ class Board:
     walls: frozenset[Hex]
     cover: frozenset[Hex]  # hexes on which units save better against shooting; nobody sees through them
     forbidden: frozenset[Hex]
-    objectives: tuple[Hex, ...]  # their centres; an objective includes the hexes around its centre
+    objectives: tuple[Hex, ...]  # their centers; an objective includes the hexes around its center
 
     @staticmethod
     def load(node: Any) -> "Board":
@@ -66,40 +73,32 @@ class Board:
         require(isinstance(drawing, str), f"board.map is {drawing!r}: expected lines of text")
         lines = drawing.split()
         require(bool(lines) and len({len(line) for line in lines}) == 1, "board.map: its lines must be of one length")
-        signs = {(col, row): sign for row, line in enumerate(lines) for col, sign in enumerate(line)}
-        known = (FREE, WALL, COVER, FORBIDDEN, OBJECTIVE)
-        unknown = set(signs.values()) - set(known)
-        require(not unknown, f"board.map holds {sorted(unknown)}: expected {' '.join(known)}")
-        found = {kind: frozenset(h for h, sign in signs.items() if sign == kind) for kind in set(signs.values())}
-        board = Board(
-            len(lines[0]),
-            len(lines),
-            found.get(WALL, frozenset()),
-            found.get(COVER, frozenset()),
-            found.get(FORBIDDEN, frozenset()),
-            tuple(sorted(found.get(OBJECTIVE, frozenset()))),
-        )
+        known: dict[str, set[Hex]] = {sign: set() for sign in (FREE, WALL, COVER, FORBIDDEN, OBJECTIVE)}
+        unknown = sorted({*"".join(lines)} - {*known})
+        require(not unknown, f"board.map holds {unknown}: expected {' '.join(known)}")
+        for row, line in enumerate(lines):
+            for col, sign in enumerate(line):
+                known[sign].add((col, row))
+        walls, cover, forbidden = (frozenset(known[sign]) for sign in (WALL, COVER, FORBIDDEN))
+        board = Board(len(lines[0]), len(lines), walls, cover, forbidden, tuple(sorted(known[OBJECTIVE])))
         board._check()
         return board
 
     def _check(self) -> None:
-        require(
-            self.cols % 2 == 1, f"board.map has {self.cols} columns: an even number cannot be turned by 180 degrees"
-        )
+        odd = self.cols % 2 == 1
+        require(odd, f"board.map has {self.cols} columns: an even number cannot be turned by 180 degrees")
         for name, size in (("columns", self.cols), ("rows", self.rows)):
-            require(
-                size <= MAX_SIDE, f"board.map has {size} {name}: at most {MAX_SIDE} are possible, draw a smaller map"
-            )
-        require(bool(self.objectives), f"board.map has no objective: mark at least one centre with {OBJECTIVE}")
+            fits = size <= MAX_SIDE
+            require(fits, f"board.map has {size} {name}: at most {MAX_SIDE} are possible, draw a smaller map")
+        require(bool(self.objectives), f"board.map has no objective: mark at least one center with {OBJECTIVE}")
         off_edge = {(col, self.rows - 1) for col in range(1, self.cols, 2)}
         missing = sorted(off_edge - self.forbidden)
         require(not missing, f"board.map: {missing} fall off the lower edge and have to be {FORBIDDEN}")
-        for name, hexes in (("wall", self.walls), ("cover", self.cover), ("objective", self.objectives)):
+        kinds = {"wall": self.walls, "cover": self.cover, "objective": self.objectives}
+        for name, hexes in {**kinds, "forbidden": self.forbidden - off_edge}.items():
             for one in hexes:
                 other = self.turned(one)
                 require(other in hexes, f"board.map: {name} {one} has no counterpart at {other}: the map is unfair")
-        for one in self.forbidden - off_edge:
-            require(self.turned(one) in self.forbidden, f"board.map: forbidden {one} has no counterpart")
         for one, other in combinations(self.objectives, 2):
             shared = sorted({*self.objective_hexes(one)} & {*self.objective_hexes(other)})
             require(not shared, f"board.map: objectives {one} and {other} share {shared}: draw them farther apart")
@@ -113,8 +112,8 @@ class Board:
     def is_open(self, one: Hex) -> bool:
         return self.contains(one) and one not in self.walls and one not in self.forbidden
 
-    def objective_hexes(self, centre: Hex) -> list[Hex]:
-        return [one for one in (centre, *neighbors(*centre)) if self.is_open(one)]
+    def objective_hexes(self, center: Hex) -> list[Hex]:
+        return [one for one in (center, *neighbors(*center)) if self.is_open(one)]
 
 
 def load_zones(node: Any, board: Board) -> tuple[tuple[Hex, ...], tuple[Hex, ...]]:
@@ -128,18 +127,15 @@ def load_zones(node: Any, board: Board) -> tuple[tuple[Hex, ...], tuple[Hex, ...
 
 def _hexes_of(boxes: Any, where: str, board: Board) -> set[Hex]:
     hexes: set[Hex] = set()
-    for number, box in enumerate(listed(boxes, where, "boxes")):
-        cols, rows = read(box, f"{where}[{number}]", ["cols", "rows"])
-        across = _span(cols, f"{where}[{number}].cols", board.cols)
-        down = _span(rows, f"{where}[{number}].rows", board.rows)
-        hexes |= {(col, row) for col in across for row in down}
+    for number, box in enumerate(listed(boxes, where, "a list of boxes")):
+        spans = []
+        for key, edges, size in zip(BOX, read(box, f"{where}[{number}]", BOX), (board.cols, board.rows), strict=True):
+            name = f"{where}[{number}].{key}"
+            first, last = (whole(edge, name, 0, size - 1) for edge in listed(edges, name, "[first, last]", 2))
+            require(first <= last, f"{name}=[{first}, {last}]: the first comes before the last")
+            spans.append(range(first, last + 1))
+        hexes |= {(col, row) for col in spans[0] for row in spans[1]}
     return hexes
-
-
-def _span(value: Any, where: str, size: int) -> range:
-    first, last = (whole(edge, where, 0, size - 1) for edge in pair(value, where, "[first, last]"))
-    require(first <= last, f"{where}=[{first}, {last}]: the first comes before the last")
-    return range(first, last + 1)
 
 
 @dataclass(frozen=True)
@@ -148,24 +144,17 @@ class Weapon:
     attacks: int
     hit: int  # required on a D6: 3 means 3+
     strength: int
-    ap: int  # armour penetration: added to the required armour save
+    ap: int  # armor penetration: added to the required armor save
     damage: int
 
     @staticmethod
     def load(node: Any, where: str, melee: bool) -> "Weapon | None":
         if node is None:
             return None
-        keys = ["attacks", "hit", "strength", "ap", "damage"]
-        values = read(node, where, keys if melee else ["range", *keys])
-        reach, attacks, hit, strength, ap, damage = [1, *values] if melee else values
-        return Weapon(
-            whole(reach, f"{where}.range", 1, 99),
-            whole(attacks, f"{where}.attacks", 1, 99),
-            whole(hit, f"{where}.hit", 2, 6),
-            whole(strength, f"{where}.strength", 1, 99),
-            whole(ap, f"{where}.ap", 0, 6),
-            whole(damage, f"{where}.damage", 1, 99),
-        )
+        keys = [key for key in WEAPON_LIMITS if key != "range" or not melee]
+        values = dict(zip(keys, read(node, where, keys), strict=True))
+        found = {key: whole(value, f"{where}.{key}", *WEAPON_LIMITS[key]) for key, value in values.items()}
+        return Weapon(found.pop("range", 1), **found)
 
 
 @dataclass(frozen=True)
@@ -183,21 +172,17 @@ class Profile:
 
     @staticmethod
     def load(name: str, node: Any) -> "Profile":
-        where = f"profiles.{name}"
-        keys = ["move", "toughness", "save", "invulnerable", "hp", "control", "points", "ranged", "melee"]
-        move, toughness, save, invulnerable, hp, control, points, ranged, melee = read(node, where, keys)
-        return Profile(
-            name,
-            whole(move, f"{where}.move", 0, MAX_MOVE),
-            whole(toughness, f"{where}.toughness", 1, 99),
-            whole(save, f"{where}.save", 2, 7),
-            None if invulnerable is None else whole(invulnerable, f"{where}.invulnerable", 2, 6),
-            whole(hp, f"{where}.hp", 1, 99),
-            whole(control, f"{where}.control", 0, 99),
-            whole(points, f"{where}.points", 0, 9999),
-            Weapon.load(ranged, f"{where}.ranged", melee=False),
-            Weapon.load(melee, f"{where}.melee", melee=True),
-        )
+        where, keys = f"profiles.{name}", [*PROFILE_LIMITS, "ranged", "melee"]
+        values = dict(zip(keys, read(node, where, keys), strict=True))
+        ranged = Weapon.load(values.pop("ranged"), f"{where}.ranged", melee=False)
+        melee = Weapon.load(values.pop("melee"), f"{where}.melee", melee=True)
+        found = {
+            key: None
+            if key == "invulnerable" and value is None
+            else whole(value, f"{where}.{key}", *PROFILE_LIMITS[key])
+            for key, value in values.items()
+        }
+        return Profile(name, **found, ranged=ranged, melee=melee)  # type: ignore[arg-type]  # only one may be None
 
 
 @dataclass(frozen=True)
@@ -286,16 +271,14 @@ def _farthest(apart: np.ndarray, own: int, others: int) -> int:
 
 def _roster(node: Any, where: str, profiles: Mapping[str, Profile], board: Board) -> tuple[UnitSpec, ...]:
     units = []
-    for number, entry in enumerate(listed(node, where, "units")):
+    for number, entry in enumerate(listed(node, where, "a list of units")):
         name, profile, position = read(entry, f"{where}[{number}]", ["id", "profile", "position"])
         is_word = isinstance(name, str) and re.fullmatch(r"[\w-]+", name) is not None
         require(is_word, f"{where}[{number}].id={name!r}: expected a word of letters, digits, _ and -")
         known = isinstance(profile, str) and profile in profiles
         require(known, f"{where}: profile {profile!r} is unknown: expected one of {', '.join(profiles)}")
-        units.append(UnitSpec(name, profiles[profile], _position(position, f"{where}[{number}].position", board)))
+        at = f"{where}[{number}].position"
+        col, row = listed(position, at, "[col, row]", 2)
+        place = whole(col, at, 0, board.cols - 1), whole(row, at, 0, board.rows - 1)
+        units.append(UnitSpec(name, profiles[profile], place))
     return tuple(sorted(units, key=lambda unit: unit.id))
-
-
-def _position(value: Any, where: str, board: Board) -> Hex:
-    col, row = pair(value, where, "[col, row]")
-    return whole(col, where, 0, board.cols - 1), whole(row, where, 0, board.rows - 1)

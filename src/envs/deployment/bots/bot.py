@@ -6,14 +6,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...core.errors import UserError, require
-from ...core.play.agent import Agent, Decision
-from ...core.play.game import Game, Trait
-from ...core.ranges import Fraction, checked
-from .bot_policy import LUCK, NO_ACTION, Policy, choose
-from .game import DeploymentGame
+from ....core.errors import UserError, require
+from ....core.play.agent import Agent, Decision
+from ....core.play.game import Game, Trait
+from ....core.ranges import Fraction, checked
+from ..game import DeploymentGame
+from ..rules.state import GameState
 from .placement import Placement
-from .state import GameState
+from .policy import NO_ACTION, RNG, Policy, choose
 
 
 class Bot(Agent):
@@ -41,7 +41,7 @@ class Bot(Agent):
 
     def check(self, game: Game) -> None:
         super().check(game)
-        _require_wargame(game)
+        require(isinstance(game, DeploymentGame), "it plays the deployment wargame only")
         self.policy(game)
 
     def policy(self, game: Game) -> Policy:
@@ -54,10 +54,10 @@ class Bot(Agent):
         return self._policies[game]
 
     def decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
-        luck = np.zeros(1, LUCK)
+        source = np.zeros(1, RNG)
         if self.explore > 0 or view.phase == "deployment":
-            luck["random"] = rng.integers(2**64, dtype=np.uint64)
-        action = choose(view.world, view.games, view.i, self.policy(game), luck[0])
+            source["random"] = rng.integers(2**64, dtype=np.uint64)
+        action = choose(view.world, view.games, view.i, self.policy(game), source[0])
         require_action(action)
         return Decision(action)
 
@@ -102,7 +102,3 @@ def require_action(action: int) -> None:
         raise UserError(
             "a placement (of the bot, or of env.placements) has no free hex left for its next unit: choose another one"
         )
-
-
-def _require_wargame(game: Game) -> None:
-    require(isinstance(game, DeploymentGame), "it plays the deployment wargame only")

@@ -3,7 +3,7 @@ r"""Hexes in odd-q offset coordinates: odd columns are half a hex lower. A cell 
      ___     ___
     /0,0\___/2,0\     written col,row
     \___/1,0\___/
-    /0,1\___/2,1\     the neighbours of 1,0: above 1,-1, below 1,1, left 0,0 and 0,1, right 2,0 and 2,1
+    /0,1\___/2,1\     the neighbors of 1,0: above 1,-1, below 1,1, left 0,0 and 0,1, right 2,0 and 2,1
     \___/1,1\___/
         \___/
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.kernels import jit
+from ....core.kernels import jit
 
 NEAR = 6
 WORD_BITS = 32  # hexes in a word of a set of hexes
@@ -34,7 +34,7 @@ def distance(a: tuple[int, int], b: tuple[int, int]) -> int:
 
 
 def neighbors(col: int, row: int) -> list[tuple[int, int]]:
-    """Return all six neighbours, including those off the board."""
+    """Return all six neighbors, including those off the board."""
     return [(col + dc, row + dr) for dc, dr in (_ODD_COLUMN if col & 1 else _EVEN_COLUMN)]
 
 
@@ -64,7 +64,7 @@ def distances_between(ones: Sequence[tuple[int, int]], others: Sequence[tuple[in
 
 
 def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
-    """Return the open neighbours of each open cell, (C, 6) int32, padded with -1."""
+    """Return the open neighbors of each open cell, (C, 6) int32, padded with -1."""
     near = np.full((is_open.size, NEAR), -1, np.int32)
     for cell in np.flatnonzero(is_open):
         row, col = divmod(int(cell), cols)
@@ -125,9 +125,7 @@ def _is_free(blocks_sight: np.ndarray, start: np.ndarray, end: np.ndarray, cols:
         z = start[2] + (end[2] - start[2]) * share - 3 * nudge
         whole_x, whole_y, whole_z = np.rint(x), np.rint(y), np.rint(z)
         off_x, off_y, off_z = abs(whole_x - x), abs(whole_y - y), abs(whole_z - z)
-        if (
-            off_x > off_y and off_x > off_z
-        ):  # recompute the coordinate with the largest rounding error from the other two
+        if off_x > off_y and off_x > off_z:  # replace the coordinate with the largest rounding error
             whole_x = -whole_y - whole_z
         elif off_z >= off_y:
             whole_z = -whole_x - whole_y

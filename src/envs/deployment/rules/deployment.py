@@ -1,18 +1,18 @@
 """The deployment phase: strict validation, atomic effects; it ends only once all units are placed.
 
-The kernels are used by compiled steps. The functions below them provide the same phase to people and other programs:
-`deploy_unit`, `undeploy_unit`, `confirm_deployment` and `pass_deployment`. Each validates before it changes anything.
+The kernels are used by compiled steps. The functions below them return why a command of a person or another program,
+such as `deploy_unit`, is illegal; commands are validated before they change anything.
 """
 
 from typing import Any, Literal
 
 import numpy as np
 
-from ...core.errors import UserError
-from ..splitmix import below
+from ....core.errors import UserError
+from ...splitmix import below
 from . import battle
 from .dice import kernel
-from .scenario import Hex, Scenario, is_whole
+from .scenario import Scenario, is_whole
 from .state import NOBODY, OFF_BOARD, Games, GameState
 from .world import World
 
@@ -33,73 +33,19 @@ class DeploymentDeadlockError(DeploymentError):
 
 
 @kernel
-def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
-    """Whether all placed enemies are at least `min_enemy_distance` away."""
-    if world.min_enemy_distance == 0:
-        return True
-    slots = world.units.size // 2
-    for u in range((1 - seat) * slots, (2 - seat) * slots):
-        there = games.units[i, u].cell
-        if there != OFF_BOARD and world.distance[cell, there] < world.min_enemy_distance:
-            return False
-    return True
-
-
-@kernel
-def can_place(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
-    free = world.seen[seat, cell].slot >= 0 and games.occupants[i, cell] == NOBODY
-    return free and keeps_distance(world, games, i, seat, cell)
-
-
-@kernel
-def units_left(world: World, games: Games, i: int, seat: int) -> int:
-    slots, left = world.units.size // 2, 0
-    for u in range(seat * slots, (seat + 1) * slots):
-        left += games.units[i, u].deployable
-    return left
-
-
-@kernel
-def units_placed(world: World, games: Games, i: int, seat: int) -> int:
-    slots, placed = world.units.size // 2, 0
-    for u in range(seat * slots, (seat + 1) * slots):
-        placed += games.units[i, u].deployed
-    return placed
-
-
-@kernel
-def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
-    """Whether the seat has a unit left and a legal hex for it."""
-    if units_left(world, games, i, seat) == 0:
-        return False
-    for cell in range(world.cells.size):  # noqa: SIM110 (numba has no generator expressions)
-        if can_place(world, games, i, seat, cell):
-            return True
-    return False
-
-
-@kernel
 def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
     """Place a unit, switch players if the order requires it, and begin the battle once all units are placed."""
-    game, seat = games.games[i], games.games[i].current_deployer
+    game, unit, seat = games.games[i], games.units[i, u], games.games[i].current_deployer
     battle.put(games, i, u, cell)
-    games.units[i, u].start = cell
-    games.units[i, u].order = units_placed(world, games, i, seat)
-    games.units[i, u].deployed = True
-    games.units[i, u].deployable = False
+    unit.start = cell
+    unit.order = units_placed(world, games, i, seat)
+    unit.deployed = True
+    unit.deployable = False
     game.deployment_steps += 1
     games.sides[i, 1 - seat].locked_units = units_placed(world, games, i, 1 - seat)
     alternates = world.alternated and units_left(world, games, i, 1 - seat) > 0
     if alternates or not must_confirm(world, games, i, seat):
         continue_phase(world, games, i)
-
-
-@kernel
-def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
-    """Whether the seat has placed all its units and ends its deployment by confirming it."""
-    if world.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
-        return False
-    return units_left(world, games, i, seat) == 0
 
 
 @kernel
@@ -120,13 +66,6 @@ def continue_phase(world: World, games: Games, i: int) -> None:
 
 
 @kernel
-def confirm(world: World, games: Games, i: int, seat: int) -> None:
-    games.sides[i, seat].confirmed = True
-    if games.games[i].current_deployer == seat:
-        continue_phase(world, games, i)
-
-
-@kernel
 def begin_battle(world: World, games: Games, i: int) -> None:
     game = games.games[i]
     game.deployment_complete = True
@@ -136,27 +75,6 @@ def begin_battle(world: World, games: Games, i: int) -> None:
     game.turn = game.first
     battle.enter(world, games, i, world.start_phase)
     battle.advance(world, games, i)
-
-
-@kernel
-def take_back(world: World, games: Games, i: int, u: int) -> None:
-    """Undo a placement; later placements move up in the order."""
-    slots = world.units.size // 2
-    for other in range(u // slots * slots, (u // slots + 1) * slots):
-        if games.units[i, other].deployed and games.units[i, other].order > games.units[i, u].order:
-            games.units[i, other].order -= 1
-    games.games[i].deployment_steps -= 1
-    battle.put(games, i, u, OFF_BOARD)
-    games.units[i, u].start = OFF_BOARD
-    games.units[i, u].order = 0
-    games.units[i, u].deployed = False
-    games.units[i, u].deployable = True
-
-
-@kernel
-def is_deadlock(world: World, games: Games, i: int) -> bool:
-    """Whether a legal pass is a deadlock: the other player cannot continue either."""
-    return not (world.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
 
 
 @kernel
@@ -171,19 +89,115 @@ def resolve_pass(world: World, games: Games, i: int) -> None:
         game.to_move = game.current_deployer
 
 
+@kernel
+def is_deadlock(world: World, games: Games, i: int) -> bool:
+    """Whether a legal pass is a deadlock: the other player cannot continue either."""
+    return not (world.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
+
+
+@kernel
+def confirm(world: World, games: Games, i: int, seat: int) -> None:
+    games.sides[i, seat].confirmed = True
+    if games.games[i].current_deployer == seat:
+        continue_phase(world, games, i)
+
+
+@kernel
+def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
+    """Whether the seat has placed all its units and ends its deployment by confirming it."""
+    if world.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
+        return False
+    return units_left(world, games, i, seat) == 0
+
+
+@kernel
+def take_back(world: World, games: Games, i: int, u: int) -> None:
+    """Undo a placement; later placements move up in the order."""
+    unit, seat = games.units[i, u], u // world.slots
+    for other in range(seat * world.slots, (seat + 1) * world.slots):
+        if games.units[i, other].deployed and games.units[i, other].order > unit.order:
+            games.units[i, other].order -= 1
+    games.games[i].deployment_steps -= 1
+    battle.put(games, i, u, OFF_BOARD)
+    unit.start = OFF_BOARD
+    unit.order = 0
+    unit.deployed = False
+    unit.deployable = True
+
+
+@kernel
+def units_left(world: World, games: Games, i: int, seat: int) -> int:
+    left = 0
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
+        left += games.units[i, u].deployable
+    return left
+
+
+@kernel
+def units_placed(world: World, games: Games, i: int, seat: int) -> int:
+    placed = 0
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
+        placed += games.units[i, u].deployed
+    return placed
+
+
+@kernel
+def has_placement(world: World, games: Games, i: int, seat: int) -> bool:
+    """Whether the seat has a unit left and a legal hex for it."""
+    if units_left(world, games, i, seat) == 0:
+        return False
+    for cell in range(world.cells.size):  # noqa: SIM110 (numba has no generator expressions)
+        if can_place(world, games, i, seat, cell):
+            return True
+    return False
+
+
+@kernel
+def can_place(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
+    free = world.seen[seat, cell].slot >= 0 and games.occupants[i, cell] == NOBODY
+    return free and keeps_distance(world, games, i, seat, cell)
+
+
+@kernel
+def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
+    """Whether all placed enemies are at least `min_enemy_distance` away."""
+    if world.min_enemy_distance == 0:
+        return True
+    for u in range((1 - seat) * world.slots, (2 - seat) * world.slots):
+        there = games.units[i, u].cell
+        if there != OFF_BOARD and world.distance[cell, there] < world.min_enemy_distance:
+            return False
+    return True
+
+
 def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | None:
     """Return why a placement is illegal, checked in the order of the contract; None if it is legal."""
-    deployment, player = state.deployment_state, state.deployment_state.current_deployer
+    deployment, board, player = state.deployment_state, state.scenario.board, state.deployment_state.current_deployer
     if refusal := _why_not_now(state):
         return refusal
-    u, where = state.number(unit_id), f"({col}, {row})"
+    u, one = state.number(unit_id), (col, row)
     if u is None or u // state.slots != player - 1:
         own = ", ".join(unit.id for unit in state.scenario.rosters[player - 1])
         return f"unit {unit_id} is not player {player}'s, who deploys now: choose one of {own}"
     if unit_id in deployment.deployed_units:
         left = ", ".join(deployment.deployable_units_by_player[player])
         return f"unit {unit_id} is deployed already: choose one of {left or 'none, all are'}"
-    return _why_not_there(state, player, (col, row), f"unit {unit_id} cannot be deployed on {where}: ")
+    refused = f"unit {unit_id} cannot be deployed on ({col}, {row}): "
+    if not (is_whole(col) and is_whole(row)):
+        return f"{refused}col={col!r} and row={row!r} have to be whole numbers"
+    if not board.contains(one):
+        return f"{refused}it is off the board, whose columns are 0..{board.cols - 1} and rows 0..{board.rows - 1}"
+    if one in board.walls:
+        return f"{refused}it is a wall"
+    if one not in deployment.deployment_pools_by_player[player]:
+        forbidden = ", and a forbidden hex" if one in board.forbidden else ""
+        return f"{refused}it is outside the zone of player {player}{forbidden}"
+    occupant = int(state.games.occupants[state.i, state.cell_of(one)])
+    if occupant != NOBODY:
+        return f"{refused}unit {state.unit_id(occupant)} stands there"
+    if not keeps_distance(state.world, state.games, state.i, player - 1, state.cell_of(one)):
+        return f"{refused}an enemy is nearer than {state.world.min_enemy_distance} hexes"
+    return None
 
 
 def _why_not_now(state: GameState) -> str | None:
@@ -191,25 +205,6 @@ def _why_not_now(state: GameState) -> str | None:
         return "the deployment is deadlocked and the game over: start a new one"
     if state.phase != "deployment":
         return f"the phase is {state.phase}: deployment is over"
-    return None
-
-
-def _why_not_there(state: GameState, player: int, one: Hex, unit: str) -> str | None:
-    board = state.scenario.board
-    if not all(is_whole(value) for value in one):
-        return f"{unit}col={one[0]!r} and row={one[1]!r} have to be whole numbers"
-    if not board.contains(one):
-        return f"{unit}it is off the board, whose columns are 0..{board.cols - 1} and rows 0..{board.rows - 1}"
-    if one in board.walls:
-        return f"{unit}it is a wall"
-    if one not in state.deployment_state.deployment_pools_by_player[player]:
-        forbidden = ", and a forbidden hex" if one in board.forbidden else ""
-        return f"{unit}it is outside the zone of player {player}{forbidden}"
-    occupant = int(state.games.occupants[state.i, state.cell_of(one)])
-    if occupant != NOBODY:
-        return f"{unit}unit {state.unit_id(occupant)} stands there"
-    if not keeps_distance(state.world, state.games, state.i, player - 1, state.cell_of(one)):
-        return f"{unit}an enemy is nearer than {state.world.min_enemy_distance} hexes"
     return None
 
 

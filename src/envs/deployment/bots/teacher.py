@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.kernels import jit
-from ...core.play.game import Game
-from ...core.ranges import Fraction, checked
-from ...core.seeding import generator
-from ..splitmix import below
-from . import observation, rules
-from .bot_policy import LUCK, NO_ACTION, Policy, any_action, choose
-from .bots import Bot, require_action
-from .game import DeploymentGame
-from .observation import StaticFeatures
-from .state import UNDECIDED, Games
-from .world import World
+from ....core.errors import require
+from ....core.kernels import by_reference, jit
+from ....core.play.game import Game
+from ....core.ranges import Fraction, checked
+from ....core.seeding import generator
+from ...splitmix import below
+from .. import observation, rules
+from ..game import DeploymentGame
+from ..observation import StaticFeatures
+from ..rules.state import UNDECIDED, Games
+from ..rules.world import World
+from .bot import Bot, require_action
+from .policy import NO_ACTION, RNG, Policy, any_action, choose
 
 UNKNOWN_VALUE = -1.0  # of games that a deadlock has ended
 
@@ -63,49 +63,50 @@ class BotTeacher:
             np.zeros((rows, 0), np.float32),
             np.full(rows, UNKNOWN_VALUE, np.float32),
         )
-        random = generator(seed, "labels", number)
-        luck = np.zeros(1, LUCK)
-        luck["random"] = random.integers(2**64, dtype=np.uint64)
+        random, rng, used = generator(seed, "labels", number), np.zeros(1, RNG), 0
+        rng["random"] = random.integers(2**64, dtype=np.uint64)
         games, other = game.games(1), self.others[int(random.integers(len(self.others)))]
         policies = self.teacher.policy(game), other.policy(game)
-        used = 0
+        match = Match(game.world, game.static_features, games, rng, *policies, self.explore)
         while used < rows:
             games.games[0]["random"] = random.integers(2**64, dtype=np.uint64)
             rules.start(game.world, games, 0)
-            used = play_game(game.world, game.static_features, games, luck, *policies, self.explore, batch, used)
+            used = play_game(match, batch, used)
             require_action(used)
         return batch
 
 
+@by_reference
+class Match(NamedTuple):
+    world: World
+    static: StaticFeatures
+    games: Games  # one game
+    rng: np.ndarray  # (1,) RNG
+    teacher: Policy
+    other: Policy
+    explore: float
+
+
 @jit(nogil=True, _nrt=False)
-def play_game(
-    world: World,
-    static: StaticFeatures,
-    games: Games,
-    luck: np.ndarray,
-    teacher: Policy,
-    other: Policy,
-    explore: float,
-    batch: LabeledBatch,
-    used: int,
-) -> int:
+def play_game(match: Match, batch: LabeledBatch, used: int) -> int:
     """Play a game and label its positions until the rows are full; return the number of used rows, or NO_ACTION."""
-    game, first = games.games[0], used
-    taught = below(luck[0], 3)  # the seat of the teacher, or 2 for both
+    world, games, rng, game = match.world, match.games, match.rng[0], match.games.games[0]
+    first, taught = used, below(rng, 3)  # the seat of the teacher, or 2 for both
     while not rules.is_over(games, 0):
         seat = game.to_move
-        action = choose(world, games, 0, teacher, luck[0])
+        action = choose(world, games, 0, match.teacher, rng)
         if action == NO_ACTION:
             return NO_ACTION
         if used < batch.observation.shape[0]:
-            observation.observe_turn(world, static, games, 0, batch.observation[used], batch.legal_actions[used])
+            observation.observe(world, match.static, games, 0, seat, batch.observation[used])
+            observation.copy_values(games.mask[0], batch.legal_actions[used])
             batch.good_actions[used, action] = True
             batch.win_probability[used] = seat  # until the game is over
             used += 1
         if taught != 2 and taught != seat:
-            action = choose(world, games, 0, other, luck[0])
-        if below(luck[0], 1_000_000) < 1_000_000 * explore:
-            action = any_action(games, 0, luck[0])
+            action = choose(world, games, 0, match.other, rng)
+        if below(rng, 1_000_000) < 1_000_000 * match.explore:
+            action = any_action(games, 0, rng)
         if action == NO_ACTION:
             return NO_ACTION
         rules.play(world, games, 0, action)

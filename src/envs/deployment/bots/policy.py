@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference
-from ..splitmix import below, next_word
-from . import battle, reach, rules
-from .dice import charge_chance, inlined, kernel
+from ....core.kernels import by_reference
+from ...splitmix import below, next_word
+from ..rules import battle, reach
+from ..rules.dice import charge_chance, inlined, kernel
+from ..rules.scenario import MAX_MOVE
+from ..rules.state import NOBODY, OFF_BOARD, Games
+from ..rules.world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 from .placement import UNRANKED
-from .scenario import MAX_MOVE
-from .state import NOBODY, OFF_BOARD, Games
-from .world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, World
 
-LUCK = np.dtype([("random", np.uint64)])  # generator state of a bot
+RNG = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
 FAR = 255  # more than any distance on a board
 _HIGH_BITS = 2.0**-64
@@ -34,42 +34,46 @@ class Policy(NamedTuple):
 
 
 @kernel
-def choose(world: World, games: Games, i: int, policy: Policy, luck: Any) -> int:
+def choose(world: World, games: Games, i: int, policy: Policy, rng: Any) -> int:
     """Return the bot's action for the player to move in game i, or NO_ACTION if its placement has no hex left."""
-    if policy.explore > 0 and next_word(luck) * _HIGH_BITS < policy.explore:
-        return any_action(games, i, luck)
-    phase = games.games[i].phase
-    if phase == DEPLOYMENT:
-        return place(world, games, i, policy.ranks, luck)
-    if games.games[i].active == NOBODY:
-        return _first_unit(world, games, i)
-    if phase == MOVE_PHASE:
-        return _destination(world, games, i, policy)
-    return _target(world, games, i, policy)
+    game = games.games[i]
+    if policy.explore > 0 and next_word(rng) * _HIGH_BITS < policy.explore:
+        return any_action(games, i, rng)
+    if game.phase == DEPLOYMENT:
+        return place(world, games, i, policy.ranks, rng)
+    if game.active == NOBODY:  # choose the first unit by id that may act
+        for u in range(game.to_move * world.slots, (game.to_move + 1) * world.slots):
+            cell = games.units[i, u].cell
+            if cell != OFF_BOARD and games.mask[i, world.first_move + world.seen[game.to_move, cell].turned]:
+                return world.first_move + world.seen[game.to_move, cell].turned
+        return NO_ACTION
+    if game.phase == MOVE_PHASE:
+        return _best_move(world, games, i, policy)
+    return _best_attack(world, games, i, policy)
 
 
 @kernel
 def action_value(world: World, games: Games, i: int, action: int, policy: Policy) -> float:
     """Return the bot's value of an action of the active unit, to be compared with its other actions."""
-    u, waits = games.games[i].active, action == rules.wait_action(world)
+    u, waits = games.games[i].active, action == world.wait_action
     if games.games[i].phase != MOVE_PHASE:
         if waits:
             return 0.0
-        return _target_value(world, games, i, action, _prepare_targets(world, games, i), policy)
+        return _attack_value(world, games, i, action, _prepare_attack(world, games, i), policy)
     cell, flees = games.units[i, u].cell, False
     if not waits:
-        cell = world.seen[u // (world.units.size // 2), action - rules.pass_action(world) - 1].turned
+        cell = world.seen[u // world.slots, action - world.first_move].turned
         flees = battle.beside_enemy(world, games, i, u)
     rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
     return _hex_value(world, u, rivals, cell, flees, _objective_needs(world, games, i, u), policy)
 
 
 @kernel
-def any_action(games: Games, i: int, luck: Any) -> int:
+def any_action(games: Games, i: int, rng: Any) -> int:
     mask, legal = games.mask[i], 0
     for action in range(mask.size):
         legal += mask[action]
-    rank = below(luck, legal)
+    rank = below(rng, legal)
     for action in range(mask.size):
         if mask[action]:
             if rank == 0:
@@ -79,69 +83,57 @@ def any_action(games: Games, i: int, luck: Any) -> int:
 
 
 @kernel
-def place(world: World, games: Games, i: int, ranks: np.ndarray, luck: Any) -> int:
+def place(world: World, games: Games, i: int, ranks: np.ndarray, rng: Any) -> int:
     """Return the placement of the first unit by id on a legal hex of the lowest rank, drawn from all such hexes.
 
     Return passing if nothing else is legal, and NO_ACTION if no legal hex has a rank (2S, C), see placement.py.
     """
-    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hexes.shape[1]
-    if mask[rules.pass_action(world)]:
-        return rules.pass_action(world)
-    slots = world.units.size // 2
-    for unit in range(slots):
-        if not games.units[i, seat * slots + unit].deployable:
+    seat, mask, hex_slots = games.games[i].current_deployer, games.mask[i], world.hex_slots
+    if mask[world.pass_action]:
+        return world.pass_action
+    for unit in range(world.slots):
+        u = seat * world.slots + unit
+        if not games.units[i, u].deployable:
             continue
         best, best_rank, equal = NO_ACTION, UNRANKED, 0
         for slot in range(hex_slots):
             if not mask[unit * hex_slots + slot]:
                 continue
-            rank = ranks[seat * slots + unit, world.hexes[seat, slot]]
+            rank = ranks[u, world.hexes[seat, slot]]
             if rank < best_rank:
                 best, best_rank, equal = unit * hex_slots + slot, rank, 1
             elif rank == best_rank and rank != UNRANKED:
                 equal += 1
-                if below(luck, equal) == 0:  # so that each of them is chosen with the same probability
+                if below(rng, equal) == 0:  # so that each of them is chosen with the same probability
                     best = unit * hex_slots + slot
         return best
     return NO_ACTION
 
 
 @kernel
-def _first_unit(world: World, games: Games, i: int) -> int:
-    """Return the choice of the first unit by id that may act."""
-    seat, slots, first = games.games[i].to_move, world.units.size // 2, rules.pass_action(world) + 1
-    for u in range(seat * slots, (seat + 1) * slots):
-        cell = games.units[i, u].cell
-        if cell != OFF_BOARD and games.mask[i, first + world.seen[seat, cell].turned]:
-            return first + world.seen[seat, cell].turned
-    return NO_ACTION
-
-
-@kernel
-def _destination(world: World, games: Games, i: int, policy: Policy) -> int:
+def _best_move(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
-    u, first = games.games[i].active, rules.pass_action(world) + 1
-    seat, here = u // (world.units.size // 2), games.units[i, u].cell
+    u = games.games[i].active
+    seat, here = u // world.slots, games.units[i, u].cell
     flees, needs = battle.beside_enemy(world, games, i, u), _objective_needs(world, games, i, u)
     rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
-    legal = games.mask[i, first : first + world.cells.size]
-    best = rules.wait_action(world)
+    legal = games.mask[i, world.first_move : world.first_target]
+    best = world.wait_action
     best_value = _hex_value(world, u, rivals, here, False, needs, policy)
     middle, away = world.seen[seat, here].turned // world.columns, world.units[u].move + 1  # rows
     for number in range(max(middle - away, 0) * world.columns, min((middle + away + 1) * world.columns, legal.size)):
         if legal[number]:
             value = _hex_value(world, u, rivals, world.seen[seat, number].turned, flees, needs, policy)
             if value > best_value:
-                best, best_value = first + number, value
+                best, best_value = world.first_move + number, value
     return best
 
 
 @kernel
 def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
     """Write what does not depend on the hex of unit u for every enemy on the board; return their number."""
-    slots, count = world.units.size // 2, 0
-    first = (1 - u // slots) * slots
-    for enemy in range(first, first + slots):
+    first, count = (1 - u // world.slots) * world.slots, 0
+    for enemy in range(first, first + world.slots):
         if games.units[i, enemy].cell == OFF_BOARD:
             continue
         rival = games.rivals[i, count]
@@ -162,13 +154,7 @@ def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> 
 def _hex_value(
     world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, needs: tuple[int, int], policy: Policy
 ) -> float:
-    """Return the value of a cell for unit u, given what `_find_rivals` and `_objective_needs` found for it."""
-    return _cell_value(world, u, rivals, cell, flees, policy) + _objective_value(world, cell, needs, policy)
-
-
-@inlined
-def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, policy: Policy) -> float:
-    """Return the value of a cell with respect to enemies: expected damage dealt minus expected damage taken."""
+    """Return the value of a cell for unit u: expected damage dealt minus expected damage taken, and objectives."""
     shot, strike, danger, nearest, max_range = 0.0, 0.0, 0.0, FAR, world.weapon[RANGED, u].reach
     is_cover = world.cells[cell].is_cover
     for k in range(rivals.size):
@@ -184,36 +170,29 @@ def _cell_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool
     if flees:
         shot, strike = 0.0, 0.0
     value = policy.damage * (shot + strike) - policy.threat * min(danger, world.units[u].points)
-    return value - policy.to_enemy * nearest
+    value = value - policy.to_enemy * nearest
+    return value + _objective_value(world, cell, needs, policy)
 
 
 @kernel
 def _objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
     """Return two bit sets of objectives: those held without unit u, and those that it would win."""
-    slots, held, tipped, contested = world.units.size // 2, 0, 0, 0
+    seat, held, tipped, contested = u // world.slots, 0, 0, 0
     for other in range(world.units.size):
         cell = games.units[i, other].cell
         if cell != OFF_BOARD and world.cells[cell].objective >= 0:
             contested |= 1 << world.cells[cell].objective
     for k in range(world.to_objective.shape[0]):
-        balance = _balance(world, games, i, u, k) if contested >> k & 1 else 0
-        if balance > 0 or (balance == 0 and games.control[i, k] == u // slots):
+        balance = 0  # control by the own side minus control by the other one, without this unit
+        for other in range(world.units.size if contested >> k & 1 else 0):
+            cell = games.units[i, other].cell
+            if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
+                balance += world.units[other].control if other // world.slots == seat else -world.units[other].control
+        if balance > 0 or (balance == 0 and games.control[i, k] == seat):
             held |= 1 << k
         if balance + world.units[u].control > 0:
             tipped |= 1 << k
     return held, tipped
-
-
-@kernel
-def _balance(world: World, games: Games, i: int, u: int, k: int) -> int:
-    """Return the control of objective k by the side of unit u minus that of the other side, without this unit."""
-    slots, balance = world.units.size // 2, 0
-    for other in range(world.units.size):
-        cell = games.units[i, other].cell
-        if other != u and cell != OFF_BOARD and world.cells[cell].objective == k:
-            own = other // slots == u // slots
-            balance += world.units[other].control if own else -world.units[other].control
-    return balance
 
 
 @inlined
@@ -238,21 +217,20 @@ def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) ->
 
 
 @kernel
-def _target(world: World, games: Games, i: int, policy: Policy) -> int:
+def _best_attack(world: World, games: Games, i: int, policy: Policy) -> int:
     """Return the attack with the highest value: expected points, minus the risk of a charge."""
-    first, needs = rules.pass_action(world) + 1 + world.cells.size, _prepare_targets(world, games, i)
-    best, best_value = rules.wait_action(world), 0.0
-    for action in range(first, first + world.units.size // 2):
+    needs, best, best_value = _prepare_attack(world, games, i), world.wait_action, 0.0
+    for action in range(world.first_target, world.wait_action):
         if games.mask[i, action]:
-            value = _target_value(world, games, i, action, needs, policy)
+            value = _attack_value(world, games, i, action, needs, policy)
             if value > best_value:
                 best, best_value = action, value
     return best
 
 
 @kernel
-def _prepare_targets(world: World, games: Games, i: int) -> tuple[int, int]:
-    """Find the charges of the active unit, if it charges; return what `_target_value` needs to know of objectives."""
+def _prepare_attack(world: World, games: Games, i: int) -> tuple[int, int]:
+    """Find the charges of the active unit, if it charges; return what `_attack_value` needs to know of objectives."""
     if games.games[i].phase != CHARGE:
         return 0, 0
     u = games.games[i].active
@@ -261,21 +239,13 @@ def _prepare_targets(world: World, games: Games, i: int) -> tuple[int, int]:
 
 
 @kernel
-def _target_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
-    """Return the value of an attack by the active unit, after `_prepare_targets`."""
-    game, slots = games.games[i], world.units.size // 2
-    u, slot = game.active, action - (rules.pass_action(world) + 1 + world.cells.size)
-    target = (1 - u // slots) * slots + slot
-    if game.phase == CHARGE:
-        return _charge_value(world, games, i, u, target, needs, policy)
-    kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
-    return worth(world, games, i, u, target, kind)
-
-
-@kernel
-def _charge_value(
-    world: World, games: Games, i: int, u: int, target: int, needs: tuple[int, int], policy: Policy
-) -> float:
+def _attack_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
+    """Return the value of an attack by the active unit, after `_prepare_attack`."""
+    game, u = games.games[i], games.games[i].active
+    target = (1 - u // world.slots) * world.slots + action - world.first_target
+    if game.phase != CHARGE:
+        kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
+        return worth(world, games, i, u, target, kind)
     cell, steps = reach.charge_path(world, games, i, u, target)
     gain = policy.damage * worth(world, games, i, u, target, MELEE)
     gain -= policy.threat * worth(world, games, i, target, u, MELEE)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference
+from ....core.kernels import by_reference
 from .scenario import Hex, Profile, Scenario
 from .world import PHASES, World
 
@@ -24,10 +24,7 @@ GAME = np.dtype(
     [
         ("deployment_steps", np.int32),
         ("passes", np.int32),
-        (
-            "random",
-            np.uint64,
-        ),  # generator state of the dice; not the first field, or Numba would treat LUCK as a prefix of this type
+        ("random", np.uint64),  # state of the dice; not the first field, or Numba would treat RNG as a prefix
         ("active", np.int32),  # the unit to act in battle, or NOBODY
         ("phase", np.int8),
         ("round", np.int8),  # 1..5 in battle, 0 before
@@ -93,7 +90,7 @@ class Games(NamedTuple):
     trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
     mask: np.ndarray  # (N, A) bool: the legal actions
     sets: np.ndarray  # (N, K, B) uint32: scratch space of reach.py
-    rivals: np.ndarray  # (N, S) RIVAL: scratch space of bot_policy.py
+    rivals: np.ndarray  # (N, S) RIVAL: scratch space of bots/policy.py
 
 
 SCRATCH = ("sets", "rivals")  # members whose values mean nothing between two actions
@@ -110,7 +107,7 @@ def new_games(count: int, world: World, num_actions: int) -> Games:
         trail=np.zeros((count, LONGEST_TRAIL), np.int8),
         mask=np.zeros((count, num_actions), np.bool_),
         sets=np.zeros((count, CHARGE_STEPS + 1 + world.charge_reach, world.open.size), np.uint32),
-        rivals=np.zeros((count, world.units.size // 2), RIVAL),
+        rivals=np.zeros((count, world.slots), RIVAL),
     )
 
 
@@ -134,14 +131,10 @@ class GameState:
 
     def __init__(self, scenario: Scenario, world: World, games: Games, i: int, order_mode: str) -> None:
         self.scenario, self.world, self.games, self.i = scenario, world, games, i
+        self.slots = world.slots  # unit slots per player
         self.deployment_order_mode = order_mode
         self.invalid_attempts = 0  # rejected actions of the deployment phase; they do not change the arrays
         self.deployment_state = DeploymentState(self)
-
-    @property
-    def slots(self) -> int:
-        """Return the number of unit slots per player."""
-        return self.world.units.size // 2
 
     @property
     def game(self) -> Any:
@@ -176,16 +169,19 @@ class GameState:
 
     @property
     def objectives(self) -> dict[Hex, int | None]:
-        """Return the player that holds each objective, by its centre."""
-        held = self.games.control[self.i]
-        return {
-            centre: None if held[k] == NOBODY else int(held[k]) + 1
-            for k, centre in enumerate(self.scenario.board.objectives)
-        }
+        """Return the player that holds each objective, by its center."""
+        holders = (None if seat == NOBODY else int(seat) + 1 for seat in self.games.control[self.i])
+        return dict(zip(self.scenario.board.objectives, holders, strict=True))
 
     @property
     def units(self) -> dict[str, Unit]:
-        return {self.unit_id(u): self._unit(u) for u in self.numbers}
+        found = {}
+        for u in self.numbers:
+            spec, unit = self.scenario.rosters[u // self.slots][u % self.slots], self.games.units[self.i, u]
+            flags = (bool(unit[name]) for name in ("acted", "fled", "charged"))
+            where = self.hex_of(unit["cell"])
+            found[spec.id] = Unit(spec.id, u // self.slots + 1, spec.profile, *where, int(unit["hp"]), *flags)
+        return found
 
     @property
     def numbers(self) -> list[int]:
@@ -193,8 +189,7 @@ class GameState:
         return [int(u) for u in np.flatnonzero(self.world.units["exists"])]
 
     def unit_id(self, u: int) -> str:
-        seat, slot = divmod(u, self.slots)
-        return self.scenario.rosters[seat][slot].id
+        return self.scenario.rosters[u // self.slots][u % self.slots].id
 
     def number(self, unit_id: str) -> int | None:
         """Return the index of a unit, or None if there is no such unit."""
@@ -208,13 +203,6 @@ class GameState:
 
     def cell_of(self, one: Hex) -> int:
         return one[1] * self.scenario.board.cols + one[0]
-
-    def _unit(self, u: int) -> Unit:
-        seat, slot = divmod(u, self.slots)
-        spec, unit = self.scenario.rosters[seat][slot], self.games.units[self.i, u]
-        col, row = self.hex_of(unit["cell"])
-        flags = (bool(unit[name]) for name in ("acted", "fled", "charged"))
-        return Unit(spec.id, seat + 1, spec.profile, col, row, int(unit["hp"]), *flags)
 
 
 class DeploymentState:
@@ -233,7 +221,7 @@ class DeploymentState:
 
     @property
     def deployed_units(self) -> set[str]:
-        return {one for player in (1, 2) for one in self._ids("deployed", player)}
+        return {*self._ids("deployed", 1), *self._ids("deployed", 2)}
 
     @property
     def deployment_pools_by_player(self) -> dict[int, tuple[Hex, ...]]:
@@ -255,16 +243,58 @@ class DeploymentState:
     @property
     def unconfirmed_player(self) -> int | None:
         """Return the deployer if it has placed all its units and has to confirm."""
-        seat = int(self._state.game["current_deployer"])
         placing = self._state.phase == "deployment" and not self._state.game["deadlocked"]
-        done = not self.deployable_units_by_player[seat + 1]
-        return seat + 1 if placing and done else None
+        return self.current_deployer if placing and not self._ids("deployable", self.current_deployer) else None
 
     @property
     def confirmed_players(self) -> list[int]:
         return [seat + 1 for seat in (0, 1) if self._state.games.sides["confirmed"][self._state.i, seat]]
 
     def _ids(self, flag: str, player: int) -> list[str]:
-        state, slots = self._state, self._state.slots
-        set_for = state.games.units[flag][state.i]
-        return [state.unit_id(u) for u in range((player - 1) * slots, player * slots) if set_for[u]]
+        state = self._state
+        flags = state.games.units[flag][state.i]
+        return [state.unit_id(u) for u in state.numbers if u // state.slots == player - 1 and flags[u]]
+
+
+def check_invariants(state: GameState) -> None:
+    """Raise `AssertionError` listing all violated invariants between two actions, for tests and `debug: true`."""
+    broken: list[str] = []
+    units, deployment, world = state.games.units[state.i], state.deployment_state, state.world
+    deployed = deployment.deployed_units
+    # The five invariants of the deployment contract, in its order.
+    for u in state.numbers:
+        unit, alive = state.unit_id(u), units["hp"][u] > 0
+        stands, where = units["cell"][u] != OFF_BOARD, state.hex_of(units["cell"][u])
+        if alive and stands != (unit in deployed):
+            broken.append(f"{unit} {'stands' if stands else 'does not stand'} on the board, against deployed_units")
+        if unit not in deployed and where != (-1, -1):
+            broken.append(f"{unit} is not deployed but has the position {where}")
+    for player, left in deployment.deployable_units_by_player.items():
+        if both := deployed & set(left):
+            broken.append(f"player {player}: {sorted(both)} are deployed and deployable at once")
+    complete = len(deployed) == len(state.numbers) and deployment.unconfirmed_player is None
+    if deployment.deployment_complete != complete:
+        broken.append(f"deployment_complete is {deployment.deployment_complete} with {len(deployed)} units deployed")
+    if deployment.deployment_complete and state.phase == "deployment":
+        broken.append("deployment is complete but the phase still deployment")
+    # What the kernels rely on.
+    standing = {int(cell): u for u, cell in enumerate(units["cell"]) if cell != OFF_BOARD}
+    occupied = {cell: int(u) for cell, u in enumerate(state.games.occupants[state.i]) if u != NOBODY}
+    if standing != occupied:
+        broken.append(f"units stand on {standing}, but occupied are {occupied}")
+    if len(standing) != (units["cell"] != OFF_BOARD).sum():
+        broken.append("two units stand on one hex")
+    broken += [f"a unit stands on closed {state.hex_of(cell)}" for cell in standing if not world.cells["is_open"][cell]]
+    for u in state.numbers:
+        if units["hp"][u] <= 0 and units["cell"][u] != OFF_BOARD:
+            broken.append(f"{state.unit_id(u)} has no hp left but stands on the board")
+        if not units["deployed"][u] and not units["deployable"][u]:
+            broken.append(f"{state.unit_id(u)} is neither deployed nor deployable")
+    is_over = state.game["deadlocked"] or state.game["outcome"] in (-1, 0, 1)
+    can_act = state.games.mask[state.i].any()
+    if deployment.unconfirmed_player is not None:
+        broken += ["an action is legal before a confirmation"] * bool(can_act)
+    elif can_act == is_over:
+        broken.append("a finished game has legal actions" if is_over else "a game that goes on has no legal action")
+    if broken:
+        raise AssertionError("the game state is inconsistent: " + "; ".join(broken))

@@ -6,9 +6,10 @@ import torch
 
 from src.compose import build
 from src.core.errors import UserError
+from src.envs.deployment import observation
 from src.envs.deployment.env import DeploymentEnv
-from src.envs.deployment.observation import FACTS, PLANES, UNIT
-from src.nets.units import Layout, Units, UnitsNet
+from src.envs.deployment.net import Units, UnitsNet
+from src.envs.deployment.observation import GLOBAL, PLANES, UNIT
 from tests.test_compositions import composed
 
 GAMES = ("deployment", "deployment_mirror", "deployment_siege")
@@ -26,40 +27,46 @@ def net_for(env: DeploymentEnv, architecture: Units) -> UnitsNet:
     return architecture.build(env.observation_space.shape or (), env.game.num_actions)
 
 
+def split(env: DeploymentEnv, architecture: Units, values: np.ndarray) -> tuple[torch.Tensor, ...]:
+    return net_for(env, architecture).split(torch.from_numpy(values)[None])
+
+
 def deployed(env: DeploymentEnv, seed: int) -> tuple[np.ndarray, int]:
     """Return an observation with units of both sides on the board, and its seat."""
-    observation, info = env.reset(seed=seed)
+    values, info = env.reset(seed=seed)
     rng = np.random.default_rng(seed)
-    while observation[0] > 0:  # deployment
-        observation, _, _, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
-    return observation, info["seat"]
+    while values[0] > 0:  # deployment
+        values, _, _, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+    return values, info["seat"]
 
 
 def test_the_layout_names_what_the_game_observes(made: tuple[DeploymentEnv, Units]):
-    layout = made[1].layout
-    assert (layout.facts, layout.unit, layout.planes) == (len(FACTS), len(UNIT), len(PLANES))
-    assert FACTS[layout.seat] == "second", "in deployment, where the network needs it, the seat"
-    named = [UNIT[index] for index in (layout.on_board, layout.active, layout.column, layout.row)]
-    assert named == ["on_board", "active", "col", "row"]
-    assert PLANES[layout.zone] == "own_zone"
+    env, architecture = made
+    values = deployed(env, seed=3)[0]
+    for theirs, own in zip(observation.parts(env.game.world, values), split(env, architecture, values), strict=True):
+        np.testing.assert_array_equal(theirs, own[0].numpy())
+    assert GLOBAL[observation.SECOND] == "second", "in deployment, where the network needs it, the seat"
+    indices = (observation.ON_BOARD, observation.ACTIVE, observation.COLUMN, observation.ROW)
+    assert [UNIT[index] for index in indices] == ["on_board", "active", "col", "row"]
+    assert PLANES[observation.OWN_ZONE] == "own_zone"
 
 
 def test_cells_of_the_zone_are_scored_in_the_order_of_the_actions(made: tuple[DeploymentEnv, Units]):
     """With one feature a cell, its own number, the scores of placements are the numbers of the cells they name."""
     env, architecture = made
-    net, world, slots = net_for(env, architecture), env.game.world, architecture.layout.slots
+    net, world, slots = net_for(env, architecture), env.game.world, architecture.unit_slots
     with torch.no_grad():
         for layer, weight, bias in ((net.cell_to_place, 1.0, 0.0), (net.unit_to_place, 0.0, 1.0)):
             layer.weight.fill_(weight / 8)
             layer.bias.fill_(bias)  # type: ignore[union-attr]
     seen_seats = set()
     for seed in range(8):
-        observation, info = env.reset(seed=seed)
+        values, info = env.reset(seed=seed)
         seat = info["seat"]
-        facts, _, planes = net._parts(torch.from_numpy(observation)[None])
-        number = torch.arange(architecture.layout.cells, dtype=torch.float32)
-        features = number.view(1, 1, architecture.layout.rows, -1).expand(1, 8, -1, -1)
-        scores = net._placing(facts, planes, features, torch.zeros(1, slots, 8))[0] / 8**0.5
+        features, _, planes = net.split(torch.from_numpy(values)[None])
+        number = torch.arange(net.cells, dtype=torch.float32)
+        board = number.view(1, 1, architecture.rows, -1).expand(1, 8, -1, -1)
+        scores = net.placement_logits(features, planes, board, torch.zeros(1, slots, 8))[0] / 8**0.5
         cells = world.hexes[seat][world.hexes[seat] >= 0]
         expected = world.seen[seat, cells]["turned"]
         assert scores[: cells.size].round().int().tolist() == expected.tolist()
@@ -70,10 +77,8 @@ def test_cells_of_the_zone_are_scored_in_the_order_of_the_actions(made: tuple[De
 def test_unit_features_are_added_to_their_cells(made: tuple[DeploymentEnv, Units]):
     env, architecture = made
     net = net_for(env, architecture)
-    observation, _ = deployed(env, seed=3)
-    _, units, planes = net._parts(torch.from_numpy(observation)[None])
-    where, stands = net._places(units)
-    board = net._scatter(stands, where)[0, 0]
+    _, units, planes = net.split(torch.from_numpy(deployed(env, seed=3)[0])[None])
+    board = net.scatter(units[:, :, observation.ON_BOARD, None], net.cells_of(units))[0, 0]
     on_board = (planes[0, PLANES.index("own_hp")] > 0) | (planes[0, PLANES.index("their_hp")] > 0)
     assert torch.equal(board > 0, on_board)
     assert board.max() == 1
@@ -81,17 +86,16 @@ def test_unit_features_are_added_to_their_cells(made: tuple[DeploymentEnv, Units
 
 def test_every_kind_of_action_depends_on_what_is_seen(made: tuple[DeploymentEnv, Units]):
     env, architecture = made
-    net, layout = net_for(env, architecture), architecture.layout
-    observation = torch.from_numpy(deployed(env, seed=3)[0])[None].requires_grad_()
-    heads = net(observation)
+    net, slots = net_for(env, architecture), architecture.unit_slots
+    values = torch.from_numpy(deployed(env, seed=3)[0])[None].requires_grad_()
+    heads = net(values)
     assert heads.policy.shape == (1, env.game.num_actions)
-    sizes = (layout.slots * layout.zone_cells, 1, layout.cells, layout.slots, 1)
+    sizes = (slots * architecture.hex_slots, 1, net.cells, slots, 1)
     for part in (*heads.policy.split(sizes, dim=1), heads.value):
-        gradient = torch.autograd.grad(part.square().sum(), observation, retain_graph=True)[0]
+        gradient = torch.autograd.grad(part.square().sum(), values, retain_graph=True)[0]
         assert gradient.abs().sum() > 0
 
 
 def test_a_layout_that_does_not_fit_is_refused_with_both_sizes():
-    layout = Layout(17, 5, 31, 10, 21, 25, 104, seat=8, on_board=2, active=3, column=8, row=9, zone=4)
     with pytest.raises(UserError, match=r"\(5577,\) and 1052 actions, .* has \(5825,\) and 2120"):
-        Units(layout, 8, 1, 0).build((5825,), 2120)
+        Units(unit_slots=5, hex_slots=104, rows=21, columns=25, channels=8, blocks=1, pool_every=0).build((5825,), 2120)

@@ -1,7 +1,7 @@
 """Where a unit can move and charge: a breadth-first search over sets of hexes, a few operations per row and step.
 
 A set of hexes is an array of words with a bit for each hex. Each row of the board has `World.row_words` of them, the
-lowest bit is the first column, and the last bit is never used, so that neighbours do not wrap around. Empty rows above
+lowest bit is the first column, and the last bit is never used, so that neighbors do not wrap around. Empty rows above
 and below the board take the place of its edges. `Games.sets` has room for the sets of one search.
 """
 
@@ -18,11 +18,6 @@ FAR = 255  # more steps than any path
 NO_HEX = -1
 _EVEN, _ODD = np.uint32(0x55555555), np.uint32(0xAAAAAAAA)  # columns
 _1, _31 = np.uint32(1), np.uint32(31)
-
-
-@kernel
-def contains(world: World, hexes: np.ndarray, cell: int) -> bool:
-    return hexes[world.cells[cell].word] & world.cells[cell].bit != 0
 
 
 @kernel
@@ -45,15 +40,13 @@ def find_charges(world: World, games: Games, i: int, u: int, first_only: bool) -
 @kernel
 def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_only: bool) -> bool:
     """Enlarge REACHED by up to `limit` steps; return whether it is beside a target."""
-    reached, sides, width = sets[REACHED], sets[SIDES], world.row_words
-    size = reached.size - 2 * width
-    above, row, below = reached[:size], reached[width : width + size], reached[2 * width :]
-    left, middle, right = sides[width - 1 :], sides[width : width + size], sides[width + 1 :]
-    clear, targets, found = sets[CLEAR, width : width + size], sets[TARGETS, width : width + size], np.uint32(0)
+    width, found = world.row_words, np.uint32(0)
+    end = sets.shape[1] - width  # views of the board alone, as indices from 0 are faster
+    row, clear, targets = sets[REACHED, width:end], sets[CLEAR, width:end], sets[TARGETS, width:end]
     for step in range(1, limit + 1):
-        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0), width : width + size]
-        _spread(above, row, below, left, middle, right, entered)
-        for k in range(size):
+        entered = sets[CHARGE_STEPS + (step if keeps_steps else 0), width:end]
+        _spread(sets[REACHED], sets[SIDES], entered, width)
+        for k in range(row.size):
             found |= entered[k] & targets[k]
             row[k] |= entered[k] & clear[k]
         if first_only and found != 0:
@@ -64,7 +57,7 @@ def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_
 @kernel
 def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     """Write the sets of a search before its first step."""
-    sets, slots, here = games.sets[i], world.units.size // 2, games.units[i, u].cell
+    sets, slots, here, width = games.sets[i], world.slots, games.units[i, u].cell, world.row_words
     free, clear, targets, reached = sets[FREE], sets[CLEAR], sets[TARGETS], sets[REACHED]
     for k in range(free.size):
         free[k] = world.open[k]
@@ -81,8 +74,8 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
             targets[world.cells[cell].word] |= world.cells[cell].bit
             if world.distance[here, cell] <= world.charge_reach:
                 reached[world.cells[cell].word] |= world.cells[cell].bit
-    _spread_all(targets, sets[SIDES], clear, world.row_words)
-    _spread_all(reached, sets[SIDES], targets, world.row_words)
+    _spread(targets, sets[SIDES], clear[width:-width], width)
+    _spread(reached, sets[SIDES], targets[width:-width], width)
     for k in range(free.size):
         clear[k] = free[k] & ~clear[k]
         targets[k] &= free[k]
@@ -90,43 +83,26 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     reached[world.cells[here].word] = world.cells[here].bit
 
 
-@kernel
-def _spread_all(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: int) -> None:
+@inlined
+def _spread(hexes: np.ndarray, sides: np.ndarray, out: np.ndarray, width: int) -> None:
+    """Write the hexes of a set and their neighbors, closed ones as well, to the board `out`; `sides` is scratch."""
     size = hexes.size - 2 * width
     above, row, below = hexes[:size], hexes[width : width + size], hexes[2 * width :]
     left, middle, right = sides[width - 1 :], sides[width : width + size], sides[width + 1 :]
-    _spread(above, row, below, left, middle, right, out[width : width + size])
-
-
-@inlined
-def _spread(
-    above: np.ndarray,
-    row: np.ndarray,
-    below: np.ndarray,
-    left: np.ndarray,
-    middle: np.ndarray,
-    right: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Write the hexes of a set and their neighbours, closed ones as well, to `out`.
-
-    All are views: of the set by a row up and down, and of scratch space by a word to the left and right.
-    """
-    for k in range(row.size):  # odd columns are half a hex lower: also beside the next row, even ones the previous
+    for k in range(size):  # odd columns are half a hex lower: also beside the next row, even ones the previous
         middle[k] = row[k] | (above[k] & _ODD) | (below[k] & _EVEN)
-    for k in range(row.size):
+    for k in range(size):
         beside = middle[k] << _1 | middle[k] >> _1 | left[k] >> _31 | right[k] << _31
         out[k] = row[k] | above[k] | below[k] | beside
 
 
 @kernel
 def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tuple[int, int]:
-    """Return the free cell beside the target that is reached in the fewest steps, and those steps, after `find_charges`
-    of u.
+    """Return the free cell beside the target that takes the fewest steps, and their number, after `find_charges`.
 
     Ties are broken by the charging player's view of the board, so that both sides behave symmetrically.
     """
-    seen = world.seen[u // (world.units.size // 2)]
+    seen = world.seen[u // world.slots]
     here, there, best = games.units[i, u].cell, games.units[i, target].cell, NO_HEX
     if there == OFF_BOARD or world.distance[here, there] > world.charge_reach:
         return NO_HEX, FAR
@@ -134,9 +110,10 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
         entered = games.sets[i, CHARGE_STEPS + steps]
         for k in range(6):
             cell = world.near[there, k]
-            if cell < 0 or games.occupants[i, cell] != NOBODY or not contains(world, entered, cell):
+            if cell < 0 or games.occupants[i, cell] != NOBODY:
                 continue
-            if best == NO_HEX or seen[cell].turned < seen[best].turned:
+            is_entered = entered[world.cells[cell].word] & world.cells[cell].bit != 0
+            if is_entered and (best == NO_HEX or seen[cell].turned < seen[best].turned):
                 best = cell
         if best != NO_HEX:
             return best, steps

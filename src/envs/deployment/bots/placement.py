@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...core.errors import UserError
-from .scenario import Scenario
-from .world import World
+from ....core.errors import UserError
+from ..rules.scenario import Scenario
+from ..rules.world import World, zone_cells
 
 DISTANCES = 256  # a number of distances that no board exceeds
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
@@ -32,9 +32,9 @@ class ZonePlacement(Placement):
         """Return a sort key for each of the cells (M,), lowest first; equal ones are equally good."""
 
     def ranks(self, world: World) -> np.ndarray:
-        ranks = np.full((2, world.units.size // 2, world.cells.size), UNRANKED, np.int32)
+        ranks = np.full((2, world.slots, world.cells.size), UNRANKED, np.int32)
         for seat in (0, 1):
-            cells = pool(world, seat)
+            cells = zone_cells(world, seat)
             ranks[seat][:, cells] = self.order(world, seat, cells)
         return ranks.reshape(world.units.size, -1)
 
@@ -52,7 +52,7 @@ class FrontLine(ZonePlacement):
     sign = 1
 
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
-        to_enemy = world.distance[np.ix_(cells, pool(world, 1 - seat))].min(axis=1).astype(int)
+        to_enemy = world.distance[np.ix_(cells, zone_cells(world, 1 - seat))].min(axis=1).astype(int)
         return self.sign * to_enemy * DISTANCES + world.to_objective[:, cells].min(axis=0)
 
 
@@ -76,8 +76,3 @@ class Scripted(Placement):
         units = np.flatnonzero(world.units["exists"])
         ranks[units, world.units["position"][units]] = 0
         return ranks
-
-
-def pool(world: World, seat: int) -> np.ndarray:
-    """Return the cells of a seat's zone, ordered by (col, row)."""
-    return world.hexes[seat][world.hexes[seat] >= 0]

@@ -18,16 +18,6 @@ from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
 
 
 @kernel
-def pass_action(world: World) -> int:
-    return world.units.size // 2 * world.hexes.shape[1]
-
-
-@kernel
-def wait_action(world: World) -> int:
-    return pass_action(world) + 1 + world.cells.size + world.units.size // 2
-
-
-@kernel
 def is_over(games: Games, i: int) -> bool:
     return games.games[i].outcome != UNDECIDED or games.games[i].deadlocked
 
@@ -58,46 +48,38 @@ def start(world: World, games: Games, i: int) -> None:
     for cell in range(world.cells.size):
         games.occupants[i, cell] = NOBODY
     for u in range(world.units.size):
-        games.units[i, u].cell = OFF_BOARD
-        games.units[i, u].start = OFF_BOARD
-        games.units[i, u].order = 0
-        games.units[i, u].hp = world.units[u].hp
-        games.units[i, u].dealt = 0
-        games.units[i, u].deployed = False
-        games.units[i, u].deployable = world.units[u].exists
-        games.units[i, u].acted = False
-        games.units[i, u].fled = False
-        games.units[i, u].charged = False
+        unit, exists = games.units[i, u], world.units[u].exists
+        unit.cell = OFF_BOARD
+        unit.start = OFF_BOARD
+        unit.order = 0
+        unit.hp = world.units[u].hp
+        unit.dealt = 0
+        unit.deployed = exists and not world.is_active
+        unit.deployable = exists and world.is_active
+        unit.acted = False
+        unit.fled = False
+        unit.charged = False
+        if unit.deployed:  # a fixed deployment
+            unit.start = world.units[u].position
+            battle.put(games, i, u, unit.start)
     if not world.is_active:
-        _take_positions(world, games, i)
+        deployment.begin_battle(world, games, i)
     write_mask(world, games, i)
-
-
-@kernel
-def _take_positions(world: World, games: Games, i: int) -> None:
-    """Place every unit on the position given by the scenario (fixed deployment)."""
-    for u in range(world.units.size):
-        if world.units[u].exists:
-            battle.put(games, i, u, world.units[u].position)
-            games.units[i, u].start = world.units[u].position
-            games.units[i, u].deployed = True
-            games.units[i, u].deployable = False
-    deployment.begin_battle(world, games, i)
 
 
 @kernel
 def play(world: World, games: Games, i: int, action: int) -> None:
     """Play an action that the mask allows."""
-    game, passing, hex_slots = games.games[i], pass_action(world), world.hexes.shape[1]
+    game = games.games[i]
     game.trail_length = 0
-    if action < passing:
+    if action < world.pass_action:
         seat = game.current_deployer
-        unit = seat * (world.units.size // 2) + action // hex_slots
-        deployment.place(world, games, i, unit, world.hexes[seat, action % hex_slots])
-    elif action == passing:
+        unit = seat * world.slots + action // world.hex_slots
+        deployment.place(world, games, i, unit, world.hexes[seat, action % world.hex_slots])
+    elif action == world.pass_action:
         deployment.resolve_pass(world, games, i)
     else:
-        choice = action - passing - 1
+        choice = action - world.first_move
         if choice < world.cells.size:
             choice = world.seen[game.to_move, choice].turned
         if game.active == NOBODY:
@@ -109,24 +91,37 @@ def play(world: World, games: Games, i: int, action: int) -> None:
 
 @kernel
 def write_mask(world: World, games: Games, i: int) -> None:
+    game, mask = games.games[i], games.mask[i]
     games.mask[i] = False
     if is_over(games, i):
         return
-    if games.games[i].phase == DEPLOYMENT:
+    if game.phase == DEPLOYMENT:
         _mask_placements(world, games, i)
-    elif games.games[i].active == NOBODY:
-        _mask_choice(world, games, i)
-    else:
-        _mask_battle(world, games, i)
+        return
+    seat = game.to_move
+    if game.active == NOBODY:  # the hexes of the units that may act
+        for u in range(seat * world.slots, (seat + 1) * world.slots):
+            if battle.may_be_chosen(world, games, i, u):
+                mask[world.first_move + world.seen[seat, games.units[i, u].cell].turned] = True
+        return
+    mask[world.wait_action] = True
+    if game.phase == MOVE_PHASE:
+        _mask_moves(world, games, i, game.active)
+        return
+    if game.phase == CHARGE:
+        reach.find_charges(world, games, i, game.active, False)
+    for slot in range(world.slots):
+        if battle.is_target(world, games, i, game.active, (1 - seat) * world.slots + slot):
+            mask[world.first_target + slot] = True
 
 
 @kernel
 def _mask_placements(world: World, games: Games, i: int) -> None:
     """Allow every remaining unit on every legal hex; allow the pass only if there is none, but units are left."""
-    seat, hex_slots, slots = games.games[i].current_deployer, world.hexes.shape[1], world.units.size // 2
-    first, stuck = NOBODY, True  # the first unit to place; the hexes are the same for all
-    for unit in range(slots):
-        if not games.units[i, seat * slots + unit].deployable:
+    seat, hex_slots = games.games[i].current_deployer, world.hex_slots
+    first, no_hex = NOBODY, True  # the first unit to place; the hexes are the same for all
+    for unit in range(world.slots):
+        if not games.units[i, seat * world.slots + unit].deployable:
             continue
         own = games.mask[i, unit * hex_slots : (unit + 1) * hex_slots]
         if first == NOBODY:
@@ -134,43 +129,18 @@ def _mask_placements(world: World, games: Games, i: int) -> None:
             for slot in range(hex_slots):
                 cell = world.hexes[seat, slot]
                 own[slot] = cell >= 0 and deployment.can_place(world, games, i, seat, cell)
-                stuck &= not own[slot]
+                no_hex &= not own[slot]
         else:
             of_first = games.mask[i, first * hex_slots : (first + 1) * hex_slots]
             for slot in range(hex_slots):
                 own[slot] = of_first[slot]
-    games.mask[i, pass_action(world)] = stuck and first != NOBODY
-
-
-@kernel
-def _mask_choice(world: World, games: Games, i: int) -> None:
-    """Allow the hexes of the units that may act."""
-    seat, slots, first = games.games[i].to_move, world.units.size // 2, pass_action(world) + 1
-    for u in range(seat * slots, (seat + 1) * slots):
-        if battle.may_be_chosen(world, games, i, u):
-            games.mask[i, first + world.seen[seat, games.units[i, u].cell].turned] = True
-
-
-@kernel
-def _mask_battle(world: World, games: Games, i: int) -> None:
-    game, mask, slots, cells = games.games[i], games.mask[i], world.units.size // 2, world.cells.size
-    u, first = game.active, pass_action(world) + 1
-    seat = u // slots
-    mask[wait_action(world)] = True
-    if game.phase == MOVE_PHASE:
-        _mask_moves(world, games, i, u)
-        return
-    if game.phase == CHARGE:
-        reach.find_charges(world, games, i, u, False)
-    for slot in range(slots):
-        if battle.is_target(world, games, i, u, (1 - seat) * slots + slot):
-            mask[first + cells + slot] = True
+    games.mask[i, world.pass_action] = no_hex and first != NOBODY
 
 
 @kernel
 def _mask_moves(world: World, games: Games, i: int, u: int) -> None:
-    here, seen = games.units[i, u].cell, world.seen[u // (world.units.size // 2)]
-    moves = games.mask[i, pass_action(world) + 1 :]
+    here, seen = games.units[i, u].cell, world.seen[u // world.slots]
+    moves = games.mask[i, world.first_move :]
     reach.find_moves(world, games, i, u)
     reached, width = games.sets[i, reach.REACHED], world.row_words
     for row in range(world.cells.size // world.columns):

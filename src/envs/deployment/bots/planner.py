@@ -9,21 +9,21 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.kernels import by_reference, jit
-from ...core.play.agent import Agent, Decision, Line
-from ...core.play.game import Game, Trait
-from ...core.ranges import Bounds, Fraction, NonNegative, checked
-from ...core.threads import run_in_spans
-from ..splitmix import hash_word
-from . import bot_policy, rules
-from .bot_policy import LUCK, Policy
-from .bots import Bot
-from .dice import kernel
-from .game import DeploymentGame
-from .objectives import max_victory_points, take_objectives
-from .state import NOBODY, UNDECIDED, Games, GameState
-from .world import World
+from ....core.errors import require
+from ....core.kernels import by_reference, jit
+from ....core.play.agent import Agent, Decision, Line
+from ....core.play.game import Game, Trait
+from ....core.ranges import Bounds, Fraction, NonNegative, checked
+from ....core.threads import run_in_spans
+from ...splitmix import hash_word
+from .. import rules
+from ..game import DeploymentGame
+from ..rules.battle import max_victory_points, points_per_score, take_objectives
+from ..rules.dice import kernel
+from ..rules.state import NOBODY, UNDECIDED, Games, GameState
+from ..rules.world import World
+from .bot import Bot
+from .policy import RNG, Policy, action_value, choose
 
 CANDIDATE = np.dtype(
     [
@@ -41,7 +41,7 @@ CANDIDATE = np.dtype(
 class Search(NamedTuple):
     games: Games  # one game, overwritten by every rollout
     candidates: np.ndarray  # (K,) CANDIDATE
-    luck: np.ndarray  # (1,) LUCK: the generator of a bot that explores
+    rng: np.ndarray  # (1,) RNG: the generator of a bot that explores
     policy: Policy
     objectives: float  # weight of victory points; the rest is that of surviving units
     confidence: float  # standard errors
@@ -82,7 +82,14 @@ class Planner(Agent):
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         def decide_span(first: int, end: int) -> list[Decision]:
-            return [self._decide(game, views[k], rngs[k]) for k in range(first, end)]
+            decisions = []
+            for view, rng in zip(views[first:end], rngs[first:end], strict=True):
+                if view.phase == "deployment":
+                    decisions.append(self.policy.decide(game, view, rng))
+                else:
+                    best = self.search(game, view, rng.integers(2**64, dtype=np.uint64))[0]
+                    decisions.append(Decision(int(best["action"]), {"value": _mean(best)}))
+            return decisions
 
         return [decision for span in run_in_spans(decide_span, len(views), 1) for decision in span]
 
@@ -92,19 +99,13 @@ class Planner(Agent):
         found = self.search(game, view, np.uint64(0))
         return [Line(f"{_mean(one):+.3f}", (int(one["action"]),)) for one in found[:count]]
 
-    def _decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
-        if view.phase == "deployment":
-            return self.policy.decide(game, view, rng)
-        best = self.search(game, view, rng.integers(2**64, dtype=np.uint64))[0]
-        return Decision(int(best["action"]), {"value": _mean(best)})
-
     def search(self, game: Game, view: GameState, seed: np.uint64) -> np.ndarray:
         """Return the candidates (K,) CANDIDATE of a position in battle, best first."""
         assert isinstance(game, DeploymentGame)
         search = Search(
             games=game.games(1),
             candidates=np.zeros(self.candidates, CANDIDATE),
-            luck=np.zeros(1, LUCK),
+            rng=np.zeros(1, RNG),
             policy=self.policy.policy(game),
             objectives=self.objectives,
             confidence=self.confidence,
@@ -122,7 +123,7 @@ def _mean(candidate: Any) -> float:
 @jit(nogil=True, _nrt=False)
 def find_best(world: World, games: Games, i: int, search: Search) -> int:
     """Order the candidates, best first; return their number."""
-    count = _find_candidates(world, games, i, search)
+    candidates, count = search.candidates, _find_candidates(world, games, i, search)
     stages, left = 0, count
     while left > 1:
         stages += 1
@@ -133,45 +134,26 @@ def find_best(world: World, games: Games, i: int, search: Search) -> int:
         for k in range(left):
             for rollout in range(played, played + more):
                 value = _rollout(world, games, i, search, k, search.seed + np.uint64(rollout))
-                search.candidates[k].total += value
-                search.candidates[k].squares += value * value
-            search.candidates[k].rollouts += more
+                candidates[k].total += value
+                candidates[k].squares += value * value
+            candidates[k].rollouts += more
         played += more
-        _sort_by_total(search.candidates, left)
-        if left > 2:
-            _keep_choice(search.candidates, (left + 1) // 2, left)
-        left = (left + 1) // 2
-    if count > 1 and not _is_better(search.candidates, search.confidence):
-        _swap(search.candidates, 0, 1)
+        for k in range(1, left):  # a stable sort, so that ties keep the bot's order
+            at = k
+            while at > 0 and candidates[at].total > candidates[at - 1].total:
+                _swap(candidates, at, at - 1)
+                at -= 1
+        kept = (left + 1) // 2
+        for k in range(kept, left if left > 2 else 0):  # keep the bot's choice, as the last one if it is worse
+            if candidates[k].score == np.inf:
+                _swap(candidates, kept - 1, k)
+        left = kept
+    if count > 1 and candidates[0].score != np.inf:  # better than the bot's choice, but by enough standard errors?
+        best, other = candidates[0], candidates[1]
+        spread = best.squares + other.squares - (best.total**2 + other.total**2) / best.rollouts
+        if best.total - other.total <= search.confidence * np.sqrt(max(spread, 0.0)):
+            _swap(candidates, 0, 1)
     return count
-
-
-@kernel
-def _keep_choice(candidates: np.ndarray, kept: int, count: int) -> None:
-    """Keep the bot's choice among the first `kept` of `count` candidates, as the last of them if it is worse."""
-    for k in range(kept, count):
-        if candidates[k].score == np.inf:
-            _swap(candidates, kept - 1, k)
-
-
-@kernel
-def _is_better(candidates: np.ndarray, confidence: float) -> bool:
-    """Whether the first candidate is the bot's choice, or better than it by `confidence` standard errors."""
-    best, other = candidates[0], candidates[1]
-    if best.score == np.inf:
-        return True
-    spread = best.squares + other.squares - (best.total**2 + other.total**2) / best.rollouts
-    return best.total - other.total > confidence * np.sqrt(max(spread, 0.0))
-
-
-@kernel
-def _sort_by_total(candidates: np.ndarray, count: int) -> None:
-    """Sort the first ones, which have had equally many rollouts; the sort is stable, so ties keep the bot's order."""
-    for k in range(1, count):
-        at = k
-        while at > 0 and candidates[at].total > candidates[at - 1].total:
-            _swap(candidates, at, at - 1)
-            at -= 1
 
 
 @kernel
@@ -187,33 +169,28 @@ def _swap(candidates: np.ndarray, one: int, other: int) -> None:
 @kernel
 def _find_candidates(world: World, games: Games, i: int, search: Search) -> int:
     """Write the bot's choice and the legal actions with the next highest scores; return their number."""
-    count, choice = 0, bot_policy.choose(world, games, i, search.policy, search.luck[0])
-    for action in range(rules.pass_action(world) + 1, games.mask.shape[1]):
-        if games.mask[i, action]:
-            score = np.inf if action == choice else 0.0
-            if action != choice and games.games[i].active != NOBODY:
-                score = bot_policy.action_value(world, games, i, action, search.policy)
-            count = _insert(search.candidates, count, action, score)
+    candidates, count, choice = search.candidates, 0, choose(world, games, i, search.policy, search.rng[0])
+    for action in range(world.first_move, games.mask.shape[1]):
+        if not games.mask[i, action]:
+            continue
+        score = np.inf if action == choice else 0.0
+        if action != choice and games.games[i].active != NOBODY:
+            score = action_value(world, games, i, action, search.policy)
+        if count == candidates.size:  # the worst one is dropped
+            if score <= candidates[count - 1].score:
+                continue
+            count -= 1
+        candidates[count].action = action
+        candidates[count].score = score
+        candidates[count].total = 0.0
+        candidates[count].squares = 0.0
+        candidates[count].rollouts = 0
+        at = count
+        while at > 0 and candidates[at].score > candidates[at - 1].score:
+            _swap(candidates, at, at - 1)
+            at -= 1
+        count += 1
     return count
-
-
-@kernel
-def _insert(candidates: np.ndarray, count: int, action: int, score: float) -> int:
-    """Insert an action by its score; if all places are taken, the worst one is dropped."""
-    if count == candidates.size:
-        if score <= candidates[count - 1].score:
-            return count
-        count -= 1
-    candidates[count].action = action
-    candidates[count].score = score
-    candidates[count].total = 0.0
-    candidates[count].squares = 0.0
-    candidates[count].rollouts = 0
-    at = count
-    while at > 0 and candidates[at].score > candidates[at - 1].score:
-        _swap(candidates, at, at - 1)
-        at -= 1
-    return count + 1
 
 
 @kernel
@@ -222,55 +199,43 @@ def _rollout(world: World, games: Games, i: int, search: Search, k: int, seed: A
     scratch, seat = search.games, games.games[i].to_move
     _copy(world, games, i, scratch)
     scratch.games[0].random = hash_word(seed)
-    search.luck[0].random = hash_word(scratch.games[0].random)
-    horizon = _turn(games, i) + search.turns
+    search.rng[0].random = hash_word(scratch.games[0].random)
+    horizon = turn_number(games, i) + search.turns
     rules.play(world, scratch, 0, search.candidates[k].action)
-    while not rules.is_over(scratch, 0) and _turn(scratch, 0) <= horizon:
-        action = bot_policy.choose(world, scratch, 0, search.policy, search.luck[0])
-        rules.play(world, scratch, 0, action)
-    return _result(world, scratch, search, seat)
+    while not rules.is_over(scratch, 0) and turn_number(scratch, 0) <= horizon:
+        rules.play(world, scratch, 0, choose(world, scratch, 0, search.policy, search.rng[0]))
+    take_objectives(world, scratch, 0)
+    lead = final_points(world, scratch, 0, seat) - final_points(world, scratch, 0, 1 - seat)
+    value = search.objectives * lead / max_victory_points(world)
+    value += (1.0 - search.objectives) * (_strength(world, scratch, seat) - _strength(world, scratch, 1 - seat))
+    if scratch.games[0].outcome == UNDECIDED:
+        return value
+    return value + (scratch.games[0].outcome if seat == 0 else -scratch.games[0].outcome)
 
 
 @kernel
-def _turn(games: Games, i: int) -> int:
+def turn_number(games: Games, i: int) -> int:
     """Return the number of player turns since the beginning of the battle."""
     return 2 * games.games[i].round + (games.games[i].turn != games.games[i].first)
 
 
 @kernel
-def _result(world: World, scratch: Games, search: Search, seat: int) -> float:
-    """Return the own lead, plus the outcome if the game is decided."""
-    game = scratch.games[0]
-    take_objectives(world, scratch, 0)
-    lead = final_points(world, scratch, 0, seat) - final_points(world, scratch, 0, 1 - seat)
-    value = search.objectives * lead / max_victory_points(world)
-    value += (1.0 - search.objectives) * (_strength(world, scratch, seat) - _strength(world, scratch, 1 - seat))
-    if game.outcome == UNDECIDED:
-        return value
-    return value + (game.outcome if seat == 0 else -game.outcome)
-
-
-@kernel
 def final_points(world: World, games: Games, i: int, seat: int) -> int:
     """Return the victory points of a seat at the end of a battle in which the control of objectives stays the same."""
-    game, held, theirs = games.games[i], 0, 0
+    game, points = games.games[i], games.sides[i, seat].victory_points
     if game.outcome != UNDECIDED:
-        return games.sides[i, seat].victory_points
-    for k in range(games.control.shape[1]):
-        held += games.control[i, k] == seat
-        theirs += games.control[i, k] == 1 - seat
+        return points
     left = world.rounds - game.round  # times that it will score
     if seat != game.first and ((game.turn == game.first and game.round > 1) or game.round == world.rounds):
         left += 1
-    each = world.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
-    return games.sides[i, seat].victory_points + left * each
+    return points + left * points_per_score(world, games, i, seat)
 
 
 @kernel
 def _strength(world: World, games: Games, seat: int) -> float:
     """Return the fraction of a seat's points that is left, units with fewer hit points counted in part."""
-    slots, left, total = world.units.size // 2, 0.0, 0
-    for u in range(seat * slots, (seat + 1) * slots):
+    left, total = 0.0, 0
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         if world.units[u].exists:
             left += world.units[u].points * games.units[0, u].hp / world.units[u].hp
             total += world.units[u].points

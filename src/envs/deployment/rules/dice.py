@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ...core.kernels import jit
-from ..splitmix import below
+from ....core.kernels import jit
+from ...splitmix import below
 
 # Kernels allocate nothing, so Numba's reference counting is disabled: counting the array arguments of every call would
 # take longer than the rules themselves.
@@ -31,9 +31,9 @@ def wound_needed(strength: int, toughness: int) -> int:
 
 @kernel
 def save_needed(save: int, invulnerable: int, ap: int, covered: bool) -> int:
-    """Return the better of the modified armour save and the invulnerable save; above 6 no roll succeeds.
+    """Return the better of the modified armor save and the invulnerable save; above 6 no roll succeeds.
 
-    Cover improves the armour save by one, to 2+ at best.
+    Cover improves the armor save by one, to 2+ at best.
     """
     return min(max(save + ap - covered, 2), invulnerable)
 

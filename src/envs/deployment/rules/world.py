@@ -1,11 +1,12 @@
 """The static data of a scenario as lookup tables for the kernels, which never write to them."""
 
+from collections.abc import Sequence
 from dataclasses import astuple
 from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference
+from ....core.kernels import by_reference
 from . import hexgrid
 from .dice import NEVER, charge_chance, expected_damage
 from .scenario import MAX_MOVE, Hex, Scenario
@@ -15,7 +16,6 @@ PHASES = ("deployment", "command", "move", "shoot", "charge", "fight")
 RANGED, MELEE = 0, 1
 COVERED = 2  # a ranged attack on a target in cover, in `World.expected`
 HIDDEN = 256  # more than any distance on a board
-
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
 CELL = np.dtype(
@@ -44,10 +44,10 @@ WEAPON = np.dtype([(name, np.int32) for name in ("reach", "attacks", "hit", "str
 class World(NamedTuple):
     """Lookup tables: C cells, S unit slots per player, H hex slots, O objectives.
 
-    Unit u is slot `u % S` of seat `u // S`; slots are ordered by unit id.
+    Unit u is slot `u % S` of seat `u // S`; slots are ordered by unit id. actions.py has the table of actions.
     """
 
-    near: np.ndarray  # (C, 6) int32: open neighbours of open cells, then -1
+    near: np.ndarray  # (C, 6) int32: open neighbors of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
     sight: np.ndarray  # (C, C) bool: a line between them is free of walls and cover
     seen_apart: np.ndarray  # (C, C) uint16: the distance, plus HIDDEN where a line of sight is blocked
@@ -55,6 +55,7 @@ class World(NamedTuple):
     seen: np.ndarray  # (2, C) SEEN: each cell from each seat's point of view
     hexes: np.ndarray  # (2, H) int32: the cell of each hex slot, by (col, row), then -1
     units: np.ndarray  # (2S,) UNIT: zeros in empty slots
+    points: np.ndarray  # (2,) float32: of each whole roster
     weapon: np.ndarray  # (2, 2S) WEAPON: ranged, then melee; zeros where there is none
     expected: np.ndarray  # (3, 2S, 2S) float64: mean damage of one unit on another: RANGED, MELEE, COVERED
     charge_chance: np.ndarray  # (256,) float64: that a charge over this distance arrives on a free path
@@ -63,6 +64,12 @@ class World(NamedTuple):
     open: np.ndarray  # (B,) uint32: the set of open hexes; see reach.py
     row_words: int  # of a set of hexes
     columns: int  # of the board
+    slots: int  # S
+    hex_slots: int  # H
+    pass_action: int
+    first_move: int  # the action that moves to cell 0
+    first_target: int  # the action that attacks the enemy in slot 0
+    wait_action: int
     start_phase: int
     alternated: bool
     is_active: bool  # units are placed by actions; else each starts on its position
@@ -75,31 +82,40 @@ class World(NamedTuple):
     rolls_off: bool  # dice decide who has the first turn of every round; else player 1 has it
 
 
-class Settings(NamedTuple):
-    """The rule settings of a game."""
-
-    order_mode: str
-    deployment_type: str
-    start_phase: str
-    min_enemy_distance: int
-    confirming_players: tuple[int, ...]
-    activation: str
-    first_turn: str
-    rounds: int
-    victory_points: int
-    charge_reach: int
-    unit_slots: int
-    hex_slots: int
-
-
-def build(scenario: Scenario, settings: Settings) -> World:
+def build(
+    scenario: Scenario,
+    *,
+    unit_slots: int,
+    hex_slots: int,
+    order_mode: str,
+    deployment_type: str,
+    start_phase: str,
+    min_enemy_distance: int,
+    confirming_players: Sequence[int],
+    activation: str,
+    first_turn: str,
+    rounds: int,
+    victory_points: int,
+    charge_reach: int,
+) -> World:
     board = scenario.board
-    blocks_sight = np.array([one in board.walls | board.cover for one in hexgrid.cells_of(board.cols, board.rows)])
+    all_hexes = hexgrid.cells_of(board.cols, board.rows)
+    cells = np.zeros(len(all_hexes), CELL)
+    cells["is_open"] = [board.is_open(one) for one in all_hexes]
+    cells["is_cover"] = [one in board.cover for one in all_hexes]
+    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
+    cells["objective"] = -1
+    for number, center in enumerate(board.objectives):
+        cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(center)]] = number
+    open_set = np.zeros(hexgrid.set_words(board.cols, board.rows), np.uint32)
+    np.bitwise_or.at(open_set, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
     distance = hexgrid.distances(board.cols, board.rows)
-    sight = hexgrid.lines_of_sight(blocks_sight, board.cols)
-    cells = _cells(scenario)
-    hexes, seen = _seats(scenario, settings.hex_slots)
-    units, weapon, expected = _units(scenario, settings.unit_slots)
+    sight = hexgrid.lines_of_sight(np.array([one in board.walls | board.cover for one in all_hexes]), board.cols)
+    hexes, seen = _seats(scenario, hex_slots)
+    units, weapon, expected = _units(scenario, unit_slots)
+    pass_action = unit_slots * hex_slots
+    first_target = pass_action + 1 + cells.size
+    arrives = [charge_chance.py_func(apart - 1) if apart <= charge_reach else 0.0 for apart in range(HIDDEN)]
     return World(
         near=hexgrid.adjacency(cells["is_open"], board.cols),
         distance=distance,
@@ -109,51 +125,41 @@ def build(scenario: Scenario, settings: Settings) -> World:
         seen=seen,
         hexes=hexes,
         units=units,
+        points=units["points"].reshape(2, -1).sum(axis=1).astype(np.float32),
         weapon=weapon,
         expected=expected,
-        charge_chance=_charge_chances(settings.charge_reach),
+        charge_chance=np.array(arrives),
         roll_chance=np.array([charge_chance.py_func(steps) for steps in range(-MAX_MOVE - 1, HIDDEN)]),
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
-        open=_open_set(cells, hexgrid.set_words(board.cols, board.rows)),
+        open=open_set,
         row_words=hexgrid.row_words(board.cols),
         columns=board.cols,
-        start_phase=PHASES.index(settings.start_phase),
-        alternated=settings.order_mode == "alternated_p1_start",
-        is_active=settings.deployment_type == "active",
-        min_enemy_distance=settings.min_enemy_distance,
-        confirming=sum(1 << (player - 1) for player in settings.confirming_players),
-        rounds=settings.rounds,
-        victory_points=settings.victory_points,
-        charge_reach=settings.charge_reach,
-        is_choice=settings.activation == "choice",
-        rolls_off=settings.first_turn == "roll_off",
+        slots=unit_slots,
+        hex_slots=hex_slots,
+        pass_action=pass_action,
+        first_move=pass_action + 1,
+        first_target=first_target,
+        wait_action=first_target + unit_slots,
+        start_phase=PHASES.index(start_phase),
+        alternated=order_mode == "alternated_p1_start",
+        is_active=deployment_type == "active",
+        min_enemy_distance=min_enemy_distance,
+        confirming=sum(1 << (player - 1) for player in set(confirming_players)),
+        rounds=rounds,
+        victory_points=victory_points,
+        charge_reach=charge_reach,
+        is_choice=activation == "choice",
+        rolls_off=first_turn == "roll_off",
     )
 
 
-def _charge_chances(reach: int) -> np.ndarray:
-    return np.array([charge_chance.py_func(apart - 1) if apart <= reach else 0.0 for apart in range(HIDDEN)])
+def zone_cells(world: World, seat: int) -> np.ndarray:
+    """Return the cells of a seat's zone, ordered by (col, row)."""
+    return world.hexes[seat][world.hexes[seat] >= 0]
 
 
 def _cell(scenario: Scenario, one: Hex) -> int:
     return one[1] * scenario.board.cols + one[0]
-
-
-def _cells(scenario: Scenario) -> np.ndarray:
-    board = scenario.board
-    cells = np.zeros(board.cols * board.rows, CELL)
-    cells["is_open"] = [board.is_open(one) for one in hexgrid.cells_of(board.cols, board.rows)]
-    cells["is_cover"] = [one in board.cover for one in hexgrid.cells_of(board.cols, board.rows)]
-    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
-    cells["objective"] = -1
-    for number, centre in enumerate(board.objectives):
-        cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(centre)]] = number
-    return cells
-
-
-def _open_set(cells: np.ndarray, words: int) -> np.ndarray:
-    hexes = np.zeros(words, np.uint32)
-    np.bitwise_or.at(hexes, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
-    return hexes
 
 
 def _seats(scenario: Scenario, hex_slots: int) -> tuple[np.ndarray, np.ndarray]:
