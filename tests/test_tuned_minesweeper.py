@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 import src.resolvers
-from src.algos.network import selection_metrics
+from src.algos.selection import selection_metrics
 from src.compose import build
 from src.core.play.agent import RandomAgent
 from src.core.runs.run import Run

@@ -36,7 +36,7 @@ def test_ppo_is_tuned_for_every_scenario_and_device(env: str, device: str):
     assert cfg.composition.tuned == f"{env}_ppo"
     assert cfg.algo.total_steps == first.algo.total_steps != 10_000_000
     assert cfg.algo.num_envs == first.algo.num_envs
-    assert (cfg.algo.losses.aux_coef, cfg.algo.restrict_actions_until_updates) == (0, 0)
+    assert (cfg.algo.losses.aux_coef, cfg.algo.play.strategy) == (0, None)
     assert cfg.algo.num_envs % 4 == 0  # equal shares of the pool
     assert isinstance(network(cfg), NETS[device])
 

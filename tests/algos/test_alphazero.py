@@ -10,10 +10,8 @@ import torch
 
 from src.algos.alphazero import AlphaZero
 from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
-from src.algos.alphazero.games import gumbel_noise
-from src.algos.alphazero.learning import AlphaZeroTrainer
-from src.algos.alphazero.past_selves import RatedPastSelves
-from src.algos.alphazero.replay import Batch
+from src.algos.alphazero.games import Batch, gumbel_noise
+from src.algos.alphazero.learning import AlphaZeroTrainer, RatedPastSelves
 from src.algos.alphazero.search import SearchConfig
 from src.algos.minimax import MinimaxAgent
 from src.algos.network import Compute, build_net, export_weights

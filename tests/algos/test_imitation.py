@@ -15,10 +15,11 @@ from src.core.play.game import Game
 from src.envs.deployment.labels import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
+from src.envs.minesweeper.net import CellCodes
 from src.nets.boards import Residual
 from src.nets.flat import MLP
 from src.nets.losses import aux_loss
-from tests.algos.test_ppo import killed_after, read_column, run_in
+from tests.algos.test_ppo import killed_after, playing, read_column, run_in
 from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config
 
@@ -28,9 +29,9 @@ CPU = Compute("cpu", "float32", compile=False)
 def imitation(**changes: Any) -> Imitation:
     settings: dict[str, Any] = {
         "teacher": ExactTeacher(),
-        "net": Residual(8, 2, 2),
+        "net": Residual(8, 2, 2, encoder=CellCodes()),
         "compute": CPU,
-        "play": InferenceConfig(multi_action_below=0.0, symmetries=False),
+        "play": InferenceConfig(symmetries=False),
         "init_from": None,
         "total_steps": 640,
         "seconds": None,
@@ -133,9 +134,7 @@ def test_what_the_teacher_cannot_show_is_refused():
 def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:
-        agent = imitation(play=InferenceConfig(multi_action_below=0.9, symmetries=False)).fit(
-            env, Curriculum({}, None), run
-        )
+        agent = imitation(play=playing(play_below=0.9)).fit(env, Curriculum({}, None), run)
     view = env.game.view(env.game.initial(np.random.default_rng(0)))
     decision = agent.decide(env.game, view, np.random.default_rng(0))
     mine = decision.info["mine_probability"].ravel()

@@ -14,9 +14,9 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 from src.algos.maskable_ppo import MaskablePPO, MaskedVecEnv
-from src.algos.maskable_ppo.buffer import DeviceRolloutBuffer
+from src.algos.maskable_ppo.adapter import DeviceRolloutBuffer
 from src.algos.maskable_ppo.learning import PLAY
-from src.algos.maskable_ppo.policy import NetworkPolicy
+from src.algos.maskable_ppo.model import NetworkPolicy
 from src.algos.network import Compute, NetworkAgent
 from src.compose import build
 from src.core.errors import UserError

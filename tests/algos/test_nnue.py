@@ -14,8 +14,14 @@ from src.algos.network import Compute
 from src.algos.nnue.agent import EvaluationAgent, PlayConfig
 from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, play_games, stored_score
 from src.algos.nnue.learning import NNUE, NNUETrainer
-from src.algos.nnue.network import Dataset, EvaluationNetwork, numpy_weights, unpacked
-from src.algos.nnue.targets import score_scale, win_probabilities
+from src.algos.nnue.network import (
+    Dataset,
+    EvaluationNetwork,
+    numpy_weights,
+    score_scale,
+    unpacked,
+    win_probabilities,
+)
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, require_traits
 from src.core.play.arena import evaluate
@@ -114,7 +120,7 @@ def test_validation_loss_by_hand():
     for weight in net.parameters():
         torch.nn.init.zeros_(weight)
     parts = [labelled(*[(0, 0)] * 20), labelled(*[(PROVEN, 1)] * 10)]
-    data = Dataset(EVALUATION, parts, [100, 100], 0.5, 0.1, "cpu")
+    data = Dataset(EVALUATION, parts, 0.5, 0.1, "cpu")
     assert data.targets.tolist() == [0.5] * 18 + [1.0] * 9
     assert data.held_out_targets.tolist() == [0.5, 0.5, 1.0]
     assert data.validation_loss(net) == pytest.approx(math.log(2) / 3)
@@ -135,7 +141,7 @@ def test_a_mirrored_batch_is_that_of_mirrored_boards():
         images[field] = np.packbits(flipped, axis=1, bitorder="little").view("<u8")[:, 0]
     images["pawns"] = records["pawns"] + 8 - 2 * (records["pawns"] % 9)
     assert (images["horizontal"] != records["horizontal"]).any()
-    one, other = (Dataset(EVALUATION, [part], [100], 0.5, 0.1, "cpu") for part in (records, images))
+    one, other = (Dataset(EVALUATION, [part], 0.5, 0.1, "cpu") for part in (records, images))
     rows = torch.arange(len(one.targets))
     assert torch.equal(unpacked(one.bits)[:, mirror], unpacked(other.bits))
     assert one.loss(net, rows, mirror).item() == pytest.approx(other.loss(net, rows, None).item())

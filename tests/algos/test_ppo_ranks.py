@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from src.algos.ppo.buffer import Batch
+from src.algos.ppo import Batch
 from src.core import ranks
 from src.core.errors import UserError
 from src.core.runs import checkpoint
