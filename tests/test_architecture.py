@@ -28,7 +28,7 @@ ENTRY_POINTS = {
     ),
     *("cli", "compose", "entries", "hydra_errors", "search"),
 }
-TORCH_ENV = {"torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
+TORCH_ENV = {"net.py", "torch_env.py", "torch_rules.py"}  # the one place of a game for torch, and none for numba
 MAY_IMPORT = {
     "core": {"core"},
     "envs": {"core", "envs"},

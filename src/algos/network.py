@@ -60,7 +60,8 @@ class Compute:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        require_known_device("compute.device", self.device)
+        known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None
+        require(known, f"compute.device={self.device} must be auto, cpu, cuda or a device such as cuda:1")
         if self.device.startswith("cuda"):
             require(torch.cuda.is_available(), f"compute.device={self.device}, but torch finds no GPU: use auto or cpu")
 
@@ -120,11 +121,6 @@ class Compute:
     def scaler(self) -> torch.amp.GradScaler:
         """Return a gradient scaler, enabled for float16 only."""
         return torch.amp.GradScaler(self.torch_device, enabled=self.dtype == torch.float16)
-
-
-def require_known_device(key: str, device: str) -> None:
-    known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", device) is not None
-    require(known, f"{key}={device} must be auto, cpu, cuda or a device such as cuda:1")
 
 
 @cache
@@ -322,13 +318,6 @@ def export_snapshot(net: nn.Module, env: Environment) -> dict[str, Any]:
     """Return `export_weights` for a past self, small and on the CPU."""
     saved = export_weights(net, env, torch.float16)
     return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
-
-
-def average_into(average: nn.Module, net: nn.Module, decay: float) -> None:
-    """Update the exponential moving average of the weights."""
-    with torch.no_grad():
-        for mean, new in zip(average.parameters(), net.parameters(), strict=True):
-            mean.lerp_(new, 1 - decay)
 
 
 def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:

@@ -8,6 +8,7 @@ An algorithm is a `LearnerConfig` whose `trainer` returns its `Trainer`. That im
     state    what a checkpoint holds besides the network, the optimizer and the counters; `load_state` restores it
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,13 +65,25 @@ class Trainer(ABC, Generic[Config]):
 
     unit = "steps"  # of the progress bar
 
-    def __init__(self, algo: Config, env: Environment, run: Run, steps_per_update: int | None = None) -> None:
-        """With `steps_per_update` rows are logged between evaluations, too."""
+    def __init__(
+        self,
+        algo: Config,
+        env: Environment,
+        run: Run,
+        *,
+        steps_per_update: int | None = None,
+        ema_decay: float | None = None,
+    ) -> None:
+        """With `steps_per_update` rows are logged between evaluations, too.
+
+        With `ema_decay` the acting network is the exponential moving average of the weights.
+        """
         self.algo, self.env, self.run = algo, env, run
         torch.manual_seed(int(run.generator("weights").integers(2**62)))
         self.saved = run.restore()
         self.net = algo.compute.prepare(self.build_net(algo.init_from if self.saved is None else None))
-        self.acting_net = self.net
+        self.ema_decay = ema_decay
+        self.acting_net = self.net if ema_decay is None else copy.deepcopy(self.net).eval().requires_grad_(False)
         self.optimizer = Optimizer(self.net, algo)
         self.selection = Selection(env, run, algo.load_agent, algo.eval_episodes, algo.eval_opening_plies)
         self.steps = self.updates = 0
@@ -145,6 +158,11 @@ class Trainer(ABC, Generic[Config]):
     def step(self, losses: dict[str, Tensor]) -> None:
         """Take a gradient step on `losses["loss"]`, and log the mean of all losses over these steps."""
         losses["grad_norm"] = self.optimizer.step(losses["loss"])
+        if self.ema_decay is not None:
+            decay = min(self.ema_decay, self.optimizer.done / (self.optimizer.done + 9))  # a mean over the first steps
+            with torch.no_grad():
+                for mean, new in zip(self.acting_net.parameters(), self.net.parameters(), strict=True):
+                    mean.lerp_(new, 1 - decay)
         self.add({"gradient_steps": 1} | {f"losses/{name}": value for name, value in losses.items()})
 
     def take_metrics(self) -> dict[str, float]:

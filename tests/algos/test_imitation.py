@@ -14,7 +14,7 @@ from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
 from src.envs.deployment.labels import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
+from src.envs.minesweeper.labels import ExactTeacher
 from src.envs.minesweeper.net import CellCodes
 from src.nets.boards import Residual
 from src.nets.flat import MLP
@@ -98,15 +98,6 @@ def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
         imitation(total_steps=9600, eval_every=9600, eval_episodes=300).fit(env, Curriculum({}, None), run)
     assert read_column(tmp_path / "run", "eval/win_rate")[-1] > 0.5, "random play wins about one game in ten"
-
-
-@pytest.mark.slow
-def test_the_rule_teacher_is_learned_from_too(tmp_path: Path):
-    with run_in(tmp_path / "run") as run:
-        algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=160, eval_episodes=1)
-        algo.fit(minesweeper(), Curriculum({}, None), run)
-    losses = read_column(tmp_path / "run", "losses/policy_loss")
-    assert losses[-1] < losses[0]
 
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):

@@ -33,8 +33,7 @@ from src.envs.quoridor.learned_evaluation import RECORD
 from src.envs.quoridor.nnue import load_network
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from tests.algos.test_alphazero import rows_without_times
-from tests.algos.test_ppo import killed_after, run_in
+from tests.algos.test_ppo import killed_after, rows_without_times, run_in
 from tests.envs.quoridor.making import GAME, make_game
 from tests.marks import mostly_slow
 

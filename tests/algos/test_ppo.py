@@ -669,13 +669,6 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
 
 
-def test_heads_are_computed_in_float32_under_autocast():
-    net = Residual(8, 1, 0, policy_from_aux=3.0).build((4, 4), 16, aux=True)
-    with torch.autocast("cpu", torch.bfloat16):
-        heads = net(torch.zeros(2, 4, 4, dtype=torch.int8))
-    assert {part.dtype for part in heads} == {torch.float32}
-
-
 def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.MonkeyPatch):
     for native, expected in ((True, torch.bfloat16), (False, torch.float32)):
         monkeypatch.setattr("src.algos.network.native_bfloat16", lambda on_gpu, native=native: native)

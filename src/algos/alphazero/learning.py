@@ -1,6 +1,5 @@
 """AlphaZero: play against itself with search, train the network on what the searches found, repeat."""
 
-import copy
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ from ..network import (
     Compute,
     InferenceConfig,
     NetworkAgent,
-    average_into,
     build_net,
     export_snapshot,
     load_network,
@@ -105,10 +103,10 @@ class AlphaZeroTrainer(Trainer[AlphaZero]):
     unit = "positions"
 
     def __init__(self, algo: AlphaZero, env: Environment, run: Run) -> None:
-        super().__init__(algo, env, run, steps_per_update=algo.num_envs * algo.steps_per_env)
+        steps_per_update = algo.num_envs * algo.steps_per_env
+        super().__init__(algo, env, run, steps_per_update=steps_per_update, ema_decay=algo.ema_decay)
         assert isinstance(env.game, TwoPlayerGame)
         self.game: TwoPlayerGame = env.game
-        self.acting_net = copy.deepcopy(self.net).eval().requires_grad_(False)
         self.compiled = algo.compute.compiled(self.net)
         self.evaluator = NetworkEvaluator(algo.compute.compiled(self.acting_net), algo.compute)
         self.noise = torch.Generator(algo.compute.torch_device)
@@ -168,8 +166,6 @@ class AlphaZeroTrainer(Trainer[AlphaZero]):
         while self.unused >= algo.batch_size and sum(ready) > 0:
             self.unused -= algo.batch_size
             self.step(self._losses(self._sample(ready)))
-            done = self.optimizer.done
-            average_into(self.acting_net, self.net, min(algo.ema_decay, done / (done + 9)))
         require_finite(self.net, self.steps)
 
     def _sample(self, ready: list[int]) -> Batch:

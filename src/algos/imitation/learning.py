@@ -1,6 +1,5 @@
 """Imitation: learn a teacher's actions, its probabilities for the auxiliary task and its win probabilities."""
 
-import copy
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from ...nets.boards import Heads
 from ...nets.losses import aux_loss
 from ...nets.masked import MASKED_LOGIT, MaskedCategorical
 from ...nets.symmetry import mirrored
-from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, average_into, build_net, load_network
+from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, build_net, load_network
 from ..trainer import LearnerConfig, Trainer
 from .stream import LabeledBatchStream, Teacher
 
@@ -85,11 +84,9 @@ class ImitationTrainer(Trainer[Imitation]):
         log.info("compiling the teacher, which takes a minute or two the first time")
         for game in games:
             algo.teacher.labeled_batch(game, run.seed, 0, 1)  # compiles before time is measured
-        super().__init__(algo, env, run)
+        super().__init__(algo, env, run, ema_decay=algo.ema_decay)
         self.games, self.total = games, algo.total_steps // algo.batch_size * algo.batch_size
         self.compiled = algo.compute.compiled(self.net)
-        self.acting_net = copy.deepcopy(self.net).eval()
-        self.latest: dict[str, Any] = {}  # metrics of the latest batch
 
     def fit(self) -> Any:
         algo = self.algo
@@ -112,15 +109,13 @@ class ImitationTrainer(Trainer[Imitation]):
             return super().fit()
 
     def update(self) -> None:
-        losses = self._losses(self.stream.batch(self.updates), image=self.updates)
-        losses["grad_norm"] = self.optimizer.step(losses["loss"])
-        average_into(self.acting_net, self.net, min(self.algo.ema_decay, (self.updates + 1) / (self.updates + 10)))
+        self.sums = {}  # rows show the latest batch
+        self.step(self._losses(self.stream.batch(self.updates), image=self.updates))
+        self.sums["train/lr"] = self.optimizer.current_lr
         self.steps += self.algo.batch_size
-        self.latest = {f"losses/{name}": value.detach() for name, value in losses.items()}
-        self.latest["train/lr"] = self.optimizer.current_lr
 
-    def take_metrics(self) -> dict[str, float]:
-        return {name: float(value) for name, value in self.latest.items()}
+    def metrics(self, sums: dict[str, float]) -> dict[str, float]:
+        return {"train/lr": sums["train/lr"]}
 
     def agent(self) -> NetworkAgent:
         return NetworkAgent(self.acting_net, self.algo.compute, self.algo.play)
