@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.imitation import Imitation
-from src.algos.imitation.learning import cross_entropy, value_loss
-from src.algos.imitation.stream import LabeledBatchStream
+from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
 from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture

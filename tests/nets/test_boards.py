@@ -102,7 +102,8 @@ def test_values_of_a_board_without_codes_are_quantities(net: CNN | Residual):
     module = net.build((4, 4), 16)
     low, high = (module(torch.full((1, 4, 4), value)).policy for value in (0.25, 0.75))
     assert not torch.equal(low, high)
-    assert module.trunk[0].in_channels == 1
+    stem: Any = next(iter(module.trunk.children()))
+    assert stem.in_channels == 1
 
 
 def test_what_is_no_board_is_refused():

@@ -186,7 +186,7 @@ def _children(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _mounts(group: str, defaults: list[Any]) -> Iterator[tuple[list[str], str, bool]]:
-    """Yield the keys at which a defaults list mounts an option of another group, its name, and whether it may be null."""
+    """Yield the keys at which a defaults list mounts an option of another group, its name, and if it may be null."""
     for entry in defaults:
         name, option = next(iter(entry.items())) if isinstance(entry, dict) else (entry, None)
         words, _, package = name.removeprefix("optional ").partition("@")

@@ -1,28 +1,44 @@
 """Imitation: learn a teacher's actions, its probabilities for the auxiliary task and its win probabilities."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from ...core.errors import require
-from ...core.play.curriculum import Curriculum
-from ...core.play.game import Game, Trait
-from ...core.ranges import BatchSize, BelowOne, Interval, NonNegative
-from ...core.runs.algorithm import Environment
-from ...core.runs.run import Run
-from ...nets.boards import Heads
-from ...nets.losses import aux_loss
-from ...nets.masked import MASKED_LOGIT, MaskedCategorical
-from ...nets.symmetry import mirrored
-from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, build_net, load_network
-from ..trainer import LearnerConfig, Trainer
-from .stream import LabeledBatchStream, Teacher
+from ..core.errors import require
+from ..core.machine import CORES
+from ..core.play.curriculum import Curriculum
+from ..core.play.game import Game, Trait
+from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative
+from ..core.runs.algorithm import Environment
+from ..core.runs.run import Run
+from ..core.seeding import generator
+from ..nets.boards import Heads
+from ..nets.losses import aux_loss
+from ..nets.masked import MASKED_LOGIT, MaskedCategorical
+from ..nets.symmetry import mirrored
+from .network import Architecture, Compute, InferenceConfig, NetworkAgent, build_net, load_network
+from .trainer import LearnerConfig, Trainer
 
 log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Teacher(Protocol):
+    def check(self, game: Game) -> None:
+        """Raise `UserError` if the teacher does not support the game."""
+
+    def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> Any:
+        """Return labeled batch `number`, a named tuple of arrays that depends on the arguments only:
+
+        observation (rows, ...), good_actions and legal_actions (rows, A) bool, aux_target (rows, H, W): probability
+        that the auxiliary task is true of a cell, negative if unknown, or (rows, 0) in games without such a task,
+        win_probability (rows,) of the player to move, negative if unknown.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +152,67 @@ class ImitationTrainer(Trainer[Imitation]):
             losses["aux_loss"] = aux_loss(heads.aux, aux_target.float(), (aux_target >= 0).flatten(1))
         weights = {"policy_loss": 1.0, "aux_loss": self.algo.aux_coef, "value_loss": self.algo.vf_coef}
         return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
+
+
+class LabeledBatchStream:
+    """Sample training batch b from `window` consecutive labeled batches, which threads generate ahead.
+
+    After `repeats` times the rows of one labeled batch, a new one replaces the oldest. Batch b depends on the
+    seed only, not on the number of threads or where the stream starts.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int], Any],
+        seed: int,
+        *,
+        rows: int,
+        batch_size: int,
+        window: int,
+        repeats: int,
+        device: str,
+    ) -> None:
+        """`make(n)` returns labeled batch n."""
+        self._make, self._seed = make, seed
+        self._rows, self._batch_size, self._window, self._device = rows, batch_size, window, device
+        self._draws_per_batch = rows * repeats // batch_size
+        self._threads = ThreadPoolExecutor(CORES)
+        self._pending: dict[int, Future[Any]] = {}
+        self._fields: list[Tensor] = []  # one tensor per field, `window` batches long; batch n is in slot n % window
+        self._newest = -1
+        self._random = torch.Generator(device)
+
+    def __enter__(self) -> "LabeledBatchStream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def batch(self, number: int) -> list[Tensor]:
+        """Return batch `number`; numbers must not decrease."""
+        last = number // self._draws_per_batch + self._window - 1
+        while self._newest < last:
+            self._take(max(self._newest + 1, last - self._window + 1))
+        self._random.manual_seed(int(generator(self._seed, "batch", number).integers(2**62)))
+        size = (self._batch_size,)
+        rows = torch.randint(self._window * self._rows, size, device=self._device, generator=self._random)
+        return [field[rows] for field in self._fields]
+
+    def _take(self, number: int) -> None:
+        for ahead in range(number, number + self._window + 2 * CORES):
+            if ahead not in self._pending:
+                self._pending[ahead] = self._threads.submit(self._make, ahead)
+        labeled = [torch.from_numpy(array) for array in self._pending.pop(number).result()]
+        if not self._fields:
+            shapes = [(self._window * self._rows, *field.shape[1:]) for field in labeled]
+            self._fields = [
+                torch.zeros(shape, dtype=field.dtype, device=self._device)
+                for shape, field in zip(shapes, labeled, strict=True)
+            ]
+        first = number % self._window * self._rows
+        for stored, field in zip(self._fields, labeled, strict=True):
+            stored[first : first + self._rows] = field.to(self._device, non_blocking=True)
+        self._newest = number
 
 
 def cross_entropy(policy: Tensor, good_actions: Tensor, legal_actions: Tensor) -> Tensor:
