@@ -74,7 +74,7 @@ def fit(folder: Path, saves: int | None = None) -> None:
             if done == saves:
                 raise KeyboardInterrupt
 
-        run.save_when_due = save_and_stop  # type: ignore[method-assign, assignment]
+        run.save_when_due = save_and_stop  # type: ignore[method-assign]
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 
 
