@@ -83,7 +83,7 @@ class Residual:
 
 
 class ResidualBlock(nn.Module):
-    """A block without normalisation: the last convolution is initialised to zero, so the block starts as identity."""
+    """A block without normalization: the last convolution is initialized to zero, so the block starts as identity."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
         super().__init__()

@@ -81,7 +81,7 @@ def quoridor(game: Any = GAME) -> VersusEnv:
     return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
 
 
-def labelled(*rows: tuple[int, int]) -> np.ndarray:
+def labeled(*rows: tuple[int, int]) -> np.ndarray:
     """Return records of scores and outcomes."""
     records = np.zeros(len(rows), RECORD)
     records["score"], records["outcome"] = np.array(rows).T
@@ -96,7 +96,7 @@ def saved_games(path: Path, games: int = 6, seed: int = 0) -> Path:
 
 def test_targets_by_hand():
     """Scale 50: a score of 50 is a chance of 1 / (1 + 1/e); a proven result counts, whatever the outcome was."""
-    records = labelled((0, 1), (0, 0), (50, 1), (-50, 1), (PROVEN, -1), (-PROVEN, 1), (PROVEN - 1, 0))
+    records = labeled((0, 1), (0, 0), (50, 1), (-50, 1), (PROVEN, -1), (-PROVEN, 1), (PROVEN - 1, 0))
     chance = 1 / (1 + math.exp(-1))
     half = [0.75, 0.5, chance / 2 + 0.5, (1 - chance) / 2 + 0.5, 1, 0, 0.75]
     assert win_probabilities(records, 50, 0.5).tolist() == pytest.approx(half)
@@ -109,8 +109,8 @@ def test_the_scale_of_scores_fits_the_outcomes():
     """A score of 100 with a winning chance of 1 / (1 + 1/e) is one unit of log odds; draws and proofs are left out."""
     won = round(10_000 / (1 + math.exp(-1)))
     rows = [(100, 1)] * won + [(100, -1)] * (10_000 - won) + [(100, 0)] * 5000 + [(PROVEN, -1)] * 5000
-    assert score_scale(labelled(*rows)) == pytest.approx(100, rel=0.03)
-    assert score_scale(labelled((5, 0), (PROVEN, 1))) == 100, "nothing is known"
+    assert score_scale(labeled(*rows)) == pytest.approx(100, rel=0.03)
+    assert score_scale(labeled((5, 0), (PROVEN, 1))) == 100, "nothing is known"
 
 
 def test_validation_loss_by_hand():
@@ -118,7 +118,7 @@ def test_validation_loss_by_hand():
     net = EvaluationNetwork(EVALUATION.layers)
     for weight in net.parameters():
         torch.nn.init.zeros_(weight)
-    parts = [labelled(*[(0, 0)] * 20), labelled(*[(PROVEN, 1)] * 10)]
+    parts = [labeled(*[(0, 0)] * 20), labeled(*[(PROVEN, 1)] * 10)]
     data = Dataset(EVALUATION, parts, 0.5, 0.1, "cpu")
     assert data.targets.tolist() == [0.5] * 18 + [1.0] * 9
     assert data.held_out_targets.tolist() == [0.5, 0.5, 1.0]
