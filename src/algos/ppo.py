@@ -162,7 +162,8 @@ class PPOTrainer(Trainer[PPO]):
             metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
         if stats := self._stats():
             metrics |= stats[0].episode_metrics(add_up(ranks.gather(add_up([one.recent() for one in stats]))))
-        before, endless = self.stalling, games == 0 and any(int(one.lengths.max()) >= LONG_GAME for one in self.groups)
+        before, longest = self.stalling, max(int(one.episode_lengths.max()) for one in self.groups)
+        endless = games == 0 and longest >= LONG_GAME
         self.stalling = endless or truncated > games / 2
         if self.stalling and not before:
             log.warning(
@@ -246,7 +247,7 @@ class Batch(NamedTuple):
 class Rollouts:
     """N games in progress, and the latest T steps of each as tensors (T, N, ...) by name in `buffer`."""
 
-    STATE = ("observations", "masks", "returns", "lengths")  # attributes in a checkpoint, besides the environments
+    STATE = ("observations", "masks", "episode_returns", "episode_lengths")  # in a checkpoint, besides the environments
 
     def __init__(
         self,
@@ -263,10 +264,11 @@ class Rollouts:
         self.works_on_device = getattr(envs, "device", None) is not None  # steps take and return tensors
         self.overrides_policy = strategy is not None and strategy.overrides_policy()
         self.episode_means: tuple[str, ...] = getattr(envs, "episode_means", ())
-        self.returns, self.lengths = torch.zeros(2, envs.num_envs, device=self.device)  # of the games in progress
+        zeros = torch.zeros(2, envs.num_envs, device=self.device)
+        self.episode_returns, self.episode_lengths = zeros  # of the games in progress
         observations, info = envs.reset(seed=seed)
         self._keep(observations, info["action_mask"])
-        targets, number = self._aux_targets(), self.returns
+        targets, number = self._aux_targets(), self.episode_returns
         examples = dict.fromkeys(("log_probs", "values", "rewards", "advantages", "returns"), number)
         examples |= {"observations": self.observations, "masks": self.masks, "aux_targets": targets}
         examples |= {"actions": number.long(), "dones": number.bool(), "chosen": number.bool()}
@@ -301,16 +303,16 @@ class Rollouts:
             for name, value in (stored | {"rewards": rewards, "dones": dones, "chosen": chosen}).items():
                 self.buffer[name][step] = value
 
-            self.returns += rewards
-            self.lengths += 1
-            ended = {"games": dones, "return": self.returns * dones, "length": self.lengths * dones}
+            self.episode_returns += rewards
+            self.episode_lengths += 1
+            ended = {"games": dones, "return": self.episode_returns * dones, "length": self.episode_lengths * dones}
             if "final_info" in info:
                 final = info["final_info"]
                 ended |= {name: as_device(final[name], self.device) * dones for name in ("won", *self.episode_means)}
             for name, value in (ended | {"truncated": ended_early}).items():
                 sums[name] += value.sum()
-            self.returns *= ~dones
-            self.lengths *= ~dones
+            self.episode_returns *= ~dones
+            self.episode_lengths *= ~dones
 
             unfinished = truncated & ~terminated
             if not self.works_on_device:
