@@ -27,9 +27,7 @@ AGENTS: dict[str, Callable[[str], Agent]] = {
     "exact": lambda run: ExactAgent(),
     "network": lambda run: load_agent(run, "best"),
     "network_mirrored": lambda run: load_agent(run, "best", MIRRORED),
-    "network_one_by_one": lambda run: load_agent(
-        run, "best", {"play": {"symmetries": True, "multi_action_below": 0.0}}
-    ),
+    "network_one_by_one": lambda run: load_agent(run, "best", {"play": {"symmetries": True, "strategy": None}}),
     "hybrid": lambda run: HybridAgent(value_net(run, None), 12),
     "hybrid_mirrored": lambda run: HybridAgent(value_net(run, MIRRORED), 12),
     "hybrid_narrow": lambda run: HybridAgent(value_net(run, MIRRORED), 4),

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import src.resolvers
 from src import schema
-from src.algos.network import selection_metrics
+from src.algos.selection import selection_metrics
 from src.compose import build, resolved, validate
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, wilson_interval
@@ -220,7 +220,7 @@ def test_tuned_wargame_is_equal_for_every_scenario(env: str, device: str):
     assert cfg.composition.tuned == "deployment_ppo"
     assert cfg.algo.total_steps == first.algo.total_steps != 10_000_000
     assert cfg.algo.num_envs == first.algo.num_envs
-    assert (cfg.algo.losses.aux_coef, cfg.algo.restrict_actions_until_updates) == (0, 0)
+    assert (cfg.algo.losses.aux_coef, cfg.algo.play.strategy) == (0, None)
     assert cfg.algo.num_envs % 4 == 0  # equal shares of the pool
     assert isinstance(network(cfg), NETS[device])
 

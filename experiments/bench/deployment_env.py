@@ -92,7 +92,7 @@ class ByViews(Agent):
 def small_network(env: DeploymentEnv) -> NetworkAgent:
     """Return a network with random weights that takes little time itself."""
     net = MLP([16]).build((env.game.observation_size,), env.game.num_actions)
-    compute, play = Compute("cpu", "float32", compile=False, threads=1), InferenceConfig(0.0, symmetries=False)
+    compute, play = Compute("cpu", "float32", compile=False, threads=1), InferenceConfig(symmetries=False)
     return NetworkAgent(net, compute, play, greedy=False)
 
 

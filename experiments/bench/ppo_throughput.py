@@ -26,30 +26,32 @@ from torch.utils.flop_counter import FlopCounterMode
 from experiments.bench.speed import Row
 from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.algos.maskable_ppo.model import Model
-from src.algos.maskable_ppo.policy import NetworkPolicy
+from src.algos.maskable_ppo.model import Model, NetworkPolicy
 from src.algos.network import Architecture, Compute
-from src.algos.optimizer import Optimizer
-from src.algos.ppo.rollout import Rollouts
-from src.algos.ppo.update import LossWeights, normalised, ppo_update
+from src.algos.optimizer import Optimizer, OptimizerConfig
+from src.algos.ppo import LossWeights, Rollouts, normalized, ppo_losses
 from src.compose import build
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import Backend, MinesweeperEnv
+from src.envs.minesweeper.net import CellCodes
 from src.nets.boards import CNN, Residual
 
-NETS: dict[str, Architecture] = {"cnn": CNN(64), "residual": Residual(64, 6, 3)}  # for Minesweeper
+NETS: dict[str, Architecture] = {  # for Minesweeper
+    "cnn": CNN(64, encoder=CellCodes()),
+    "residual": Residual(64, 6, 3, encoder=CellCodes()),
+}
 MINI_BATCHES, EPOCHS = 8, 3
 WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
 PARTS = {  # of an update: functions, by the end of their file's name
     "games": (
-        *("maskable_ppo/adapter.py step_wait", "maskable_ppo/adapter.py env_method", "ppo/rollout.py _step"),
+        *("maskable_ppo/adapter.py step_wait", "maskable_ppo/adapter.py env_method", "algos/ppo.py _step"),
         *("dummy_vec_env.py step_wait", "dummy_vec_env.py env_method"),
     ),
     "rollout buffer": (
         *(f"maskable/buffers.py {name}" for name in ("reset", "add", "get")),
-        *(f"maskable_ppo/buffer.py {name}" for name in ("reset", "add", "get")),
-        *("common/buffers.py compute_returns_and_advantage", "ppo/rollout.py _store_observations"),
-        *("ppo/buffer.py add", "ppo/buffer.py minibatches", "ppo/buffer.py compute_gae"),
+        *(f"maskable_ppo/adapter.py {name}" for name in ("add", "get")),
+        *("common/buffers.py compute_returns_and_advantage",),
+        *(f"algos/ppo.py {name}" for name in ("_keep", "minibatches", "gae")),
     ),
     "network, forward": ("deployment/net.py forward", "nets/boards.py forward", "nets/flat.py forward"),
     "distribution": (
@@ -101,14 +103,14 @@ def ppo(task: Task, count: int, device: str) -> Update:
     compute, env = Compute(device, "bfloat16", compile=True), task.ours
     net = compute.prepare(build_net(task.net, env))
     compiled, random = compute.compiled(net), torch.Generator(device)
-    optimizer = Optimizer(net, compute, lr=3e-4, weight_decay=0.01, max_grad_norm=0.5)
-    rollouts = Rollouts(env.vectorize(count, device), task.steps, compute, seed=0, multi_action_below=0.0)
+    config = OptimizerConfig(compute=compute, lr=3e-4, lr_warmup=0, weight_decay=0.01, max_grad_norm=0.5)
+    optimizer, rollouts = Optimizer(net, config), Rollouts(env.vectorize(count, device), task.steps, compute, seed=0)
 
     def update() -> int:
         rollouts.collect(compiled, net, 0.995, 0.95, random)
         for _ in range(EPOCHS):
-            for batch in rollouts.buffer.minibatches(MINI_BATCHES, 1.0, random):
-                ppo_update(compiled, optimizer, normalised(batch), WEIGHTS, compute)
+            for batch in rollouts.minibatches(MINI_BATCHES, random):
+                optimizer.step(ppo_losses(compiled, normalized(batch), WEIGHTS, compute)["loss"])
         return count * task.steps
 
     return update

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import hydra
 
 from src import compose
-from src.algos.ppo.learning import PPOTrainer
+from src.algos.ppo import PPOTrainer
 from src.algos.threads import torch_threads
 from src.core.runs.run import Run
 from src.paths import CONF
@@ -29,12 +29,12 @@ def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[fl
     best = dict.fromkeys(counts, (0.0, 0.0))
     with TemporaryDirectory() as folder, Run(Path(folder), {"seed": 0, "checkpoint_seconds": 1e9}, None) as run:
         learning = PPOTrainer(algo, env, curriculum, run)
-        learning._begin()
-        learning._update()  # compiles
+        learning.start()
+        learning.update()  # compiles
         for count in counts * rounds:
             steps, wall, own = learning.steps, time.perf_counter(), time.thread_time()
             with torch_threads(count):
-                learning._update()
+                learning.update()
             done = learning.steps - steps
             rates = done / (time.perf_counter() - wall), done / (time.thread_time() - own)
             best[count] = max(best[count][0], rates[0]), max(best[count][1], rates[1])

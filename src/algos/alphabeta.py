@@ -69,7 +69,7 @@ class AlphaBetaAgent(Agent):
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
         self.evaluation = Evaluation(dict(weights), level.noise, seed, level.selective, waiting)
-        self.deterministic = seconds is None
+        self.deterministic, self.has_budget = seconds is None, nodes is not None or seconds is not None
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -81,7 +81,7 @@ class AlphaBetaAgent(Agent):
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         clock = Clock(self.nodes, self.seconds)
         found, depth = self._deepen(self._searcher(game), view, clock)
-        parts = self._weighted(game, view)
+        parts = {name: value * self.evaluation.weights[name] for name, value in game.factors(view).items()}
         line = ",".join(game.line_names(view, found.line))
         info = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
@@ -96,22 +96,16 @@ class AlphaBetaAgent(Agent):
         They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
         """
         searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
-        best, depth = self._deepen(searcher, view, clock)
+        best, reached = self._deepen(searcher, view, clock)
+        depth = reached if self.has_budget else self.level.depth  # not reduced by an early win of the first move
         others = []
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
-                found = self._value_of(game, searcher, game.play(view, action), self._depth_of(depth) - 1, clock)
+                found = self._value_of(game, searcher, game.play(view, action), depth - 1, clock)
                 others.append((parent_score(found.score), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
         return [Line(score_text(score), actions) for score, actions in lines[:count]]
-
-    def _depth_of(self, reached: int) -> int:
-        """Return the search depth of the other moves, not reduced by an early win of the first."""
-        return reached if self._is_budgeted() else self.level.depth
-
-    def _is_budgeted(self) -> bool:
-        return self.nodes is not None or self.seconds is not None
 
     def _searcher(self, game: TwoPlayerGame) -> Searcher:
         """Return a new searcher for each decision, so that results do not depend on earlier searches."""
@@ -121,14 +115,14 @@ class AlphaBetaAgent(Agent):
         """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
         found = searcher.search(state, 1, None, UNLIMITED)
         assert found is not None
-        clock.count(found.nodes)
-        depth, last = 1, MAX_DEPTH if self._is_budgeted() else self.level.depth
-        while depth < last and found.score <= DECIDED and not (self._is_budgeted() and found.settled):
+        clock.nodes += found.nodes
+        depth, last = 1, MAX_DEPTH if self.has_budget else self.level.depth
+        while depth < last and found.score <= DECIDED and not (self.has_budget and found.settled):
             limit = clock.nodes_left()
             if limit <= 0:
                 break
             deeper = searcher.search(state, depth + 1, found.line[0], limit)
-            clock.count(limit if deeper is None else deeper.nodes)
+            clock.nodes += limit if deeper is None else deeper.nodes
             if deeper is not None:
                 found, depth = deeper, depth + 1
             elif clock.is_up():
@@ -147,13 +141,10 @@ class AlphaBetaAgent(Agent):
             return SearchResult(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
         limit = clock.nodes_left()
         found = searcher.search(state, depth, None, limit) if limit > 0 else None
-        clock.count(limit if found is None else found.nodes)
+        clock.nodes += limit if found is None else found.nodes
         found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
         assert found is not None
         return found
-
-    def _weighted(self, game: TwoPlayerGame, state: Any) -> dict[str, int]:
-        return {name: value * self.evaluation.weights[name] for name, value in game.factors(state).items()}
 
 
 class Clock:
@@ -162,9 +153,6 @@ class Clock:
     def __init__(self, nodes: int | None, seconds: float | None) -> None:
         self.max_nodes, self.seconds = nodes, seconds
         self.nodes, self.began = 0, time.perf_counter()
-
-    def count(self, nodes: int) -> None:
-        self.nodes += nodes
 
     def nodes_left(self) -> int:
         """Return the nodes left; with a time limit an estimate from the speed so far."""

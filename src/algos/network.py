@@ -1,11 +1,10 @@
-"""Shared by algorithms with networks: device and precision, weights, evaluation, and the network as an agent."""
+"""Networks of algorithms: device and precision, their weights in files, and a network as an agent."""
 
 import contextlib
 import copy
 import logging
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -19,15 +18,12 @@ from torch import Tensor, nn
 from ..core.errors import UserError, require
 from ..core.machine import CORES
 from ..core.play.agent import Agent, Decision
-from ..core.play.arena import evaluate
-from ..core.play.capabilities import AuxTask
-from ..core.play.exhaustive import walk_replies
-from ..core.play.game import Game, Trait
-from ..core.ranges import BelowOne, Threads, check_fields
+from ..core.play.capabilities import AuxTask, Strategy
+from ..core.play.game import Game
+from ..core.ranges import Threads, check_fields
 from ..core.runs import checkpoint
 from ..core.runs.algorithm import Environment
-from ..core.runs.report import elo_metrics, first_baseline, win_rate_metrics
-from ..core.runs.run import Run, checkpoint_path
+from ..core.runs.run import checkpoint_path
 from ..nets.boards import Heads, ResidualBlock
 from ..nets.exported import ExportedNetwork
 from ..nets.masked import MaskedCategorical
@@ -64,7 +60,8 @@ class Compute:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        require_known_device("compute.device", self.device)
+        known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None
+        require(known, f"compute.device={self.device} must be auto, cpu, cuda or a device such as cuda:1")
         if self.device.startswith("cuda"):
             require(torch.cuda.is_available(), f"compute.device={self.device}, but torch finds no GPU: use auto or cpu")
 
@@ -126,11 +123,6 @@ class Compute:
         return torch.amp.GradScaler(self.torch_device, enabled=self.dtype == torch.float16)
 
 
-def require_known_device(key: str, device: str) -> None:
-    known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", device) is not None
-    require(known, f"{key}={device} must be auto, cpu, cuda or a device such as cuda:1")
-
-
 @cache
 def native_bfloat16(on_gpu: bool) -> bool:
     """Return whether the hardware supports bfloat16: GPUs since Ampere, CPUs with AMX or AVX-512 BF16."""
@@ -147,9 +139,8 @@ def native_bfloat16(on_gpu: bool) -> bool:
 class InferenceConfig:
     """Settings of a trained network as an agent."""
 
-    # Play all actions with a risk (`AuxTask`) below this in sequence; 0: one decision per action.
-    multi_action_below: BelowOne
     symmetries: bool  # average over the symmetries of the board
+    strategy: Strategy | None = None  # of a game that may play several actions at once; PPO also trains with it
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -170,11 +161,8 @@ class NetworkAgent(Agent):
             game.mirrored or not self.play.symmetries,
             "play.symmetries=true averages over mirror images, but this game is not symmetric: set it to false",
         )
-        require(
-            game.aux_task is not None or self.play.multi_action_below == 0,
-            "play.multi_action_below needs an auxiliary task that predicts the risk of actions, which this game lacks: "
-            "set it to 0",
-        )
+        if self.play.strategy is not None:
+            self.play.strategy.check(game)
         view = game.view(game.initial(np.random.default_rng(0)))
         observation = game.observe(view)
         try:
@@ -189,6 +177,13 @@ class NetworkAgent(Agent):
             f"this network has {known} actions here, but the game has {game.num_actions}: "
             "use the environment settings of its training",
         )
+
+    def require_aux_head(self, env: Environment, advice: str) -> None:
+        """Raise `UserError` with `advice` if the network does not predict the auxiliary task for every cell."""
+        space = env.observation_space
+        aux = self.heads(np.zeros((1, *space.shape), space.dtype)).aux
+        has_head = tuple(aux.shape[1:]) == tuple(space.shape[-2:])
+        require(has_head, f"this network has no auxiliary head: choose net@algo.net=cnn or residual{advice}")
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         return self.decide_batch(game, [view], [rng])[0]
@@ -221,16 +216,15 @@ class NetworkAgent(Agent):
         rng: np.random.Generator,
         mask: np.ndarray,
         probability: np.ndarray,
-        risk: np.ndarray,
+        aux: np.ndarray,
         value: float,
     ) -> Decision:
         info = {"action_probability": probability, "value": float(value)}
-        if task is not None and risk.size:
-            info[f"{task.name}_probability"] = risk
-            sure = np.flatnonzero(mask[: risk.size] & (risk.ravel() < self.play.multi_action_below))
-            if sure.size:
-                order = sure[np.argsort(risk.ravel()[sure])].tolist()
-                return Decision(order[0], info, order[1:])
+        if task is not None and aux.size:
+            info[f"{task.name}_probability"] = aux
+            plan = [] if self.play.strategy is None else self.play.strategy.plan(mask, aux)
+            if plan:
+                return Decision(plan[0], info, plan[1:])
         if self.greedy:
             return Decision(int(probability.argmax()), info)
         return Decision(int(sampled(torch.from_numpy(probability[None]), [rng])), info)
@@ -324,56 +318,6 @@ def export_snapshot(net: nn.Module, env: Environment) -> dict[str, Any]:
     """Return `export_weights` for a past self, small and on the CPU."""
     saved = export_weights(net, env, torch.float16)
     return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
-
-
-def selection_metrics(
-    env: Environment, agent: Agent, episodes: int, seed: int, opening_plies: int = 0
-) -> dict[str, float]:
-    """Evaluate during training; return eval/win_rate, its interval and its number of games.
-
-    Two-player games are played against the first baseline, and also give eval/elo. The final evaluation uses other
-    games. Enumerable games also give eval/not_lost_share.
-    """
-    opponent = first_baseline(env)
-    score = evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
-    metrics = win_rate_metrics(score.total, "eval")
-    if opponent is not None:
-        metrics |= elo_metrics(score.total, "eval")
-    if Trait.ENUMERABLE in env.game.traits and agent.deterministic:
-        lines = [walk_replies(env.game, agent, seat) for seat in range(env.game.players)]
-        lost, games = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)
-        metrics["eval/not_lost_share"] = 1 - lost / games
-    return metrics
-
-
-def selection_score(metrics: Mapping[str, float]) -> float:
-    """Return the score that selects the best checkpoint, in [0, 1]: exact if available, else the win rate."""
-    return metrics.get("eval/not_lost_share", metrics["eval/win_rate"])
-
-
-def selection_error(metrics: Mapping[str, float]) -> float:
-    """Return the standard error of the `selection_score`: 0 if it is exact."""
-    if "eval/not_lost_share" in metrics:
-        return 0.0
-    rate = metrics["eval/win_rate"]
-    return math.sqrt(rate * (1 - rate) / metrics["eval/episodes"])
-
-
-def next_evaluation(step: int, every: int) -> int:
-    """Return the first multiple of `every` after `step`."""
-    return (step // every + 1) * every
-
-
-def budget_used(fraction: float, seconds: float | None, run: Run) -> float:
-    """Return the used fraction of the budget: of the steps, or of the time limit if that is greater."""
-    return fraction if seconds is None else max(fraction, run.seconds / seconds)
-
-
-def average_into(average: nn.Module, net: nn.Module, decay: float) -> None:
-    """Update the exponential moving average of the weights."""
-    with torch.no_grad():
-        for mean, new in zip(average.parameters(), net.parameters(), strict=True):
-            mean.lerp_(new, 1 - decay)
 
 
 def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:

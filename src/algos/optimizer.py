@@ -1,12 +1,14 @@
 """AdamW with warm-up, cosine decay, gradient clipping and mixed precision."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..core import ranks
+from ..core.ranges import NonNegative, NonNegativeInt, Positive
 from .network import Compute
 
 
@@ -15,27 +17,29 @@ def cosine_decay(progress: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    compute: Compute
+    lr: Positive
+    lr_warmup: NonNegativeInt
+    weight_decay: NonNegative
+    max_grad_norm: Positive
+
+
 class Optimizer:
-    def __init__(
-        self,
-        net: nn.Module,
-        compute: Compute,
-        *,
-        lr: float,
-        weight_decay: float,
-        max_grad_norm: float,
-        lr_warmup: int = 0,
-    ) -> None:
-        """The learning rate rises over `lr_warmup` gradient steps and falls along a cosine to 0 at `progress` 1."""
-        self.net, self.lr, self.max_grad_norm = net, lr, max_grad_norm
-        self.lr_warmup, self.done, self.progress = lr_warmup, 0, 0.0
-        self._adamw = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=weight_decay, fused=compute.on_gpu)
-        self._scaler = compute.scaler()
+    """The learning rate rises over `lr_warmup` gradient steps and falls along a cosine to 0 at `progress` 1."""
+
+    def __init__(self, net: nn.Module, config: OptimizerConfig) -> None:
+        self.net, self.config, self.done, self.progress = net, config, 0, 0.0
+        self._adamw = torch.optim.AdamW(
+            net.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=config.compute.on_gpu
+        )
+        self._scaler = config.compute.scaler()
 
     @property
     def current_lr(self) -> float:
-        rise = min(1.0, (self.done + 1) / (self.lr_warmup + 1))
-        return self.lr * rise * cosine_decay(self.progress)
+        rise = min(1.0, (self.done + 1) / (self.config.lr_warmup + 1))
+        return self.config.lr * rise * cosine_decay(self.progress)
 
     def step(self, loss: Tensor) -> Tensor:
         """Take a gradient step; return the gradient norm before clipping."""
@@ -45,7 +49,7 @@ class Optimizer:
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self._average_gradients()  # before unscaling, so that all ranks detect the same overflow
         self._scaler.unscale_(self._adamw)
-        norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.max_grad_norm)
+        norm = nn.utils.clip_grad_norm_(self.net.parameters(), self.config.max_grad_norm)
         self._scaler.step(self._adamw)
         self._scaler.update()
         self.done += 1

@@ -1,6 +1,6 @@
 """Networks for boards: three heads on a fully convolutional trunk.
 
-    board (B, H, W) int8, or planes (B, C, H, W)
+    planes (B, C, H, W), or a board (B, H, W) as one plane or as those of an `Encoder`
       -> trunk (B, F, H, W)
            policy: 1x1 conv, one plane per kind of action -> (B, A), all actions of the first kind first
            value:  pooled -> MLP                          -> (B,)
@@ -11,7 +11,7 @@ between four cells. Otherwise the policy head is a dense layer for one board siz
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
@@ -20,7 +20,16 @@ from torch import Tensor, nn
 from ..core.errors import require
 from ..core.ranges import Bounds, Depth, Size
 
-CODE_PLANES = 11  # of an int8 board of codes: non-negative, -2, and one for each of 0..8
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Converts boards whose values are codes and not quantities; the game that has such codes provides it."""
+
+    def planes(self) -> int:
+        """Return the number of planes."""
+
+    def encode(self, observation: Tensor) -> Tensor:
+        """Return boards (B, H, W) as planes (B, C, H, W)."""
 
 
 class Heads(NamedTuple):
@@ -36,9 +45,10 @@ class CNN:
     hidden: Annotated[int, Bounds(ge=8, le=65_536, multiple_of=8)]  # channels of the last two
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
+    encoder: Encoder | None = None  # of observations (H, W)
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
-        inputs = input_planes(observation_shape)
+        inputs = input_planes(observation_shape, self.encoder)
         trunk = nn.Sequential(
             nn.Conv2d(inputs, 32, 3, padding=1),
             nn.ReLU(),
@@ -50,7 +60,7 @@ class CNN:
             nn.ReLU(),
         )
         heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
-        return BoardNet(trunk, self.hidden, observation_shape, heads)
+        return BoardNet(trunk, self.hidden, observation_shape, heads, self.encoder)
 
 
 @dataclass(frozen=True)
@@ -62,17 +72,18 @@ class Residual:
     pool_every: Annotated[int, Bounds(ge=0, le=1000)]  # blocks; 0 for never
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
+    encoder: Encoder | None = None  # of observations (H, W)
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
-        stem = nn.Conv2d(input_planes(observation_shape), self.channels, 3, padding=1)
+        stem = nn.Conv2d(input_planes(observation_shape, self.encoder), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
         heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
-        return BoardNet(trunk, self.channels, observation_shape, heads)
+        return BoardNet(trunk, self.channels, observation_shape, heads, self.encoder)
 
 
 class ResidualBlock(nn.Module):
-    """A block without normalisation: the last convolution is initialised to zero, so the block starts as identity."""
+    """A block without normalization: the last convolution is initialized to zero, so the block starts as identity."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
         super().__init__()
@@ -114,10 +125,15 @@ class BoardNet(nn.Module):
     """
 
     def __init__(
-        self, trunk: nn.Module, channels: int, observation_shape: tuple[int, ...], config: HeadsConfig
+        self,
+        trunk: nn.Module,
+        channels: int,
+        observation_shape: tuple[int, ...],
+        config: HeadsConfig,
+        encoder: Encoder | None = None,
     ) -> None:
         super().__init__()
-        self.trunk = trunk
+        self.trunk, self.encoder = trunk, encoder
         board = observation_shape[-2:]
         self.policy_head = policy_head(channels, board, config.num_actions, config.corner_planes)
         self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
@@ -125,6 +141,10 @@ class BoardNet(nn.Module):
         self.aux_weight: nn.Parameter | None = None
         if config.policy_from_aux is not None:
             self._start_from_aux(config, board[0] * board[1])
+
+    @property
+    def policy_reads_aux(self) -> bool:
+        return self.aux_weight is not None
 
     def _start_from_aux(self, config: HeadsConfig, cells: int) -> None:
         weight = config.policy_from_aux
@@ -144,7 +164,7 @@ class BoardNet(nn.Module):
 
     def forward(self, observation: Tensor, aux_logits: Tensor | None = None) -> Heads:
         dtype = next(self.value_head.parameters()).dtype
-        planes = as_planes(observation, dtype)
+        planes = as_planes(observation, self.encoder).to(dtype)
         features = self.trunk(planes.contiguous(memory_format=torch.channels_last))
         with torch.autocast(features.device.type, enabled=False):
             features = features.to(dtype)
@@ -196,18 +216,18 @@ def pooled(features: Tensor) -> Tensor:
     return torch.cat([features.mean(dim=(2, 3)), features.amax(dim=(2, 3))], dim=1)
 
 
-def input_planes(observation_shape: tuple[int, ...]) -> int:
+def input_planes(observation_shape: tuple[int, ...], encoder: Encoder | None) -> int:
     require(
         len(observation_shape) in (2, 3),
         f"an observation of shape {observation_shape} is not a board: this network takes (H, W) or (C, H, W)",
     )
-    return CODE_PLANES if len(observation_shape) == 2 else observation_shape[0]
+    if len(observation_shape) == 3:
+        return observation_shape[0]
+    return 1 if encoder is None else encoder.planes()
 
 
-def as_planes(observation: Tensor, dtype: torch.dtype) -> Tensor:
-    """One-hot encode a board (B, H, W) of codes -2..8 as planes; return planes (B, C, H, W) unchanged."""
+def as_planes(observation: Tensor, encoder: Encoder | None) -> Tensor:
+    """Convert a board (B, H, W) to planes by the encoder, or to one plane; return planes (B, C, H, W) unchanged."""
     if observation.dim() == 4:
-        return observation.to(dtype)
-    kinds = torch.arange(9, device=observation.device).view(1, 9, 1, 1)
-    board = observation.unsqueeze(1)
-    return torch.cat([board >= 0, board == -2, board == kinds], dim=1).to(dtype)
+        return observation
+    return observation.unsqueeze(1) if encoder is None else encoder.encode(observation)

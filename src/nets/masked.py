@@ -11,7 +11,7 @@ MASKED_LOGIT = -1e9  # minus infinity would make the gradient of the entropy NaN
 class MaskedCategorical:
     """Illegal actions have probability zero and do not contribute to the entropy.
 
-    `require_legal` checks that every row has a legal action, once per batch: a check here would synchronise with the
+    `require_legal` checks that every row has a legal action, once per batch: a check here would synchronize with the
     GPU at every step.
     """
 

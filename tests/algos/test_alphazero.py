@@ -1,6 +1,5 @@
 """AlphaZero: it learns, resumes bit by bit, refuses what it cannot play, and reports what its search found."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,8 @@ import torch
 
 from src.algos.alphazero import AlphaZero
 from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
-from src.algos.alphazero.games import gumbel_noise
-from src.algos.alphazero.learning import AlphaZeroTrainer
-from src.algos.alphazero.past_selves import RatedPastSelves
-from src.algos.alphazero.replay import Batch
+from src.algos.alphazero.games import Batch, gumbel_noise
+from src.algos.alphazero.learning import AlphaZeroTrainer, RatedPastSelves
 from src.algos.alphazero.search import SearchConfig
 from src.algos.minimax import MinimaxAgent
 from src.algos.network import Compute, build_net, export_weights
@@ -27,7 +24,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from src.nets.boards import Heads, Residual
 from src.nets.flat import MLP
-from tests.algos.test_ppo import killed_after, run_in
+from tests.algos.test_ppo import killed_after, rows_without_times, run_in
 from tests.envs.quoridor.making import make_game
 from tests.marks import mostly_slow
 
@@ -71,11 +68,6 @@ def alphazero(**changes: Any) -> AlphaZero:
 def tictactoe(game: Any = GAME) -> VersusEnv:
     reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
     return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
-
-
-def rows_without_times(folder: Path) -> list[dict[str, str]]:
-    with (folder / "metrics.csv").open() as file:
-        return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,19 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.imitation import Imitation
-from src.algos.imitation.learning import cross_entropy, value_loss
-from src.algos.imitation.stream import LabeledBatchStream
+from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
 from src.algos.network import Compute, InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
 from src.envs.deployment.bots.teacher import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.minesweeper.labels import ExactTeacher, RulesTeacher
+from src.envs.minesweeper.labels import ExactTeacher
+from src.envs.minesweeper.net import CellCodes
 from src.nets.boards import Residual
 from src.nets.flat import MLP
 from src.nets.losses import aux_loss
-from tests.algos.test_ppo import killed_after, read_column, run_in
+from tests.algos.test_ppo import killed_after, playing, read_column, run_in
 from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config
 
@@ -28,9 +27,9 @@ CPU = Compute("cpu", "float32", compile=False)
 def imitation(**changes: Any) -> Imitation:
     settings: dict[str, Any] = {
         "teacher": ExactTeacher(),
-        "net": Residual(8, 2, 2),
+        "net": Residual(8, 2, 2, encoder=CellCodes()),
         "compute": CPU,
-        "play": InferenceConfig(multi_action_below=0.0, symmetries=False),
+        "play": InferenceConfig(symmetries=False),
         "init_from": None,
         "total_steps": 640,
         "seconds": None,
@@ -99,15 +98,6 @@ def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     assert read_column(tmp_path / "run", "eval/win_rate")[-1] > 0.5, "random play wins about one game in ten"
 
 
-@pytest.mark.slow
-def test_the_rule_teacher_is_learned_from_too(tmp_path: Path):
-    with run_in(tmp_path / "run") as run:
-        algo = imitation(teacher=RulesTeacher(), total_steps=3200, eval_every=160, eval_episodes=1)
-        algo.fit(minesweeper(), Curriculum({}, None), run)
-    losses = read_column(tmp_path / "run", "losses/policy_loss")
-    assert losses[-1] < losses[0]
-
-
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
     with run_in(tmp_path / "whole") as run:
         whole = imitation().fit(minesweeper(), Curriculum({}, None), run)
@@ -133,9 +123,7 @@ def test_what_the_teacher_cannot_show_is_refused():
 def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     env = minesweeper()
     with run_in(tmp_path / "run") as run:
-        agent = imitation(play=InferenceConfig(multi_action_below=0.9, symmetries=False)).fit(
-            env, Curriculum({}, None), run
-        )
+        agent = imitation(play=playing(play_below=0.9)).fit(env, Curriculum({}, None), run)
     view = env.game.view(env.game.initial(np.random.default_rng(0)))
     decision = agent.decide(env.game, view, np.random.default_rng(0))
     mine = decision.info["mine_probability"].ravel()

@@ -16,8 +16,14 @@ from src.algos.network import Compute
 from src.algos.nnue.agent import EvaluationAgent, PlayConfig
 from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, play_games, stored_score
 from src.algos.nnue.learning import NNUE, NNUETrainer
-from src.algos.nnue.network import Dataset, EvaluationNetwork, numpy_weights, unpacked
-from src.algos.nnue.targets import score_scale, win_probabilities
+from src.algos.nnue.network import (
+    Dataset,
+    EvaluationNetwork,
+    numpy_weights,
+    score_scale,
+    unpacked,
+    win_probabilities,
+)
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, require_traits
 from src.core.play.arena import evaluate
@@ -29,8 +35,7 @@ from src.envs.quoridor.learned_evaluation import RECORD
 from src.envs.quoridor.nnue import load_network
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from tests.algos.test_alphazero import rows_without_times
-from tests.algos.test_ppo import killed_after, run_in
+from tests.algos.test_ppo import killed_after, rows_without_times, run_in
 from tests.envs.quoridor.making import GAME, make_game
 from tests.marks import mostly_slow
 
@@ -78,7 +83,7 @@ def quoridor(game: Any = GAME) -> VersusEnv:
     return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
 
 
-def labelled(*rows: tuple[int, int]) -> np.ndarray:
+def labeled(*rows: tuple[int, int]) -> np.ndarray:
     """Return records of scores and outcomes."""
     records = np.zeros(len(rows), RECORD)
     records["score"], records["outcome"] = np.array(rows).T
@@ -93,7 +98,7 @@ def saved_games(path: Path, games: int = 6, seed: int = 0) -> Path:
 
 def test_targets_by_hand():
     """Scale 50: a score of 50 is a chance of 1 / (1 + 1/e); a proven result counts, whatever the outcome was."""
-    records = labelled((0, 1), (0, 0), (50, 1), (-50, 1), (PROVEN, -1), (-PROVEN, 1), (PROVEN - 1, 0))
+    records = labeled((0, 1), (0, 0), (50, 1), (-50, 1), (PROVEN, -1), (-PROVEN, 1), (PROVEN - 1, 0))
     chance = 1 / (1 + math.exp(-1))
     half = [0.75, 0.5, chance / 2 + 0.5, (1 - chance) / 2 + 0.5, 1, 0, 0.75]
     assert win_probabilities(records, 50, 0.5).tolist() == pytest.approx(half)
@@ -106,8 +111,8 @@ def test_the_scale_of_scores_fits_the_outcomes():
     """A score of 100 with a winning chance of 1 / (1 + 1/e) is one unit of log odds; draws and proofs are left out."""
     won = round(10_000 / (1 + math.exp(-1)))
     rows = [(100, 1)] * won + [(100, -1)] * (10_000 - won) + [(100, 0)] * 5000 + [(PROVEN, -1)] * 5000
-    assert score_scale(labelled(*rows)) == pytest.approx(100, rel=0.03)
-    assert score_scale(labelled((5, 0), (PROVEN, 1))) == 100, "nothing is known"
+    assert score_scale(labeled(*rows)) == pytest.approx(100, rel=0.03)
+    assert score_scale(labeled((5, 0), (PROVEN, 1))) == 100, "nothing is known"
 
 
 def test_validation_loss_by_hand():
@@ -115,8 +120,8 @@ def test_validation_loss_by_hand():
     net = EvaluationNetwork(EVALUATION.layers)
     for weight in net.parameters():
         torch.nn.init.zeros_(weight)
-    parts = [labelled(*[(0, 0)] * 20), labelled(*[(PROVEN, 1)] * 10)]
-    data = Dataset(EVALUATION, parts, [100, 100], 0.5, 0.1, "cpu")
+    parts = [labeled(*[(0, 0)] * 20), labeled(*[(PROVEN, 1)] * 10)]
+    data = Dataset(EVALUATION, parts, 0.5, 0.1, "cpu")
     assert data.targets.tolist() == [0.5] * 18 + [1.0] * 9
     assert data.held_out_targets.tolist() == [0.5, 0.5, 1.0]
     assert data.validation_loss(net) == pytest.approx(math.log(2) / 3)
@@ -137,7 +142,7 @@ def test_a_mirrored_batch_is_that_of_mirrored_boards():
         images[field] = np.packbits(flipped, axis=1, bitorder="little").view("<u8")[:, 0]
     images["pawns"] = records["pawns"] + 8 - 2 * (records["pawns"] % 9)
     assert (images["horizontal"] != records["horizontal"]).any()
-    one, other = (Dataset(EVALUATION, [part], [100], 0.5, 0.1, "cpu") for part in (records, images))
+    one, other = (Dataset(EVALUATION, [part], 0.5, 0.1, "cpu") for part in (records, images))
     rows = torch.arange(len(one.targets))
     assert torch.equal(unpacked(one.bits)[:, mirror], unpacked(other.bits))
     assert one.loss(net, rows, mirror).item() == pytest.approx(other.loss(net, rows, None).item())

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, InferenceConfig, build_net, export_weights, load_network, selection_metrics
-from src.algos.optimizer import Optimizer
-from src.algos.ppo import PPO
-from src.algos.ppo.buffer import Batch, RolloutBuffer
-from src.algos.ppo.learning import PPOTrainer
-from src.algos.ppo.rollout import Rollouts
-from src.algos.ppo.update import LossWeights, clipped_policy_loss, normalised, ppo_losses, ppo_update, value_loss
+from src.algos.network import Compute, InferenceConfig, build_net, export_weights, load_network
+from src.algos.optimizer import Optimizer, OptimizerConfig
+from src.algos.ppo import PPO, Batch, LossWeights, PPOTrainer, Rollouts, gae, normalized, ppo_losses
+from src.algos.selection import selection_metrics
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
@@ -24,6 +22,8 @@ from src.core.play.past_selves import CURRENT, PastSelves
 from src.core.runs import checkpoint
 from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.net import CellCodes
+from src.envs.minesweeper.strategy import RevealSafeCells
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Heads, Residual
@@ -37,90 +37,78 @@ WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0
 PLAIN_WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
 
 
-def filled_buffer(rewards: list[float], values: list[float], dones: list[bool]) -> RolloutBuffer:
-    one = torch.ones(1, 2)
-    none = torch.zeros(1, 0)
-    buffer = RolloutBuffer(len(rewards), one, one.bool(), none, none)
-    for reward, value, done in zip(rewards, values, dones, strict=True):
-        buffer.add(
-            observations=one,
-            masks=one.bool(),
-            aux_targets=none,
-            actions=torch.tensor([1]),
-            log_probs=torch.ones(1),
-            values=torch.tensor([value]),
-            rewards=torch.tensor([reward]),
-            dones=torch.tensor([done]),
-            chosen=True,
-            aux_logits=none,
-        )
-    return buffer
+def column(*values: Any) -> torch.Tensor:
+    """Return the steps of one environment, (T, 1)."""
+    return torch.tensor(values)[:, None]
 
 
-def test_gae_by_hand():
-    """gamma 0.5, lambda 0.5, values 1, 2, 4, then 8 after the last step; the game ends with the second.
-
-    delta_2 = 3 + 0.5 * 8 - 4 = 3       A_2 = 3
-    delta_1 = 2 - 2 = 0                 A_1 = 0, the end
-    delta_0 = 1 + 0.5 * 2 - 1 = 1       A_0 = 1 + 0.25 * 0 = 1
-    """
-    buffer = filled_buffer([1.0, 2.0, 3.0], [1.0, 2.0, 4.0], [False, True, False])
-    buffer.compute_gae(torch.tensor([8.0]), gamma=0.5, lam=0.5)
-    assert buffer.advantages.flatten().tolist() == [1.0, 0.0, 3.0]
-    assert buffer.returns.flatten().tolist() == [2.0, 2.0, 7.0]
-
-
-def test_gae_carries_advantages_back_within_a_game():
-    """A_1 = 3 + 0.5 * 8 - 2 = 5, A_0 = (1 + 0.5 * 2 - 1) + 0.25 * 5 = 2.25."""
-    buffer = filled_buffer([1.0, 3.0], [1.0, 2.0], [False, False])
-    buffer.compute_gae(torch.tensor([8.0]), gamma=0.5, lam=0.5)
-    assert buffer.advantages.flatten().tolist() == [2.25, 5.0]
+@pytest.mark.parametrize(
+    ("rewards", "values", "dones", "expected"),
+    [
+        # delta_2 = 3 + 0.5 * 8 - 4; delta_1 = 2 - 2, the end of a game; delta_0 = 1 + 0.5 * 2 - 1
+        ((1.0, 2.0, 3.0), (1.0, 2.0, 4.0), (False, True, False), [1.0, 0.0, 3.0]),
+        # A_1 = 3 + 0.5 * 8 - 2 = 5, A_0 = (1 + 0.5 * 2 - 1) + 0.25 * 5
+        ((1.0, 3.0), (1.0, 2.0), (False, False), [2.25, 5.0]),
+    ],
+)
+def test_advantages_by_hand(rewards: Any, values: Any, dones: Any, expected: list[float]):
+    """gamma 0.5, lambda 0.5, and a value of 8 after the last step."""
+    found = gae(column(*rewards), column(*values), column(*dones), torch.tensor([8.0]), gamma=0.5, lam=0.5)
+    assert found.flatten().tolist() == expected
 
 
 def test_a_rollout_in_which_nothing_is_legal_is_refused():
-    buffer = RolloutBuffer(1, torch.ones(1, 2), torch.zeros(1, 2).bool(), torch.zeros(1, 0), torch.zeros(1, 0))
+    class Blocked(EchoBatch):
+        def _show(self) -> None:
+            super()._show()
+            self.masks[1] = False
+
+        def step(self, actions: Any) -> Any:
+            self.masks[:] = True
+            return super().step(actions)
+
+    def net(observations: torch.Tensor) -> Heads:
+        return Heads(torch.zeros(2, 5), torch.zeros(2), torch.zeros(2, 0))
+
     with pytest.raises(UserError, match="no action is legal"):
-        buffer.compute_gae(torch.zeros(1), 1.0, 1.0)
+        Rollouts(Blocked(2), 1, CPU, seed=0).collect(net, net, 1.0, 1.0, torch.Generator())  # type: ignore[arg-type]
+
+
+def ten_steps(strategy: Any = None) -> Rollouts:
+    """Return a rollout whose returns number its steps; the policy chose steps 2, 5 and 6."""
+    rollouts = Rollouts(EchoBatch(1), 10, CPU, seed=0, strategy=strategy)
+    rollouts.buffer["returns"][:] = column(*map(float, range(10)))
+    rollouts.buffer["chosen"][:] = column(*(step in (2, 5, 6) for step in range(10)))
+    return rollouts
 
 
 def test_minibatches_are_a_partition():
-    buffer = filled_buffer([float(step) for step in range(10)], [0.0] * 10, [False] * 10)
-    buffer.compute_gae(torch.zeros(1), gamma=0.0, lam=0.0)
-    parts = list(buffer.minibatches(3, 1.0, torch.Generator().manual_seed(0)))
+    parts = list(ten_steps().minibatches(3, torch.Generator().manual_seed(0)))
     assert [len(part.returns) for part in parts] == [4, 3, 3]
-    assert sorted(value for part in parts for value in part.returns.tolist()) == [float(step) for step in range(10)]
+    assert sorted(value for part in parts for value in part.returns.tolist()) == list(range(10))
 
 
 def test_steps_with_a_choice_are_learned_from_first():
-    buffer = filled_buffer([float(step) for step in range(10)], [0.0] * 10, [False] * 10)
-    buffer.compute_gae(torch.zeros(1), gamma=0.0, lam=0.0)
-    buffer.chosen = torch.tensor([step in (2, 5, 6) for step in range(10)])[:, None]
-    random = torch.Generator().manual_seed(0)
-    seen = set()
+    rollouts, random, seen = ten_steps(strategy(rollout_fraction=0.5)), torch.Generator().manual_seed(0), set()
     for _ in range(20):
-        parts = list(buffer.minibatches(2, 0.5, random))
+        parts = list(rollouts.minibatches(2, random))
         assert [len(part.returns) for part in parts] == [3, 2]
-        rows = [value for part in parts for value in part.returns.tolist()]
-        assert {2.0, 5.0, 6.0} < set(rows)
-        assert len(set(rows)) == 5
-        seen |= set(rows)
+        rows = {value for part in parts for value in part.returns.tolist()}
+        assert {2.0, 5.0, 6.0} < rows
+        assert len(rows) == 5
+        seen |= rows
     assert len(seen) == 10, "the others take turns"
 
 
 def test_what_nobody_chose_does_not_move_the_policy():
     """Advantages of the chosen steps are normalized to -1 and 1 without the others, which are not in the loss."""
-    batch = normalised(
-        Batch(
-            observations=torch.zeros(3, 1, 1, 2),
-            masks=torch.ones(3, 2, dtype=torch.bool),
+    batch = normalized(
+        batch_of(
+            3,
             actions=torch.tensor([0, 1, 1]),
             log_probs=torch.full((3,), 0.5).log(),
-            values=torch.zeros(3),
             advantages=torch.tensor([1.0, 5.0, 99.0]),
-            returns=torch.zeros(3),
-            aux_targets=torch.zeros(3, 0),
             chosen=torch.tensor([True, True, False]),
-            aux_logits=torch.zeros(3, 0),
         )
     )
     assert batch.advantages[:2].tolist() == pytest.approx([-1.0, 1.0])
@@ -146,27 +134,27 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
     def net(_: torch.Tensor) -> Heads:
         return Heads(torch.zeros(8, 16), torch.zeros(8), torch.where(envs.mine_mask(), 9.0, -9.0))
 
-    rollouts = Rollouts(envs, 3, CPU, seed=0, multi_action_below=0.01)
+    rollouts = Rollouts(envs, 3, CPU, 0, strategy(train_below=0.01))
     ended = rollouts.collect(net, net, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
-    assert not rollouts.buffer.chosen.any()
+    assert not rollouts.buffer["chosen"].any()
     assert ended["games"].item() == ended["won"].item() == 24
 
     def unsure(_: torch.Tensor) -> Heads:
         return Heads(torch.zeros(8, 16), torch.zeros(8), torch.zeros(8, 4, 4))
 
     rollouts.collect(unsure, unsure, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
-    assert rollouts.buffer.chosen.all()
+    assert rollouts.buffer["chosen"].all()
 
 
 def test_learning_with_sure_cells(tmp_path: Path):
     env = minesweeper("torch", first_click="uniform")
-    algo = ppo(train_multi_action_below=0.6, rollout_fraction=0.5, total_steps=256)
+    algo = ppo(play=playing(train_below=0.6, rollout_fraction=0.5), total_steps=256)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "whole") as run:
         algo.fit(env, plain_ladder(), run)
     shares = read_column(tmp_path / "whole", "train/chosen_share")
     assert all(0 <= share < 1 for share in shares)
-    with killed_after(3, tmp_path / "killed") as run:
+    with killed_after(2, tmp_path / "killed") as run:
         algo.fit(minesweeper("torch", first_click="uniform"), plain_ladder(), run)
     with run_in(tmp_path / "killed") as run:
         algo.fit(minesweeper("torch", first_click="uniform"), plain_ladder(), run)
@@ -177,47 +165,65 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
     planes = MinesweeperEnv(
         make_config(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform"), backend="torch"
     )
-    ppo(train_multi_action_below=0.1).check(planes, plain_ladder())
+    play = playing(train_below=0.1)
+    ppo(play=play).check(planes, plain_ladder())
     with pytest.raises(UserError, match="this network has no auxiliary head"):
-        ppo(train_multi_action_below=0.1, net=MLP([8])).check(planes, plain_ladder())
+        ppo(play=play, net=MLP([8]), losses=PLAIN_WEIGHTS).check(planes, plain_ladder())
     with pytest.raises(UserError, match="after the first click"):
-        ppo(train_multi_action_below=0.1).check(minesweeper("torch"), plain_ladder())
+        ppo(play=play).check(minesweeper("torch"), plain_ladder())
 
 
-def test_the_policy_loss_is_clipped():
-    """Ratios 1.5 and 0.5 with advantages 1 and -1 are clipped to 1.2 and 0.8."""
-    log_ratio = torch.tensor([1.5, 0.5]).log()
-    loss, clipped = clipped_policy_loss(log_ratio, torch.tensor([1.0, -1.0]), 0.2)
-    assert loss.tolist() == pytest.approx([-1.2, 0.8])
-    assert clipped.tolist() == [True, True]
-    loss, _ = clipped_policy_loss(log_ratio, torch.tensor([-1.0, 1.0]), 0.2)
-    assert loss.tolist() == pytest.approx([1.5, -0.5]), "not clipped in the other direction"
+def batch_of(size: int, **fields: torch.Tensor) -> Batch:
+    """Return steps with two actions in which everything is 0 and chosen, but the given fields."""
+    zeros = dict.fromkeys(("log_probs", "values", "advantages", "returns"), torch.zeros(size))
+    defaults = {
+        "observations": torch.zeros(size, 1, 1, 2),
+        "masks": torch.ones(size, 2, dtype=torch.bool),
+        "actions": torch.zeros(size, dtype=torch.int64),
+        "aux_targets": torch.zeros(size, 0),
+        "chosen": torch.ones(size, dtype=torch.bool),
+        "aux_logits": torch.zeros(size, 0),
+    }
+    return Batch(**(zeros | defaults | fields))
 
 
-def test_the_value_loss_by_hand():
-    value, old, returns = torch.tensor([1.0]), torch.tensor([0.0]), torch.tensor([2.0])
-    assert value_loss(value, old, returns, None).item() == 0.5
-    assert value_loss(value, old, returns, 0.25).item() == pytest.approx(0.5 * 1.75**2)
+def losses_of(batch: Batch, weights: LossWeights, value: float = 0.0) -> dict[str, float]:
+    """Return the losses of a network whose logits are 0, so that both actions have a probability of 1/2."""
+    size = len(batch.values)
+    heads = Heads(torch.zeros(size, 2), torch.full((size,), value), torch.zeros(size, 1, 2))
+    return {name: loss.item() for name, loss in ppo_losses(lambda _: heads, batch, weights, CPU).items()}
+
+
+@pytest.mark.parametrize(
+    ("advantages", "expected"), [((1.0, -1.0), (-1.2 + 0.8) / 2), ((-1.0, 1.0), (1.5 - 0.5) / 2)], ids=str
+)
+def test_the_policy_loss_is_clipped_in_one_direction(advantages: tuple[float, float], expected: float):
+    """Ratios 1.5 and 0.5 with advantages 1 and -1 are clipped to 1.2 and 0.8, with the opposite ones not."""
+    before = (0.5 / torch.tensor([1.5, 0.5])).log()
+    losses = losses_of(batch_of(2, log_probs=before, advantages=torch.tensor(advantages)), PLAIN_WEIGHTS)
+    assert losses["policy_loss"] == pytest.approx(expected)
+    assert losses["clip_fraction"] == 1
+    assert losses["approx_kl"] == pytest.approx(-np.log(1.5 * 0.5) / 2), "k3: the mean of ratio - 1 - log ratio"
+
+
+@pytest.mark.parametrize(("clip_range_vf", "expected"), [(None, 0.5), (0.25, 0.5 * 1.75**2)])
+def test_the_value_loss_by_hand(clip_range_vf: float | None, expected: float):
+    weights = replace(PLAIN_WEIGHTS, clip_range_vf=clip_range_vf)
+    assert losses_of(batch_of(1, returns=torch.tensor([2.0])), weights, value=1.0)["value_loss"] == pytest.approx(
+        expected
+    )
 
 
 def test_the_loss_is_the_weighted_sum_of_its_parts():
-    batch = Batch(
-        observations=torch.zeros(2, 1, 1, 2),
+    batch = batch_of(
+        2,
         masks=torch.tensor([[True, True], [True, False]]),
-        actions=torch.tensor([0, 0]),
         log_probs=torch.tensor([0.5, 1.0]).log(),
-        values=torch.zeros(2),
         advantages=torch.tensor([1.0, -1.0]),
         returns=torch.tensor([1.0, 0.0]),
         aux_targets=torch.tensor([[[1, 0]], [[-1, -1]]], dtype=torch.int8),
-        chosen=torch.tensor([True, True]),
-        aux_logits=torch.zeros(2, 0),
     )
-
-    def net(_: torch.Tensor) -> Heads:
-        return Heads(torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 1, 2))
-
-    losses = {name: value.item() for name, value in ppo_losses(net, batch, WEIGHTS, CPU).items()}
+    losses = losses_of(batch, WEIGHTS)
     log_2 = float(np.log(2))
     assert losses["policy_loss"] == pytest.approx(0.0)
     assert losses["value_loss"] == pytest.approx(0.25)
@@ -227,8 +233,13 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
     assert losses["approx_kl"] == pytest.approx(0.0)
 
 
+def optimizer_of(net: torch.nn.Module, **changes: Any) -> Optimizer:
+    settings: dict[str, Any] = {"lr": 1e-3, "lr_warmup": 0, "weight_decay": 0.0, "max_grad_norm": 1.0}
+    return Optimizer(net, OptimizerConfig(compute=CPU, **(settings | changes)))
+
+
 def test_the_learning_rate_rises_and_falls_along_a_cosine():
-    optimizer = Optimizer(torch.nn.Linear(1, 1), CPU, lr=1.0, weight_decay=0.0, max_grad_norm=1.0, lr_warmup=1)
+    optimizer = optimizer_of(torch.nn.Linear(1, 1), lr=1.0, lr_warmup=1)
     assert optimizer.current_lr == 0.5
     optimizer.done = 1
     for progress, rate in [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]:
@@ -238,8 +249,7 @@ def test_the_learning_rate_rises_and_falls_along_a_cosine():
 
 def test_gradients_are_clipped():
     net = torch.nn.Linear(1, 1, bias=False)
-    optimizer = Optimizer(net, CPU, lr=0.1, weight_decay=0.0, max_grad_norm=0.5)
-    norm = optimizer.step((100 * net(torch.ones(1, 1))).sum())
+    norm = optimizer_of(net, max_grad_norm=0.5).step((100 * net(torch.ones(1, 1))).sum())
     assert norm.item() == pytest.approx(100)
     assert net.weight.grad is not None
     assert net.weight.grad.item() == pytest.approx(0.5)
@@ -251,7 +261,7 @@ def test_the_moments_of_adamw_are_loaded_in_the_memory_format_of_their_weights(t
     def learner() -> tuple[torch.nn.Module, Optimizer]:
         torch.manual_seed(0)
         net = CPU.prepare(CNN(16).build((4, 4), 16))
-        return net, Optimizer(net, CPU, lr=1e-3, weight_decay=0.0, max_grad_norm=1.0)
+        return net, optimizer_of(net)
 
     def learn(net: torch.nn.Module, optimizer: Optimizer) -> None:
         optimizer.step(net(torch.zeros(2, 4, 4, dtype=torch.int8)).policy.square().mean())
@@ -272,17 +282,15 @@ def test_the_moments_of_adamw_are_loaded_in_the_memory_format_of_their_weights(t
 
 def ppo(**changes: Any) -> PPO:
     settings: dict[str, Any] = {
-        "net": CNN(16),
+        "net": CNN(16, encoder=CellCodes()),
         "compute": CPU,
-        "play": InferenceConfig(multi_action_below=0.0, symmetries=False),
+        "play": InferenceConfig(symmetries=False),
         "losses": WEIGHTS,
         "init_from": None,
         "total_steps": 512,
         "seconds": None,
         "num_envs": 8,
         "steps_per_env": 8,
-        "train_multi_action_below": 0.0,
-        "rollout_fraction": 1.0,
         "mini_batches": 2,
         "epochs": 2,
         "gamma": 0.99,
@@ -292,11 +300,19 @@ def ppo(**changes: Any) -> PPO:
         "weight_decay": 0.0,
         "max_grad_norm": 0.5,
         "target_kl": None,
-        "restrict_actions_until_updates": 2,
         "eval_every": 128,
         "eval_episodes": 10,
     }
     return PPO(**{**settings, **changes})
+
+
+def strategy(**changes: Any) -> RevealSafeCells:
+    settings: dict[str, Any] = {"play_below": 0.0, "train_below": 0.0, "rollout_fraction": 1.0, "frontier_updates": 0}
+    return RevealSafeCells(**(settings | changes))
+
+
+def playing(**changes: Any) -> InferenceConfig:
+    return InferenceConfig(symmetries=False, strategy=strategy(**changes))
 
 
 def minesweeper(backend: Any = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
@@ -370,7 +386,7 @@ def rows_without_times(folder: Path) -> list[dict[str, str]]:
         return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
 
-FOUR_UPDATES = 4 * 8 * 8  # steps
+FOUR_UPDATES = ppo(total_steps=4 * 8 * 8, play=playing(frontier_updates=2))
 
 
 @pytest.fixture(scope="module", params=["numpy", "torch"])
@@ -378,46 +394,21 @@ def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     """Return a backend and the directory of a run on it."""
     folder = tmp_path_factory.mktemp(f"whole-{request.param}")
     with run_in(folder) as run:
-        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(request.param), plain_ladder(), run)
+        FOUR_UPDATES.fit(minesweeper(request.param), plain_ladder(), run)
     return request.param, folder
 
 
-@pytest.mark.parametrize("saves", mostly_slow([3, 12, 9, 8, 11, 30], fast=2))
+@pytest.mark.parametrize("saves", mostly_slow([2, 1, 3, 4], fast=1))
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: tuple[str, Path], saves: int):
-    """Killed during a rollout of 8 steps, which saves after the first 7, or during the 4 minibatches after it."""
+    """It saves after each of four updates; masks are narrowed in the first two."""
     backend, whole = uninterrupted
     with killed_after(saves, tmp_path) as run:
-        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(backend), plain_ladder(), run)
+        FOUR_UPDATES.fit(minesweeper(backend), plain_ladder(), run)
     with run_in(tmp_path) as run:
-        ppo(total_steps=FOUR_UPDATES).fit(minesweeper(backend), plain_ladder(), run)
+        FOUR_UPDATES.fit(minesweeper(backend), plain_ladder(), run)
     rows = rows_without_times(tmp_path)
     assert len(rows) >= 4
     assert rows == rows_without_times(whole)
-
-
-TWO_UPDATES = 2 * 8 * 8
-
-
-@pytest.fixture(scope="module")
-def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("two-updates")
-    with run_in(folder) as run:
-        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
-    return folder
-
-
-@pytest.mark.parametrize("left", mostly_slow([1, 5, 2, 6], fast=2))
-def test_the_last_update_is_resumed_too(tmp_path: Path, two_updates: Path, left: int):
-    """Killed during the minibatches of the last rollout, when all steps are already counted."""
-    algo = ppo()
-    assert 2 * algo.num_envs * algo.steps_per_env == TWO_UPDATES
-    saves = 2 * (algo.steps_per_env + algo.mini_batches * algo.epochs) - left
-    with killed_after(saves, tmp_path) as run:
-        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
-    with run_in(tmp_path) as run:
-        ppo(total_steps=TWO_UPDATES).fit(minesweeper(), plain_ladder(), run)
-    for name in ("losses/loss", "eval/win_rate"):
-        assert read_column(tmp_path, name) == read_column(two_updates, name)
 
 
 def test_divergence_reports_its_step_and_keeps_the_checkpoint(tmp_path: Path):
@@ -440,10 +431,10 @@ def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: P
         return Heads(logits, torch.full((size,), 10.0), torch.zeros(size, 0))
 
     for truncates, expected in ((True, 6.0), (False, 1.0)):
-        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0, multi_action_below=0.0)
+        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0)
         rollouts.collect(net, net, 0.5, 1.0, torch.Generator())  # type: ignore[arg-type]
-        assert rollouts.buffer.rewards.tolist() == [[1.0] * 3, [expected] * 3]
-        assert rollouts.buffer.dones.tolist() == [[False] * 3, [True] * 3]
+        assert rollouts.buffer["rewards"].tolist() == [[1.0] * 3, [expected] * 3]
+        assert rollouts.buffer["dones"].tolist() == [[False] * 3, [True] * 3]
 
 
 @pytest.mark.slow
@@ -457,7 +448,7 @@ def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: 
 
     with run_in(tmp_path / "whole") as run:
         learn(run)
-    with killed_after(50, tmp_path / "killed") as run:
+    with killed_after(4, tmp_path / "killed") as run:
         learn(run)
     saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
     met = saved["opponent"]["weights"]
@@ -479,9 +470,6 @@ def versus(opponent: Agent) -> VersusEnv:
     [
         ({"mini_batches": 40}, "must be at most half of the"),
         ({"init_from": "nowhere"}, "no checkpoint at"),
-        ({"train_multi_action_below": 1.0}, "multi_action_below=1.0 must be a number in"),
-        ({"rollout_fraction": 0.0}, "rollout_fraction=0.0 must be a number in"),
-        ({"train_multi_action_below": 0.1}, "after the first click"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
@@ -489,31 +477,26 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: d
         ppo(**changes).check(minesweeper(), plain_ladder())
 
 
+def test_settings_of_a_strategy_have_ranges():
+    with pytest.raises(UserError, match=r"train_below=1.0 must be a number in"):
+        strategy(train_below=1.0)
+    with pytest.raises(UserError, match=r"rollout_fraction=0.0 must be a number in"):
+        strategy(rollout_fraction=0.0)
+
+
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
     with pytest.raises(UserError, match="this game is not symmetric"):
-        ppo(play=InferenceConfig(0.0, symmetries=True)).check(versus(RandomAgent()), plain_ladder())
-    with pytest.raises(UserError, match="predicts the risk of actions"):
-        ppo(play=InferenceConfig(0.5, symmetries=False)).check(versus(RandomAgent()), plain_ladder())
+        ppo(play=InferenceConfig(symmetries=True)).check(versus(RandomAgent()), plain_ladder())
+    with pytest.raises(UserError, match=r"set algo\.play\.strategy=null"):
+        ppo(play=playing(), losses=PLAIN_WEIGHTS).check(versus(RandomAgent()), plain_ladder())
+    with pytest.raises(UserError, match=r"this game has no auxiliary task: set algo\.losses\.aux_coef=0"):
+        ppo().check(versus(RandomAgent()), plain_ladder())
+    ppo(losses=PLAIN_WEIGHTS).check(versus(RandomAgent()), plain_ladder())
 
 
 def test_before_the_first_reveal_no_mine_is_laid_and_nothing_to_be_learned_about_them():
-    batch = Batch(
-        observations=torch.zeros(1, 1, 1, 2),
-        masks=torch.ones(1, 2, dtype=torch.bool),
-        actions=torch.tensor([0]),
-        log_probs=torch.zeros(1),
-        values=torch.zeros(1),
-        advantages=torch.zeros(1),
-        returns=torch.zeros(1),
-        aux_targets=torch.full((1, 1, 2), -1, dtype=torch.int8),
-        chosen=torch.ones(1, dtype=torch.bool),
-        aux_logits=torch.zeros(1, 0),
-    )
-
-    def net(_: torch.Tensor) -> Heads:
-        return Heads(torch.zeros(1, 2), torch.zeros(1), torch.zeros(1, 1, 2))
-
-    assert ppo_losses(net, batch, WEIGHTS, CPU)["aux_loss"].item() == 0
+    batch = batch_of(1, aux_targets=torch.full((1, 1, 2), -1, dtype=torch.int8))
+    assert losses_of(batch, WEIGHTS)["aux_loss"] == 0
 
 
 def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
@@ -547,7 +530,7 @@ def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
 
 def started(algo: PPO, env: Any, run: Run) -> PPOTrainer:
     learning = PPOTrainer(algo, env, plain_ladder(), run)
-    learning._begin()
+    learning.start()
     return learning
 
 
@@ -557,36 +540,44 @@ def test_an_update_ends_before_the_minibatch_that_moved_too_far(tmp_path: Path, 
     algo = ppo(target_kl=target_kl, mini_batches=4, epochs=3)
     with run_in(tmp_path / "run") as run:
         learning = started(algo, minesweeper(), run)
-        learning._update()
+        learning.update()
     assert learning.optimizer.done == steps
-    assert learning.sums["losses/gradient_steps"] == steps
+    assert learning.sums["gradient_steps"] == steps
 
 
 def test_masks_are_narrowed_to_the_frontier_for_as_many_updates_as_configured(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
-        learning = started(ppo(restrict_actions_until_updates=1), minesweeper(size=7, first_click="uniform"), run)
+        algo = ppo(play=playing(frontier_updates=1))
+        learning = started(algo, minesweeper(size=7, first_click="uniform"), run)
         narrowed = []
-        for _ in range(2):
-            learning._update()
+        for learning.updates in range(2):
+            learning.update()
             buffer = learning.groups[0].buffer
-            hidden = (buffer.observations < 0).flatten(2)
-            assert not (buffer.masks & ~hidden).any()
-            narrowed.append(bool((buffer.masks != hidden).any()))
+            hidden = (buffer["observations"] < 0).flatten(2)
+            assert not (buffer["masks"] & ~hidden).any()
+            narrowed.append(bool((buffer["masks"] != hidden).any()))
     assert narrowed == [True, False]
 
 
-def test_every_minibatch_is_learned_from_with_normalised_advantages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    seen = []
+def spy_on_losses(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Batch, float]]:
+    """Return a list to which every batch of an update and its loss are added."""
+    seen: list[tuple[Batch, float]] = []
 
-    def spy(net: Any, optimizer: Any, batch: Batch, *rest: Any) -> Any:
-        seen.append(batch)
-        return ppo_update(net, optimizer, batch, *rest)
+    def spy(net: Any, batch: Batch, *rest: Any) -> dict[str, torch.Tensor]:
+        losses = ppo_losses(net, batch, *rest)
+        seen.append((batch, losses["loss"].item()))
+        return losses
 
-    monkeypatch.setattr("src.algos.ppo.learning.ppo_update", spy)
+    monkeypatch.setattr("src.algos.ppo.ppo_losses", spy)
+    return seen
+
+
+def test_every_minibatch_is_learned_from_with_normalized_advantages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = spy_on_losses(monkeypatch)
     with run_in(tmp_path / "run") as run:
-        started(ppo(), minesweeper(), run)._update()
+        started(ppo(), minesweeper(), run).update()
     assert len(seen) == 4
-    for batch in seen:
+    for batch, _ in seen:
         assert batch.advantages.mean().item() == pytest.approx(0, abs=1e-5)
         assert batch.advantages.std(correction=0).item() == pytest.approx(1, abs=1e-3)
 
@@ -595,9 +586,9 @@ def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
     """Every number equals its adjacent labeled mines, also after a game was followed by the next."""
     with run_in(tmp_path / "run") as run:
         learning = started(ppo(), minesweeper(size=6, mines=5, first_click="uniform"), run)
-        learning._update()
+        learning.update()
     buffer = learning.groups[0].buffer
-    boards, labels = buffer.observations.flatten(0, 1), buffer.aux_targets.flatten(0, 1)
+    boards, labels = buffer["observations"].flatten(0, 1), buffer["aux_targets"].flatten(0, 1)
     around = torch.nn.functional.conv2d((labels == 1).float()[:, None], torch.ones(1, 1, 3, 3), padding=1)[:, 0]
     shown = boards >= 0
     assert (around[shown] == boards[shown]).all()
@@ -607,8 +598,8 @@ def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
 def test_the_network_goes_back_to_training_after_an_evaluation(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
         learning = started(ppo(), minesweeper(), run)
-        learning._update()
-        learning._evaluate(learning._take_metrics())
+        learning.update()
+        learning.evaluate(learning.take_metrics())
         assert learning.net.training
 
 
@@ -616,15 +607,19 @@ def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: 
     """The policy uses the mine head, but ratios are computed with the mine logits of the rollout."""
     torch.manual_seed(0)
     with run_in(tmp_path / "run") as run:
-        learning = started(ppo(net=Residual(8, 1, 0, policy_from_aux=3.0)), minesweeper(first_click="uniform"), run)
+        learning = started(
+            ppo(net=Residual(8, 1, 0, policy_from_aux=3.0, encoder=CellCodes())),
+            minesweeper(first_click="uniform"),
+            run,
+        )
         learning.groups[0].collect(learning.net, learning.net, 1.0, 1.0, learning.random)
-    batch = next(learning.groups[0].buffer.minibatches(1, 1.0, learning.random))
+    batch = next(learning.groups[0].minibatches(1, learning.random))
     assert batch.aux_logits.shape[1:] == (4, 4)
     with torch.no_grad():
         learning.net.get_parameter("aux_head.weight").add_(1.0)
-    losses = ppo_losses(learning.net, normalised(batch), WEIGHTS, CPU)
+    losses = ppo_losses(learning.net, normalized(batch), WEIGHTS, CPU)
     assert losses["approx_kl"].item() == pytest.approx(0, abs=1e-6)
-    moved = ppo_losses(learning.net, normalised(batch)._replace(aux_logits=torch.zeros(64, 0)), WEIGHTS, CPU)
+    moved = ppo_losses(learning.net, normalized(batch)._replace(aux_logits=torch.zeros(64, 0)), WEIGHTS, CPU)
     assert moved["approx_kl"].item() > 0.01
 
 
@@ -637,16 +632,10 @@ def test_the_weight_of_the_entropy_falls_in_a_straight_line():
 
 
 def test_rows_are_logged_at_every_update_and_average_over_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    losses = []
-
-    def spy(*arguments: Any) -> Any:
-        result = ppo_update(*arguments)
-        losses.append(result["loss"].item())  # type: ignore[index]
-        return result
-
-    monkeypatch.setattr("src.algos.ppo.learning.ppo_update", spy)
+    seen = spy_on_losses(monkeypatch)
     with run_in(tmp_path / "run") as run:
         ppo(eval_every=256).fit(minesweeper(), plain_ladder(), run)
+    losses = [loss for _, loss in seen]
     means = [np.mean(losses[first : first + 4]) for first in range(0, len(losses), 4)]
     assert read_column(tmp_path / "run", "losses/loss") == pytest.approx(means), "8 updates of 4 gradient steps"
     assert len(read_column(tmp_path / "run", "train/safe_revealed")) == 8
@@ -656,21 +645,12 @@ def test_rows_are_logged_at_every_update_and_average_over_it(tmp_path: Path, mon
 def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     env = echo(lambda num_envs: EchoBatch(num_envs, rounds=2, truncates=True))
     with run_in(tmp_path / "run") as run:
-        ppo(net=MLP([8]), losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).fit(env, plain_ladder(), run)
+        ppo(net=MLP([8]), losses=PLAIN_WEIGHTS).fit(env, plain_ladder(), run)
     assert [record.levelname for record in caplog.records if "may be stalling" in record.message] == ["WARNING"]
     caplog.clear()
     with run_in(tmp_path / "other") as run:
         ppo().fit(minesweeper(), plain_ladder(), run)
     assert "may be stalling" not in caplog.text
-
-
-@pytest.mark.parametrize("changes", [{"restrict_actions_until_updates": 0}, {"losses": "plain"}, {}])
-def test_settings_about_mines_are_refused_where_there_are_none(changes: dict[str, Any]):
-    if changes.get("losses") == "plain":
-        changes = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(UserError, match=r"this game (has no auxiliary task|cannot restrict actions)"):
-        ppo(**changes).check(versus(RandomAgent()), plain_ladder())
-    ppo(losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).check(versus(RandomAgent()), plain_ladder())
 
 
 class FirstMove(Agent):
@@ -683,17 +663,10 @@ class FirstMove(Agent):
 def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus(RandomAgent())
     env.baselines = {"first": FirstMove()}
-    settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS, "restrict_actions_until_updates": 0}
+    settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS}
     with pytest.raises(UserError, match="both players are deterministic"):
         ppo(**settings).check(env, plain_ladder())
     ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
-
-
-def test_heads_are_computed_in_float32_under_autocast():
-    net = Residual(8, 1, 0, policy_from_aux=3.0).build((4, 4), 16, aux=True)
-    with torch.autocast("cpu", torch.bfloat16):
-        heads = net(torch.zeros(2, 4, 4, dtype=torch.int8))
-    assert {part.dtype for part in heads} == {torch.float32}
 
 
 def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.MonkeyPatch):
@@ -720,13 +693,7 @@ def test_a_board_may_have_fewer_actions_than_cells(tmp_path: Path):
         Columns(symmetric=True), RandomAgent(), OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()}
     )
     board = Residual(8, 1, 0)
-    settings = {
-        "net": board,
-        "losses": PLAIN_WEIGHTS,
-        "restrict_actions_until_updates": 0,
-        "train_multi_action_below": 0.0,
-    }
-    algo = ppo(**settings, total_steps=64)
+    algo = ppo(net=board, losses=PLAIN_WEIGHTS, total_steps=64)
     algo.check(env, plain_ladder())
     with run_in(tmp_path / "run") as run:
         agent = algo.fit(env, plain_ladder(), run)
@@ -756,15 +723,13 @@ def test_resuming_against_past_selves_is_exact(tmp_path: Path):
 
     def learn(run: Run) -> PastSelves:
         opponent = past_selves()
-        ppo(total_steps=640, eval_every=128, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0).fit(
-            versus(opponent), plain_ladder(), run
-        )
+        ppo(total_steps=640, eval_every=128, losses=PLAIN_WEIGHTS).fit(versus(opponent), plain_ladder(), run)
         return opponent
 
     with run_in(tmp_path / "whole") as run:
         whole = learn(run)
     assert len(whole.snapshots) == 3, "no more than its size, of six"
-    with killed_after(90, tmp_path / "killed") as run:
+    with killed_after(5, tmp_path / "killed") as run:
         learn(run)
     saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
     kept = saved["past_selves"]["0"]
@@ -785,12 +750,11 @@ def test_resuming_against_past_selves_is_exact(tmp_path: Path):
 
 def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
     with run_in(tmp_path) as run:
-        trainer = PPOTrainer(ppo(losses=PLAIN_WEIGHTS), versus(opponent := past_selves()), plain_ladder(), run)
-        trainer._begin()
+        trainer = started(ppo(losses=PLAIN_WEIGHTS), versus(opponent := past_selves()), run)
         before = {name: weight.clone() for name, weight in trainer.net.state_dict().items()}
         for weight in trainer.net.parameters():
             weight.data += 1
-        trainer.opponents.update(trainer._weights(), trainer._snapshot)
+        trainer.opponents.update(trainer.weights(), trainer._snapshot)
     snapshots = [snapshot.agent.net.state_dict() for snapshot in opponent.snapshots]  # type: ignore[attr-defined]
     for name, weight in before.items():
         assert torch.allclose(snapshots[0][name], weight, atol=1e-3)
@@ -803,7 +767,7 @@ def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Pa
     opponent = past_selves()
     with run_in(tmp_path) as run:
         ladder = Curriculum({"random": versus(RandomAgent())}, promote_at=0.01)
-        algo = ppo(total_steps=384, eval_every=128, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0)
+        algo = ppo(total_steps=384, eval_every=128, losses=PLAIN_WEIGHTS)
         algo.fit(versus(opponent), ladder, run)
     assert ladder.stage == 1
     assert [snapshot.number for snapshot in opponent.snapshots] == [0, 1, 2]

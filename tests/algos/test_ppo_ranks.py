@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from src.algos.ppo.buffer import Batch
+from src.algos.ppo import Batch
 from src.core import ranks
 from src.core.errors import UserError
 from src.core.runs import checkpoint
@@ -63,7 +63,8 @@ def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(results:
     assert read_column(results / "whole", "step")[-1] == 320
     saved = checkpoint.load(results / "killed/checkpoints/last.safetensors")["learner"]
     (other,) = saved["other_ranks"]
-    assert len(saved["groups"][0]["_lengths"]) == len(other["groups"][0]["_lengths"]) == 4, "half of the games each"
+    of_ranks = [len(rank["groups"][0]["episode_lengths"]) for rank in (saved, other)]
+    assert of_ranks == [4, 4], "half of the games each"
     assert not torch.equal(saved["random"], other["random"]), "each draws for itself"
 
 

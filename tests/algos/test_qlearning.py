@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.algos.qlearning import QLearning, QTableAgent, RankingStore, update_q
-from src.algos.qlearning.learning import Turn, lost_lines
-from src.algos.qlearning.policy import action_values, blocking_move, winning_move
+from src.algos.qlearning import (
+    QLearning,
+    QTableAgent,
+    RankingStore,
+    Turn,
+    action_values,
+    blocking_move,
+    lost_lines,
+    update_q,
+    winning_move,
+)
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum

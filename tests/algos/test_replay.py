@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.alphazero.replay import ReplayBuffer, Symmetries, position_bytes
+from src.algos.alphazero.games import ReplayBuffer, Symmetries, position_bytes
 from src.algos.alphazero.search import SearchResult
 from src.envs.tictactoe.rules import TicTacToe
 

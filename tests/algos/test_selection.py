@@ -3,7 +3,7 @@
 import pytest
 
 from src.algos.minimax import MinimaxAgent
-from src.algos.network import selection_error, selection_metrics, selection_score
+from src.algos.selection import Selection, selection_error, selection_metrics, selection_score
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.curriculum import Curriculum
 from src.core.play.exhaustive import walk_replies
@@ -44,9 +44,9 @@ def test_where_every_line_can_be_walked_the_share_not_lost_counts():
 def test_the_best_checkpoint_allows_for_the_noise_of_its_evaluation(learner, monkeypatch, tmp_path):
     found, save_best = [], Run.save_best
 
-    def spy(run, score, weights, error=0.0):
+    def spy(run, score, weights, error=0.0, *, keep=False):
         found.append((score, error))
-        save_best(run, score, weights, error)
+        return save_best(run, score, weights, error, keep=keep)
 
     monkeypatch.setattr(Run, "save_best", spy)
     with run_in(tmp_path) as run:
@@ -57,7 +57,7 @@ def test_the_best_checkpoint_allows_for_the_noise_of_its_evaluation(learner, mon
 
 @pytest.mark.parametrize("plies", [0, 3])
 def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_path):
-    from src.algos.ppo import learning
+    from src.algos import trainer
 
     asked = []
 
@@ -65,12 +65,10 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
         asked.append(opening_plies)
         return selection_metrics(env, agent, episodes, seed, opening_plies)
 
-    monkeypatch.setattr(learning, "selection_metrics", spy)
+    monkeypatch.setattr(trainer, "selection_metrics", spy)
     env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"random": RandomAgent()})
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 1e9, "composition": {}}, None) as run:
-        ppo(total_steps=64, losses=PLAIN_WEIGHTS, restrict_actions_until_updates=0, eval_opening_plies=plies).fit(
-            env, Curriculum({}, None), run
-        )
+        ppo(total_steps=64, losses=PLAIN_WEIGHTS, eval_opening_plies=plies).fit(env, Curriculum({}, None), run)
     assert set(asked) == {plies}
 
 
@@ -81,3 +79,51 @@ def test_elo_counts_a_draw_as_half_and_one_player_has_none():
     assert (drawn["eval/win_rate"], drawn["eval/elo"]) == (0.0, pytest.approx(0.0)), "equals draw all their games"
     alone = selection_metrics(minesweeper(), RandomAgent(), 4, seed=0)
     assert not any("elo" in name for name in alone)
+
+
+class Fixed(Agent):
+    """Play the given move while it is legal."""
+
+    deterministic = True
+
+    def __init__(self, move):
+        self.move = move
+
+    def decide(self, game, view, rng):
+        legal = game.legal_actions(view)
+        return Decision(self.move if self.move in legal else legal[0])
+
+
+@pytest.mark.parametrize("moves", [(0, 7), (7, 0), (7, 7, 0, 7)], ids=str)
+def test_equal_scores_are_decided_by_the_mean_over_the_baselines(moves, tmp_path):
+    """None wins against the first baseline; against a random player cell 0 wins 60% of the games, cell 7 32%."""
+    game = TicTacToe(symmetric=True)
+    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"best": MinimaxAgent(), "random": RandomAgent()})
+    with run_in(tmp_path) as run:
+        selection = Selection(env, run, lambda saved: Fixed(saved["move"]), episodes=100)
+        for move in moves:
+            selection.save({"eval/win_rate": 0.0, "eval/episodes": 100}, {"move": move})
+        assert run.best()["move"] == 0
+
+
+def test_of_equal_learners_the_later_one_is_kept(tmp_path):
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"a": RandomAgent(), "b": Lowest()})
+    with run_in(tmp_path) as run:
+        selection = Selection(env, run, lambda saved: Fixed(4), episodes=4)
+        for number in range(3):
+            selection.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"number": number})
+        assert run.best()["number"] == 2
+        selection.save({"eval/win_rate": 0.9, "eval/episodes": 4}, {"number": 3})
+        selection.save({"eval/win_rate": 0.1, "eval/episodes": 4}, {"number": 4})
+        assert run.best()["number"] == 3
+
+
+def test_baselines_are_not_played_unless_scores_are_equal(tmp_path):
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"a": RandomAgent(), "b": Lowest()})
+    with run_in(tmp_path) as run:
+        selection = Selection(env, run, lambda saved: pytest.fail("no game is needed"), episodes=4)
+        for rate in (0.25, 0.5, 0.25):
+            selection.save({"eval/win_rate": rate, "eval/episodes": 4}, {})
+        alone = Selection(minesweeper(), run, lambda saved: pytest.fail("no game is needed"), episodes=4)
+        alone.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"equal": True})
+        alone.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"equal": True})

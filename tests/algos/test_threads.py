@@ -96,7 +96,7 @@ def test_the_number_of_threads_is_set_for_a_while():
 
 def test_an_agent_computes_with_the_threads_of_its_run():
     env, counts = board(), []
-    agent = NetworkAgent(CNN(8).build((5, 5), 25), replace(CPU, threads=7), InferenceConfig(0.0, symmetries=False))
+    agent = NetworkAgent(CNN(8).build((5, 5), 25), replace(CPU, threads=7), InferenceConfig(symmetries=False))
     agent.net.register_forward_hook(lambda *_: counts.append(torch.get_num_threads()))
     agent.decide(env.game, env.game.view(env.game.initial(np.random.default_rng(0))), np.random.default_rng(0))
     agent.values(np.zeros((2, 5, 5), np.int8))

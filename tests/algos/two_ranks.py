@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from src.algos.optimizer import Optimizer
-from src.algos.ppo.buffer import Batch
-from src.algos.ppo.update import normalised, ppo_update
+from src.algos.ppo import Batch, normalized, ppo_losses
 from src.core import ranks
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, evaluate
@@ -19,7 +17,7 @@ from src.core.runs.run import Run
 from src.core.runs.worker_run import WorkerRun
 from src.nets.boards import CNN
 from src.nets.flat import MLP
-from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, plain_ladder, ppo
+from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, optimizer_of, plain_ladder, ppo
 from tests.envs.deployment.making import bot, make_env
 
 SIZE, CELLS = 24, 16
@@ -52,9 +50,9 @@ def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
     """Return the weights after three updates, and the clipped gradients of the last."""
     torch.manual_seed(0)
     net = CNN(8).build((1, 4, 4), CELLS, aux=True)
-    optimizer = Optimizer(net, CPU, lr=1e-3, weight_decay=0.01, max_grad_norm=0.5)
+    optimizer = optimizer_of(net, weight_decay=0.01, max_grad_norm=0.5)
     for _ in range(3):
-        ppo_update(net, optimizer, normalised(batch), WEIGHTS, CPU)
+        optimizer.step(ppo_losses(net, normalized(batch), WEIGHTS, CPU)["loss"])
     gradients = {name: weight.grad for name, weight in net.named_parameters() if weight.grad is not None}
     return {"weights": dict(net.state_dict()), "gradients": gradients}
 
@@ -76,7 +74,7 @@ def fit(folder: Path, saves: int | None = None) -> None:
             if done == saves:
                 raise KeyboardInterrupt
 
-        run.save_when_due = save_and_stop  # type: ignore[method-assign, assignment]
+        run.save_when_due = save_and_stop  # type: ignore[method-assign]
         ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
 
 

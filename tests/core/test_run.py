@@ -303,9 +303,9 @@ def test_a_directory_with_a_link_is_refused_and_left_as_it_was(tmp_path: Path, n
 
 def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path):
     (tmp_path / "config.yaml").write_text(
-        "algo: {sure_below: 0.1, warm_up: 5, play: {_target_: src.algos.network.Play, sure_below: 0.2}}\n"
+        "algo: {ppo_epochs: 2, warm_up: 5, play: {_target_: src.algos.network.Play, symmetries: true}}\n"
         "curriculum: {warm_up: {easy: {aux_mine_weight: 3.0}}}\n"
     )
-    play = {"_target_": "src.algos.network.InferenceConfig", "multi_action_below": 0.2}
-    algo = {"train_multi_action_below": 0.1, "lr_warmup": 5, "play": play}
+    play = {"_target_": "src.algos.network.InferenceConfig", "symmetries": True}
+    algo = {"epochs": 2, "lr_warmup": 5, "play": play}
     assert read_config(tmp_path) == {"algo": algo, "curriculum": {"warm_up": {"easy": {"aux_coef": 3.0}}}}

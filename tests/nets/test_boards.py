@@ -6,12 +6,14 @@ import torch
 
 from src.core.errors import UserError
 from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.planes import encode
-from src.nets.boards import CNN, Residual, as_planes
+from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors
 
-ARCHITECTURES = [CNN(16), Residual(8, 3, 2), Residual(8, 1, 0)]
+CODES = CellCodes()
+ARCHITECTURES = [CNN(16, encoder=CODES), Residual(8, 3, 2, encoder=CODES), Residual(8, 1, 0, encoder=CODES)]
 
 
 def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
@@ -34,7 +36,7 @@ def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CN
 def test_a_logit_belongs_to_the_cell_of_its_number():
     """What changes in one corner is seen in the logits of that corner, of either kind, and of no cell far away."""
     rows, cols = 9, 12
-    module = Residual(8, 1, 0).build((rows, cols), 2 * rows * cols, aux=True)
+    module = Residual(8, 1, 0, encoder=CODES).build((rows, cols), 2 * rows * cols, aux=True)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(generator=torch.Generator().manual_seed(1))
@@ -91,7 +93,17 @@ def test_actions_that_belong_to_no_cell_get_a_dense_layer():
 def test_a_board_spread_into_planes_is_what_the_environment_shows():
     visible = board(4, 7, batch=1)
     expected = encode(Encoding(), visible[0].numpy(), 5)
-    assert np.array_equal(as_planes(visible, torch.float32)[0].numpy(), expected)
+    assert np.array_equal(CODES.encode(visible)[0].float().numpy(), expected)
+    assert len(expected) == CODES.planes()
+
+
+@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0)], ids=str)
+def test_values_of_a_board_without_codes_are_quantities(net: CNN | Residual):
+    module = net.build((4, 4), 16)
+    low, high = (module(torch.full((1, 4, 4), value)).policy for value in (0.25, 0.75))
+    assert not torch.equal(low, high)
+    stem: Any = next(iter(module.trunk.children()))
+    assert stem.in_channels == 1
 
 
 def test_what_is_no_board_is_refused():
@@ -101,8 +113,8 @@ def test_what_is_no_board_is_refused():
 
 def test_a_tower_begins_as_its_first_convolution():
     """Any number of blocks starts as the identity."""
-    module = Residual(8, 4, 2).build((4, 4), 16)
-    planes = as_planes(board(4, 4), torch.float32)
+    module = Residual(8, 4, 2).build((3, 4, 4), 16)
+    planes = torch.rand(2, 3, 4, 4)
     stem = next(iter(module.trunk.children()))
     assert torch.equal(module.trunk(planes), torch.relu(stem(planes)))
 

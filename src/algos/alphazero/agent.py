@@ -82,7 +82,7 @@ class SearchAgent(NetworkAgent):
     def __init__(
         self, net: nn.Module, compute: Compute, play: PlayConfig, search: SearchConfig, discount: float
     ) -> None:
-        super().__init__(net, compute, InferenceConfig(multi_action_below=0.0, symmetries=False))
+        super().__init__(net, compute, InferenceConfig(symmetries=False))
         self.simulations, self.discount = play.simulations, discount
         games = max(1, POSITIONS_IN_STEP // (play.simulations + 1))
         self.games_in_step = min(self.games_in_step, games)  # type: ignore[misc]  # by instance

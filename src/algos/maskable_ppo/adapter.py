@@ -1,13 +1,16 @@
-"""Adapter from Gymnasium's VectorEnv to Stable-Baselines3's VecEnv."""
+"""Our batches for Stable-Baselines3: a VectorEnv of Gymnasium as its VecEnv, and a rollout buffer on the device."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
 
 from ...core.errors import UserError, require
 from ...core.play.capabilities import SupportsEpisodeStats
@@ -65,7 +68,12 @@ class MaskedVecEnv(VecEnv):
     def action_masks(self) -> np.ndarray:
         """Return the masks (N, A) bool; sb3-contrib would sample illegal actions if a row had no legal one."""
         masks: np.ndarray = self.batch.action_masks()
-        require_legal(masks)
+        allowed = masks.any(axis=1)
+        if not allowed.all():
+            raise UserError(
+                f"no action is legal in game {int(np.flatnonzero(~allowed)[0])} of the batch, but it is not over: "
+                "action_masks() must allow at least one"
+            )
         return masks
 
     def take_finished(self) -> dict[str, float]:
@@ -132,11 +140,37 @@ def tensor_dtype(space: gymnasium.Space[Any]) -> torch.dtype:
     return torch.from_numpy(np.zeros(0, space.dtype)).dtype
 
 
-def require_legal(masks: np.ndarray) -> None:
-    """Raise `UserError` if a row of `masks` (N, A) has no legal action."""
-    allowed = masks.any(axis=1)
-    if not allowed.all():
-        raise UserError(
-            f"no action is legal in game {int(np.flatnonzero(~allowed)[0])} of the batch, but it is not over: "
-            "action_masks() must allow at least one"
-        )
+class DeviceRolloutBuffer(MaskableRolloutBuffer):
+    """Store observations and masks as tensors on the device, once.
+
+    sb3-contrib stores them as NumPy arrays, masks in float32, and copies them again: all to another order, then each
+    minibatch of each epoch, then that to the device.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        steps = (self.buffer_size, self.n_envs)
+        dtype = tensor_dtype(self.observation_space)
+        self.stored_observations = torch.zeros((*steps, *self.obs_shape), dtype=dtype, device=self.device)
+        actions = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.stored_masks = torch.zeros((*steps, actions), dtype=torch.bool, device=self.device)
+
+    def reset(self) -> None:
+        RolloutBuffer.reset(self)  # not of the masks
+        self.observations = np.zeros((self.buffer_size, self.n_envs, 0))
+
+    def add(self, *args: Any, action_masks: np.ndarray | None = None, **kwargs: Any) -> None:
+        observations, *others = args
+        assert action_masks is not None
+        self.stored_observations[self.pos] = torch.from_numpy(observations).to(self.device)
+        self.stored_masks[self.pos] = torch.from_numpy(action_masks).to(self.device)
+        RolloutBuffer.add(self, np.zeros((self.n_envs, 0)), *others, **kwargs)
+
+    def get(self, batch_size: int | None = None) -> Generator[MaskableRolloutBufferSamples, None, None]:  # type: ignore[override]
+        numbers = (self.actions, self.values, self.log_probs, self.advantages, self.returns)
+        on_device = [torch.from_numpy(each.reshape(-1)).to(self.device) for each in numbers]
+        fields: list[Tensor] = [self.stored_observations.flatten(0, 1), *on_device, self.stored_masks.flatten(0, 1)]
+        count = self.buffer_size * self.n_envs
+        order = torch.from_numpy(np.random.permutation(count)).to(self.device)  # noqa: NPY002 (the generator of sb3)
+        for rows in torch.split(order, batch_size or count):
+            yield MaskableRolloutBufferSamples(*(field[rows] for field in fields))

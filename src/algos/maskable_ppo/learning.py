@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 
-from ...core.errors import UserError, require
+from ...core.errors import require
 from ...core.play.agent import SelfPlay
 from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
@@ -25,24 +25,13 @@ from ...core.ranges import (
 from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
 from ...core.runs.run import Run
-from ..network import (
-    Architecture,
-    Compute,
-    InferenceConfig,
-    NetworkAgent,
-    budget_used,
-    export_weights,
-    load_network,
-    load_weights,
-    next_evaluation,
-    selection_error,
-    selection_metrics,
-    selection_score,
-)
+from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, export_weights, load_network, load_weights
+from ..selection import Selection, selection_metrics
+from ..trainer import budget_used
 from .adapter import MaskedVecEnv
 from .model import Model
 
-PLAY = InferenceConfig(multi_action_below=0.0, symmetries=False)
+PLAY = InferenceConfig(symmetries=False)
 
 
 @dataclass(frozen=True)
@@ -109,41 +98,6 @@ class MaskablePPO:
     def _fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
         saved = run.restore()
         curriculum.stage = 0 if saved is None else saved["stage"]
-        model = self._model(env, curriculum, run)
-        net = model.policy.net
-        if saved is not None:
-            load_weights(net, saved, "the saved weights are of another network than algo.net describes")
-            model.load_state(saved)
-
-        def state() -> dict[str, Any]:
-            return export_weights(net, env) | model.state() | {"stage": curriculum.stage}
-
-        with run.progress("steps", self.total_steps, model.num_timesteps, self.seconds) as advance:
-            while model.progress < 1:
-                due = next_evaluation(model.num_timesteps, self.eval_every)
-                metrics = _learn(model) | {"train/stage": curriculum.stage}
-                step = model.num_timesteps
-                model.progress = budget_used(step / self.total_steps, self.seconds, run)
-                if step >= due or model.progress >= 1:
-                    agent = NetworkAgent(net, self.compute, PLAY)
-                    metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed, self.eval_opening_plies)
-                    correlations, counts = model.env.diagnostics()
-                    metrics |= correlations
-                run.log(step, metrics)
-                if "eval/win_rate" in metrics:
-                    run.diagnose(counts)
-                    score = selection_score(metrics)
-                    run.save_best(score, export_weights(net, env, torch.float16), selection_error(metrics))
-                    self._record_score(score, model, env, curriculum, run)
-                run.save_when_due(state)
-                advance(min(step, self.total_steps))
-        run.save(state())
-        return run.load_best(self.load_agent)
-
-    def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
-        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, PLAY)
-
-    def _model(self, env: Environment, curriculum: Curriculum, run: Run) -> Model:
         games = self._games(env, curriculum)
         model = Model(
             games,
@@ -162,7 +116,41 @@ class MaskablePPO:
             seed=int(run.generator("training").integers(2**31)),
         )
         self._enter(model, games, env, curriculum, run)
-        return model
+        net, agent = model.policy.net, NetworkAgent(model.policy.net, self.compute, PLAY)
+        if saved is not None:
+            load_weights(net, saved, "the saved weights are of another network than algo.net describes")
+            model.load_state(saved)
+        selection = Selection(env, run, self.load_agent, self.eval_episodes, self.eval_opening_plies)
+
+        def state() -> dict[str, Any]:
+            return export_weights(net, env) | model.state() | {"stage": curriculum.stage}
+
+        with run.progress("steps", self.total_steps, model.num_timesteps, self.seconds) as advance:
+            while model.progress < 1:
+                evaluations = model.num_timesteps // self.eval_every
+                metrics = model.learn_rollout() | {"train/stage": curriculum.stage}
+                step = model.num_timesteps
+                model.progress = budget_used(step / self.total_steps, self.seconds, run)
+                if step // self.eval_every > evaluations or model.progress >= 1:
+                    metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed, self.eval_opening_plies)
+                    correlations, counts = model.env.diagnostics()
+                    run.log(step, metrics | correlations)
+                    run.diagnose(counts)
+                    score, stage = selection.save(metrics, export_weights(net, env, torch.float16)), curriculum.stage
+                    curriculum.record(score)
+                    if curriculum.stage != stage:
+                        games = self._games(env, curriculum)
+                        games.continue_counts(model.env)
+                        self._enter(model, games, env, curriculum, run)
+                else:
+                    run.log(step, metrics)
+                run.save_when_due(state)
+                advance(min(step, self.total_steps))
+        run.save(state())
+        return run.load_best(self.load_agent)
+
+    def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
+        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, PLAY)
 
     def _games(self, env: Environment, curriculum: Curriculum) -> MaskedVecEnv:
         return MaskedVecEnv(curriculum.env(env).vectorize(self.num_envs), pinned=self.compute.on_gpu)
@@ -174,21 +162,3 @@ class MaskablePPO:
             opponent.set_agent(NetworkAgent(model.policy.net, self.compute, PLAY, greedy=False))
         seed = int(run.generator("stage", curriculum.stage).integers(2**31))
         model.enter(games, seed)
-
-    def _record_score(self, score: float, model: Model, env: Environment, curriculum: Curriculum, run: Run) -> None:
-        before = curriculum.stage
-        curriculum.record(score)
-        if curriculum.stage != before:
-            games = self._games(env, curriculum)
-            games.continue_counts(model.env)
-            self._enter(model, games, env, curriculum, run)
-
-
-def _learn(model: Model) -> dict[str, float]:
-    try:
-        return model.learn_rollout()
-    except FloatingPointError as error:
-        raise UserError(
-            f"training diverged at step {model.num_timesteps}: {error}; lower algo.lr, or check the rewards of the "
-            "environment (earlier checkpoints are intact)"
-        ) from error

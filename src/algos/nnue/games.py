@@ -1,4 +1,4 @@
-"""Games of a search against itself, whose positions are labelled with the score of the search and the outcome."""
+"""Games of a search against itself, whose positions are labeled with the score of the search and the outcome."""
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SelfPlayConfig:
 
 
 class PlayedGame(NamedTuple):
-    records: np.ndarray  # of the positions that were searched, labelled
+    records: np.ndarray  # of the positions that were searched, labeled
     outcome: int  # for the player who moves first
     plies: int
 

@@ -3,8 +3,7 @@
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -12,61 +11,37 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ...core.errors import UserError, require
 from ...core.files import open_regular
 from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
-from ...core.ranges import (
-    BatchSize,
-    Bounds,
-    Count,
-    Depth,
-    Fraction,
-    Interval,
-    NonNegative,
-    NonNegativeInt,
-    Plies,
-    Positive,
-    check_fields,
-)
+from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
 from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
 from ...core.runs.run import NETWORK, Run, checkpoint_path
 from ..alphabeta import AlphaBetaAgent
-from ..network import (
-    Compute,
-    load_weights,
-    next_evaluation,
-    require_finite,
-    selection_error,
-    selection_metrics,
-    selection_score,
-)
+from ..network import load_weights
 from ..optimizer import Optimizer
+from ..trainer import LearnerConfig, Trainer
 from .agent import EvaluationAgent, PlayConfig
 from .games import GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_games
-from .network import Dataset, EvaluationNetwork, numpy_weights
-from .targets import score_scale
+from .network import Dataset, EvaluationNetwork, numpy_weights, score_scale
 
 log = logging.getLogger(__name__)
 
 PLAYING = 0.5  # share of a time limit in which games are played
 
 
-@dataclass(frozen=True)
-class NNUE:
-    compute: Compute
+@dataclass(frozen=True, kw_only=True)
+class NNUE(LearnerConfig):
     play: PlayConfig
     self_play: SelfPlayConfig
     first_player: AlphaBetaAgent
-    init_from: str | None  # run whose network to start from
     positions: Annotated[Sequence[str], Bounds(ge=1)] | None
-    total_steps: Count
-    seconds: Positive | None
     generations: Depth
     games: Interval
     window: Depth
@@ -76,19 +51,9 @@ class NNUE:
     holdout: Annotated[float, Bounds(gt=0, lt=1)]
     batch_size: BatchSize
     augment: bool
-    lr: Positive
-    lr_warmup: NonNegativeInt
-    weight_decay: NonNegative
-    max_grad_norm: Positive
-    eval_every: Interval
-    eval_episodes: Interval
     eval_nodes: Count
-    eval_opening_plies: Plies
 
     needs: ClassVar[frozenset[Trait]] = EvaluationAgent.needs
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         require(len(curriculum.all(env)) == 1, "algo=nnue learns from itself alone: set curriculum=none")
@@ -103,13 +68,11 @@ class NNUE:
             evaluation_of(env.game).features(records)  # refuses positions that cannot occur
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
 
-    def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> EvaluationAgent:
-        self.compute.report_idle_cores()
+    def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "NNUETrainer":
         log.info("the learner plays both sides of its games: env.opponent, env.seat and reward are not used")
         if self.positions is not None:
             log.info("positions are read from files: algo.generations, games, window, workers and self_play are unused")
-        with self.compute.fixed_threads():
-            return NNUETrainer(self, env, run).fit()
+        return NNUETrainer(self, env, run)
 
     def load_agent(self, saved: dict[str, Any]) -> EvaluationAgent:
         return EvaluationAgent(saved["weights"], self.play)
@@ -167,67 +130,54 @@ def _read_records(path: Path, record: np.dtype, max_bytes: int) -> np.ndarray:
     return records
 
 
-class NNUETrainer:
-    """The mutable state of one run.
+class NNUETrainer(Trainer[NNUE]):
+    """A generation plays its games, then trains on them and on those of the generations before in the window.
 
-    A generation plays its games, then trains on them and those of the generations before in the window.
+    An update is one game or one batch.
     """
 
+    unit = "games and batches"
+
     def __init__(self, algo: NNUE, env: Environment, run: Run) -> None:
-        self.algo, self.env, self.run = algo, env, run
         self.evaluation, self.device = evaluation_of(env.game), algo.compute.torch_device
-        torch.manual_seed(int(run.generator("weights").integers(2**62)))
-        saved = run.restore()
-        self.net = algo.compute.prepare(algo.build_net(env.game))
-        self.optimizer = self._new_optimizer()
+        super().__init__(algo, env, run)
         self.files = algo.load_positions(env.game)
-        self.digest = _digest(self.files)
-        self.generations = 1 if self.files else algo.generations
+        digest = hashlib.sha256()
+        for records in self.files:
+            digest.update(records.tobytes())
+        self.digest = digest.hexdigest()
+        self.generations, self.games = (1, 0) if self.files else (algo.generations, algo.games)
         self.batches_per_generation = max(1, algo.total_steps // self.generations // algo.batch_size)
+        self.total = self.generations * (self.games + self.batches_per_generation)
         self.has_learned = algo.init_from is not None  # otherwise `first_player` plays
-        self.generation = self.batches = self.steps = 0  # batches of this generation
+        self.generation = self.batches = 0  # batches of this generation
+        self.playing: Generator[PlayedGame, None, None] | None = None
         self.played: list[np.ndarray] = []  # games of this generation
         self.parts: list[np.ndarray] = self.files  # records of the latest generations
-        self.sums: dict[str, Any] = {}  # numbers and tensors, since the last logged row
+        self.data: Dataset | None = None  # of these, once the games of this generation are over
         mirror = self.evaluation.mirrored if algo.augment else None
         self.mirror = None if mirror is None else torch.from_numpy(mirror.astype(np.int64)).to(self.device)
-        if saved is not None:
-            self._load_state(saved)
+
+    def build_net(self, init_from: str | None) -> nn.Module:
+        return self.algo.build_net(self.env.game)
 
     def fit(self) -> EvaluationAgent:
-        algo, run = self.algo, self.run
-        total = self.generations * (self._games + self.batches_per_generation)
-        with run.progress("games and batches", total, self._work_done(), algo.seconds) as advance:
-            while self.generation < self.generations:
-                self._play(advance)
-                self._train(advance)
-                self.generation, self.batches, self.has_learned = self.generation + 1, 0, True
-                self.optimizer = self._new_optimizer()
-        run.save(self._state())
-        best = run.load_best(algo.load_agent)
+        try:
+            best: EvaluationAgent = super().fit()
+        finally:
+            self._end_games()
         weights = {name: weight.numpy() for name, weight in best.weights.items()}
-        self.evaluation.save(self.evaluation.quantised(weights), run.directory / NETWORK)
+        self.evaluation.save(self.evaluation.quantised(weights), self.run.directory / NETWORK)
         return best
 
     @property
-    def _games(self) -> int:
-        """Games per generation."""
-        return 0 if self.files else self.algo.games
+    def work_done(self) -> int:
+        games = self.games if self.batches > 0 else len(self.played)
+        return self.generation * (self.games + self.batches_per_generation) + games + self.batches
 
-    def _work_done(self) -> int:
-        games = self._games if self.batches > 0 else len(self.played)
-        return self.generation * (self._games + self.batches_per_generation) + games + self.batches
-
-    def _new_optimizer(self) -> Optimizer:
-        algo = self.algo
-        return Optimizer(
-            self.net,
-            algo.compute,
-            lr=algo.lr,
-            weight_decay=algo.weight_decay,
-            max_grad_norm=algo.max_grad_norm,
-            lr_warmup=algo.lr_warmup,
-        )
+    @property
+    def is_finished(self) -> bool:
+        return self.optimizer.progress >= 1 and self.generation + 1 == self.generations
 
     def _time_used(self) -> float:
         """Return the used fraction of the time of this generation, 0 without a limit."""
@@ -235,114 +185,99 @@ class NNUETrainer:
             return 0.0
         return self.run.seconds / self.algo.seconds * self.generations - self.generation
 
-    def _play(self, advance: Callable[[int], None]) -> None:
-        """Play the games of this generation and add their positions to the window."""
-        if self.batches > 0 or self.files:  # resumed after the games, or there are none
-            return
-        net = self.net if self.has_learned else None
-        numbers = range(len(self.played), self._games)
-        with closing(self.algo.play_games(self.env.game, net, self.run.seed, self.generation, numbers)) as games:
-            for game in games:
-                self.played.append(game.records)
-                self._add({"games": 1, "length": game.plies, "drawn": game.outcome == 0, "first": game.outcome == 1})
-                advance(self._work_done())
-                self.run.save_when_due(self._state)
-                if self._time_used() >= PLAYING and len(game.records) > 1:
-                    break
-        self.parts, self.played = [*self.parts, np.concatenate(self.played)][-self.algo.window :], []
-
-    def _train(self, advance: Callable[[int], None]) -> None:
-        """Fit the network to the positions of the window, with a learning rate that falls to 0."""
-        algo, run = self.algo, self.run
-        if self.batches == 0 and self.generation > 0 and algo.reset_weights:
-            self._reset_weights()
-        scales = [score_scale(part) for part in self.parts]
-        data = Dataset(self.evaluation, self.parts, scales, algo.score_weight, algo.holdout, self.device)
-        measured = {"train/score_scale": scales[-1], "train/replay_size": len(data.targets)}
+    def budget_used(self) -> float:
+        """Return the fraction of the training of this generation, after its games."""
+        if self.batches == 0:
+            return 0.0
         first = 0.0 if self.files else PLAYING
-        while self.batches < self.batches_per_generation and self.optimizer.progress < 1:
-            rng = run.generator("batch", self.generation, self.batches)
-            rows = torch.from_numpy(rng.integers(len(data.targets), size=algo.batch_size)).to(self.device)
-            with algo.compute.autocast():
-                loss = data.loss(self.net, rows, self.mirror if self.batches % 2 else None)
-            norm = self.optimizer.step(loss)
-            self._add({"losses/loss": loss, "losses/grad_norm": norm, "batches": 1})
-            due = next_evaluation(self.batches * algo.batch_size, algo.eval_every)
-            self.batches, self.steps = self.batches + 1, self.steps + algo.batch_size
-            time_used = (self._time_used() - first) / (1 - first)
-            self.optimizer.progress = max(self.batches / self.batches_per_generation, time_used)
-            if self.batches * algo.batch_size >= due or self.optimizer.progress >= 1:
-                self._evaluate(data, measured)
-            advance(self._work_done())
-            run.save_when_due(self._state)
+        return max(self.batches / self.batches_per_generation, (self._time_used() - first) / (1 - first))
 
-    def _reset_weights(self) -> None:
-        torch.manual_seed(int(self.run.generator("weights", self.generation).integers(2**62)))
-        self.net.load_state_dict(EvaluationNetwork(self.evaluation.layers).state_dict())
+    def update(self) -> None:
+        if self.optimizer.progress >= 1:  # the generation is trained
+            self.generation, self.batches, self.has_learned, self.data = self.generation + 1, 0, True, None
+            self.first_step, self.optimizer = self.steps, Optimizer(self.net, self.algo)
+        if self.data is None:
+            out_of_time = self._time_used() >= PLAYING and bool(self.played) and len(self.played[-1]) > 1
+            if self.batches == 0 and len(self.played) < self.games and not out_of_time:
+                self._play_game()
+                return
+            self.data = self._load_data()
+        self._train_batch(self.data)
 
-    def _evaluate(self, data: Dataset, measured: dict[str, float]) -> None:
-        """Evaluate the network in a short search, and update the best checkpoint."""
-        algo, run = self.algo, self.run
-        require_finite(self.net, self.steps)
-        metrics = self._take_metrics() | measured | {"losses/validation_loss": data.validation_loss(self.net)}
-        agent = EvaluationAgent(self._weights(), PlayConfig(seconds=None, nodes=algo.eval_nodes, threads=1))
-        won = selection_metrics(self.env, agent, algo.eval_episodes, run.seed, algo.eval_opening_plies)
-        run.log(self.steps, metrics | won)
-        run.save_best(selection_score(won), {"weights": self._weights()}, selection_error(won))
+    def _play_game(self) -> None:
+        if self.playing is None:
+            net, numbers = self.net if self.has_learned else None, range(len(self.played), self.games)
+            self.playing = self.algo.play_games(self.env.game, net, self.run.seed, self.generation, numbers)
+        game = next(self.playing)
+        self.played.append(game.records)
+        self.add({"games": 1, "length": game.plies, "drawn": game.outcome == 0, "first": game.outcome == 1})
 
-    def _add(self, values: dict[str, Any]) -> None:
-        """Add to the sums of the next logged row; tensors stay on their device."""
-        for name, value in values.items():
-            self.sums[name] = self.sums.get(name, 0.0) + (value.detach() if isinstance(value, Tensor) else float(value))
+    def _end_games(self) -> None:
+        if self.playing is not None:
+            self.playing.close()
+            self.playing = None
 
-    def _take_metrics(self) -> dict[str, float]:
-        """Return and reset the metrics since the last logged row."""
-        sums, self.sums = {name: float(value) for name, value in self.sums.items()}, {}
-        metrics = {name: value / sums["batches"] for name, value in sums.items() if name.startswith("losses/")}
-        metrics |= {"train/lr": self.optimizer.current_lr, "train/generation": self.generation}
+    def _load_data(self) -> Dataset:
+        """Add the games of this generation to the window, and return the positions to train on."""
+        self._end_games()
+        if self.played:
+            self.parts, self.played = [*self.parts, np.concatenate(self.played)][-self.algo.window :], []
+        if self.batches == 0 and self.generation > 0 and self.algo.reset_weights:
+            torch.manual_seed(int(self.run.generator("weights", self.generation).integers(2**62)))
+            self.net.load_state_dict(EvaluationNetwork(self.evaluation.layers).state_dict())
+        return Dataset(self.evaluation, self.parts, self.algo.score_weight, self.algo.holdout, self.device)
+
+    def _train_batch(self, data: Dataset) -> None:
+        algo = self.algo
+        rng = self.run.generator("batch", self.generation, self.batches)
+        rows = torch.from_numpy(rng.integers(len(data.targets), size=algo.batch_size)).to(self.device)
+        with algo.compute.autocast():
+            loss = data.loss(self.net, rows, self.mirror if self.batches % 2 else None)
+        self.step({"loss": loss})
+        self.batches, self.steps = self.batches + 1, self.steps + algo.batch_size
+
+    def metrics(self, sums: dict[str, float]) -> dict[str, float]:
+        assert self.data is not None  # rows are logged with evaluations
+        metrics = {"train/generation": self.generation, "train/score_scale": score_scale(self.parts[-1])}
+        metrics["train/replay_size"] = len(self.data.targets)
+        metrics["losses/validation_loss"] = self.data.validation_loss(self.net)
         games = sums.get("games", 0)
         if games > 0:
             metrics |= {"train/episode_length": sums["length"] / games, "train/draw_rate": sums["drawn"] / games}
             metrics |= {"train/first_player_win_rate": sums["first"] / games, "train/episodes": games}
         return metrics
 
-    def _weights(self) -> dict[str, Tensor]:
-        return {name: weight.detach().cpu().clone() for name, weight in self.net.state_dict().items()}
+    def agent(self) -> EvaluationAgent:
+        return EvaluationAgent(
+            self.weights()["weights"], PlayConfig(seconds=None, nodes=self.algo.eval_nodes, threads=1)
+        )
 
-    def _state(self) -> dict[str, Any]:
-        require_finite(self.net, self.steps)
+    def weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
+        """Return the weights in float32: the search rounds them to integers itself."""
+        return {"weights": {name: weight.detach().cpu().clone() for name, weight in self.net.state_dict().items()}}
+
+    def state(self) -> dict[str, Any]:
         return {
-            "weights": self._weights(),
-            "optimizer": self.optimizer.state(),
+            **super().state(),
             "files": self.digest,
             "parts": [] if self.files else [_as_bytes(part) for part in self.parts],
             "played": [_as_bytes(game) for game in self.played],
             "has_learned": self.has_learned,
             "generation": self.generation,
             "batches": self.batches,
-            "steps": self.steps,
-            "sums": {name: float(value) for name, value in self.sums.items()},
         }
 
-    def _load_state(self, saved: dict[str, Any]) -> None:
+    def load_state(self, saved: dict[str, Any]) -> None:
         same = saved["files"] == self.digest
         require(same, "the files of algo.positions have changed since the checkpoint: restore them, or begin a new run")
-        load_weights(self.net, saved, "the saved weights are of another network")
-        self.optimizer.load(saved["optimizer"])
+        super().load_state(saved)
         record = self.evaluation.record
         self.parts = self.files or [part.view(record) for part in saved["parts"]]
         self.played = [game.view(record) for game in saved["played"]]
-        self.has_learned, self.generation = saved["has_learned"], saved["generation"]
-        self.batches, self.steps, self.sums = saved["batches"], saved["steps"], dict(saved["sums"])
+        self.has_learned, self.generation, self.batches = saved["has_learned"], saved["generation"], saved["batches"]
+        self.first_step = self.steps - self.batches * self.algo.batch_size
 
 
 def _as_bytes(records: np.ndarray) -> np.ndarray:
     """Return records as an array that a checkpoint can hold."""
     return np.ascontiguousarray(records).view(np.uint8)
-
-
-def _digest(files: Sequence[np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for records in files:
-        digest.update(records.tobytes())
-    return digest.hexdigest()

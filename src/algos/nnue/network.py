@@ -1,4 +1,4 @@
-"""The network in floating point, and the positions that it is trained on."""
+"""The network in floating point, and the positions that it is trained on with winning probabilities as targets."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,11 @@ from torch.nn import functional
 
 from ...core.errors import require
 from ...core.play.capabilities import LearnedEvaluation
-from .targets import win_probabilities
+from .games import PROVEN
 
 MAX_BATCH = 65_536  # positions per forward pass of a validation
+SCALES = np.geomspace(3, 1000, 100)  # candidates for `score_scale`
+DEFAULT_SCALE = 100.0  # if no outcome is known
 
 
 class EvaluationNetwork(nn.Module):
@@ -41,6 +43,28 @@ def unpacked(bits: Tensor) -> Tensor:
     return (bits[:, :, None] >> shifts & 1).flatten(1).float()
 
 
+def score_scale(records: np.ndarray) -> float:
+    """Return the points per unit of log odds that fit the outcomes best (maximum likelihood)."""
+    known = (np.abs(records["score"]) < PROVEN) & (records["outcome"] != 0)
+    if not known.any():
+        return DEFAULT_SCALE
+    scores, won = records["score"][known].astype(float), records["outcome"][known] > 0
+    losses = [np.logaddexp(0, np.where(won, -scores, scores) / scale).mean() for scale in SCALES]
+    return float(SCALES[int(np.argmin(losses))])
+
+
+def win_probabilities(records: np.ndarray, scale: float, score_weight: float) -> np.ndarray:
+    """Return targets (N,) float32: a mean of the score as a winning probability and the outcome.
+
+    `score_weight` is the weight of the score. A proven result is its own target.
+    """
+    scores, outcomes = records["score"].astype(np.float32), (records["outcome"] + 1) / 2
+    expected = 0.5 + 0.5 * np.tanh(scores / scale / 2)
+    proven = np.abs(scores) == PROVEN
+    mixed = score_weight * expected + (1 - score_weight) * outcomes
+    return np.where(proven, scores > 0, mixed).astype(np.float32)
+
+
 class Dataset:
     """Features and targets of positions on a device; the last ones of each part are held out."""
 
@@ -48,15 +72,13 @@ class Dataset:
         self,
         evaluation: LearnedEvaluation,
         parts: Sequence[np.ndarray],
-        scales: Sequence[float],
         score_weight: float,
         holdout: float,
         device: str,
     ) -> None:
-        """`parts` are records, `scales` the `score_scale` of each."""
+        """`parts` are records."""
         bits = [torch.from_numpy(evaluation.features(part)) for part in parts]
-        pairs = zip(parts, scales, strict=True)
-        targets = [torch.from_numpy(win_probabilities(part, scale, score_weight)) for part, scale in pairs]
+        targets = [torch.from_numpy(win_probabilities(part, score_scale(part), score_weight)) for part in parts]
         held_out = [max(1, round(len(part) * holdout)) for part in parts]
         both = list(zip(bits, targets, held_out, strict=True))
         self.bits = torch.cat([bits[:-count] for bits, _, count in both]).to(device)

@@ -23,15 +23,35 @@ class SupportsAuxTargets(Protocol):
 
 
 @runtime_checkable
-class SupportsMultiAction(Protocol):
-    def step_many(self, cells: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Play the actions of all marked cells (N, H, W) bool in one step, at least one in each environment."""
+class Strategy(Protocol):
+    """How a game is played whose steps are not always one action of the policy: learners and agents with networks ask.
 
+    `aux` are the logits of the auxiliary task, (N, H, W).
+    """
 
-@runtime_checkable
-class SupportsActionRestriction(Protocol):
-    def restrict_actions(self, on: bool) -> None:
-        """Restrict the action masks to the actions worth exploring, or restore the configured masks."""
+    def overrides_policy(self) -> bool:
+        """Return whether `step` may play other actions than the given ones."""
+
+    def training_steps(self, steps: int) -> int:
+        """Return how many steps of a rollout to train on; those with an action of the policy come first."""
+
+    def check(self, game: Any) -> None:
+        """Raise `UserError` if the strategy does not fit the game."""
+
+    def check_training(self, envs: Any) -> None:
+        """Raise `UserError` if this vector environment does not support it."""
+
+    def begin_update(self, envs: Any, number: int) -> None:
+        """Prepare the vector environment for update `number` of the training, such as by narrowing its masks."""
+
+    def step(self, envs: Any, actions: Any, aux: Any, masks: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Play one step; return where it was the given action (N,) bool, and what `envs.step` returns."""
+
+    def plan(self, mask: Any, probability: Any) -> list[int]:
+        """Return actions to play one after the other, none if the policy is to choose.
+
+        `mask` (A,) are the sensible actions, `probability` (H, W) the predictions of the auxiliary task.
+        """
 
 
 @runtime_checkable

@@ -19,14 +19,11 @@ RENAMED = {  # keys of earlier versions: current names, at any level
     "aux_mine_weight": "aux_coef",
     "clip_eps": "clip_range",
     "clip_eps_v": "clip_range_vf",
-    "frontier_mask_until_updates": "restrict_actions_until_updates",
     "judge": "value_net",
-    "learned_share": "rollout_fraction",
     "lesson_rows": "chunk_size",
     "policy_from_mines": "policy_from_aux",
     "ppo_epochs": "epochs",
     "sharp": "selective",
-    "sure_below": "multi_action_below",
     "value_weight": "vf_coef",
 }
 RENAMED_OF_ALGO = {  # likewise, only directly below algo
@@ -35,7 +32,6 @@ RENAMED_OF_ALGO = {  # likewise, only directly below algo
     "discount": "gamma",
     "learning_rate": "lr",
     "mirror": "augment",
-    "multi_action_below": "train_multi_action_below",
     "warm_up": "lr_warmup",
 }
 REPLACED = {  # by class: keys of earlier versions whose values cannot be translated, and what to set instead

@@ -235,25 +235,32 @@ class Run:
         )
         self._saved, self._resuming = time.monotonic(), False
 
-    def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
-        """Save if `checkpoint_seconds` have passed since the last save, and since `began` if it is given."""
-        since = self._saved if began is None else max(self._saved, began)
-        if ranks.broadcast(time.monotonic() - since >= self._checkpoint_seconds):
+    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
+        """Save if `checkpoint_seconds` have passed since the last save."""
+        if ranks.broadcast(time.monotonic() - self._saved >= self._checkpoint_seconds):
             self.save(learner())
 
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0) -> None:
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
         """Save the learner as the best checkpoint if its score, in [0, 1], is within `error` of the highest so far.
 
         `error` is the standard error of the score. The highest of many noisy scores is a lucky one, so it must not keep
-        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984).
+        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984). `keep` keeps the
+        present checkpoint whatever the score. Return whether it was replaced.
 
         It is called after each evaluation, and so calls the observer of evaluations, which may end the run.
         """
-        if self._best_score is None or score >= self._best_score - error:
+        replaced = not keep and (self._best_score is None or score >= self._best_score - error)
+        if replaced:
             self._best_score = score if self._best_score is None else max(score, self._best_score)
             checkpoint.save(self._path("best"), {"learner": learner, "score": score})
         if self._on_evaluation is not None:
             self._on_evaluation(self._logged_step, score)
+        return ranks.broadcast(replaced)
+
+    def best_score(self) -> float | None:
+        """Return the score of the best checkpoint, None if there is none."""
+        saved = None if self._best_score is None else checkpoint.load(self._path("best"))["score"]
+        return ranks.broadcast(saved)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])

@@ -123,8 +123,8 @@ class Targets:
         tree = yaml.load(text, LOADER) or {}
         mounts = list(_mounts(group, tree.pop("defaults", [])))
         package = PACKAGE.search(text)
-        for path, mounted in mounts:
-            _node_at(tree, path).setdefault(GROUP, []).append(GROUP + mounted)
+        for path, mounted, optional in mounts:
+            _node_at(tree, path).setdefault(GROUP, []).extend([GROUP + mounted, *([NULL] if optional else [])])
         if package is None and group:
             self._add_keys(GROUP + group, tree)
             if TARGET in tree:  # an argument of one option may have been one of another in an earlier version
@@ -155,7 +155,7 @@ class Targets:
         elif isinstance(value, dict) and (TARGET in value or GROUP in value):
             groups = value.get(GROUP, [])
             self._allowed[place] |= {*groups, *([value[TARGET]] if TARGET in value else [])}
-            for owner in groups or [value[TARGET]]:
+            for owner in [group for group in groups if group != NULL] or [value[TARGET]]:
                 self._add_keys(owner, value)
         else:
             for key, child in _children(value):
@@ -185,8 +185,8 @@ def _children(node: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(number), child) for number, child in enumerate(node))
 
 
-def _mounts(group: str, defaults: list[Any]) -> Iterator[tuple[list[str], str]]:
-    """Yield the keys at which a defaults list mounts an option of another group, and the name of that group."""
+def _mounts(group: str, defaults: list[Any]) -> Iterator[tuple[list[str], str, bool]]:
+    """Yield the keys at which a defaults list mounts an option of another group, its name, and if it may be null."""
     for entry in defaults:
         name, option = next(iter(entry.items())) if isinstance(entry, dict) else (entry, None)
         words, _, package = name.removeprefix("optional ").partition("@")
@@ -194,7 +194,8 @@ def _mounts(group: str, defaults: list[Any]) -> Iterator[tuple[list[str], str]]:
             continue  # mounted elsewhere, or another file of the same group that this one extends
         path = PurePosixPath(words if isinstance(entry, dict) else PurePosixPath(words).parent)
         absolute = PurePosixPath("/") / group / path  # an absolute path is unchanged
-        yield _keys(package or words.strip("/").replace("/", ".")), absolute.as_posix().strip("/")
+        optional = isinstance(entry, dict) and option is None
+        yield _keys(package or words.strip("/").replace("/", ".")), absolute.as_posix().strip("/"), optional
 
 
 def _keys(package: str) -> list[str]:

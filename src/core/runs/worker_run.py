@@ -42,12 +42,15 @@ class WorkerRun(Run):
     def save(self, learner: dict[str, Any]) -> None:
         pass
 
-    def save_when_due(self, learner: Callable[[], dict[str, Any]], began: float | None = None) -> None:
+    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
         if ranks.broadcast(False):
             learner()  # gathers the state of all ranks
 
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0) -> None:
-        pass
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
+        return ranks.broadcast(False)
+
+    def best_score(self) -> float | None:
+        return ranks.broadcast(None)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast({})

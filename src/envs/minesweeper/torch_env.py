@@ -151,10 +151,6 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
     def action_masks(self) -> Tensor:
         return self._mask(self._games)
 
-    def restrict_actions(self, on: bool) -> None:
-        """Restrict the masks to the frontier, or return to the configured masks."""
-        self.set_frontier_mask(on or self.config.frontier_mask)
-
     def set_frontier_mask(self, on: bool) -> None:
         """Restrict the masks to the frontier, or undo that; also during episodes."""
         self._frontier_mask = on
@@ -189,9 +185,9 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
             raise UserError("there are no episodes to save: call reset() first")
         return {
             **self._games._asdict(),
-            "dealt": self._taken,
+            "taken": self._taken,
             "drawn": self._pool.drawn,
-            "sure_for": self._pool.enough_for,
+            "enough_for": self._pool.enough_for,
             "drawn_from": torch.stack(self._pool.drawn_from),
             "generator": self._pool.generator.get_state(),
             "frontier_mask": self._frontier_mask,
@@ -207,12 +203,12 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
                     "it with the board, num_envs, pool and kind of device that it was saved with"
                 )
         self._games = Games(*(saved[name].to(self.device) for name in Games._fields))
-        self._taken, self._frontier_mask = saved["dealt"].to(self.device), saved["frontier_mask"]
+        self._taken, self._frontier_mask = saved["taken"].to(self.device), saved["frontier_mask"]
         for block, state in enumerate(saved["drawn_from"].cpu()):
             self._pool.generator.set_state(state.clone())  # set_state ignores the storage offset of a row
             self._pool.fill(block)
         self._pool.generator.set_state(saved["generator"].cpu())
-        self._pool.drawn, self._pool.enough_for = saved["drawn"], saved["sure_for"]
+        self._pool.drawn, self._pool.enough_for = saved["drawn"], saved["enough_for"]
         self._seeded = True
 
     def _check(self, actions: Tensor) -> None:

@@ -78,10 +78,6 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
     def action_masks(self) -> np.ndarray:
         return self._hand_out(self._batch.buffers.mask)
 
-    def restrict_actions(self, on: bool) -> None:
-        """Restrict the masks to the frontier, or return to the configured masks."""
-        self.set_frontier_mask(on or self.config.frontier_mask)
-
     def set_frontier_mask(self, on: bool) -> None:
         """Restrict the masks to the frontier, or undo that; also during episodes."""
         self._batch.set_frontier_mask(on)

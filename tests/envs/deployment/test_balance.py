@@ -56,9 +56,7 @@ class Preferences(nn.Module):
 @pytest.mark.slow
 def test_the_games_of_a_network_in_step_are_those_one_by_one():
     game = small_game(rounds=2)
-    agent = NetworkAgent(
-        Preferences(game), Compute("cpu", "float32", compile=False), InferenceConfig(0.0, symmetries=False)
-    )
+    agent = NetworkAgent(Preferences(game), Compute("cpu", "float32", compile=False), InferenceConfig(symmetries=False))
     assert_same(network_balance(game, agent, 30, seed=3), game, agent)
 
 

@@ -14,7 +14,7 @@ from src.nets.flat import MLP
 from tests.envs.deployment.making import make_env, small_game
 from tests.envs.deployment.test_past_selves import play
 
-COMPUTE, PLAY = Compute("cpu", "float32", compile=False), InferenceConfig(0.0, symmetries=False)
+COMPUTE, PLAY = Compute("cpu", "float32", compile=False), InferenceConfig(symmetries=False)
 
 
 def network(seed: int, *, greedy: bool = False) -> NetworkAgent:

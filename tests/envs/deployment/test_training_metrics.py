@@ -21,7 +21,6 @@ ALGOS = {
         "net_defaults.hidden=[16]",
         "algo.mini_batches=2",
         "algo.epochs=1",
-        "algo.restrict_actions_until_updates=0",
         "algo.eval_every=512",
     ),
     "maskable_ppo": ("net_defaults.hidden=[16]", "algo.batch_size=128", "algo.epochs=1", "algo.eval_every=512"),

@@ -1,27 +1,148 @@
-"""Tabular Q-learning for two-player games, over canonical positions."""
+"""Tabular Q-learning for two-player games, over canonical positions: the table, the agent that plays it, training."""
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.play.agent import Agent, RandomAgent, SelfPlay
-from ...core.play.arena import evaluate
-from ...core.play.curriculum import Curriculum
-from ...core.play.exhaustive import walk_replies
-from ...core.play.game import TabularGame, Trait, outcome_for_seat
-from ...core.play.past_selves import require_no_past_selves
-from ...core.ranges import AboveZero, Count, Fraction, Interval, check_fields
-from ...core.runs.report import elo_metrics
-from ...core.runs.run import Run
-from ...core.seeding import draw
-from .policy import QTableAgent, action_values
-from .ranking import RankingStore
+from ..core.errors import UserError, require
+from ..core.files import MAX_DATA_BYTES, read_regular, write_atomic
+from ..core.play.agent import Agent, Decision, Line, RandomAgent, SelfPlay
+from ..core.play.arena import evaluate
+from ..core.play.curriculum import Curriculum
+from ..core.play.exhaustive import walk_replies
+from ..core.play.game import Game, TabularGame, Trait, outcome_for_seat
+from ..core.play.past_selves import require_no_past_selves
+from ..core.ranges import AboveZero, Count, Fraction, Interval, check_fields
+from ..core.runs.report import elo_metrics
+from ..core.runs.run import Run
+from ..core.seeding import draw
+from .selection import Selection
 
 ELO_GAMES = 100  # per evaluation
+FORMAT_VERSION = 1
+
+
+class RankingStore:
+    """Values of (state key, move) pairs. Keys and moves are canonical; the caller translates them."""
+
+    def __init__(self, table_format: str) -> None:
+        self.table_format = table_format
+        self._values: dict[str, dict[int, float]] = {}
+
+    def get(self, state_key: str, move: int) -> float | None:
+        """Return None if the move was never tried."""
+        return self._values.get(state_key, {}).get(move)
+
+    def set(self, state_key: str, move: int, value: float) -> None:
+        self._values.setdefault(state_key, {})[move] = value
+
+    def __len__(self) -> int:
+        return sum(map(len, self._values.values()))
+
+    def __iter__(self) -> Iterator[tuple[str, int, float]]:
+        for state_key in sorted(self._values):
+            for move in sorted(self._values[state_key]):
+                yield state_key, move, self._values[state_key][move]
+
+    @staticmethod
+    def from_rows(table_format: str, rows: Iterable[tuple[str, int, float]]) -> "RankingStore":
+        store = RankingStore(table_format)
+        for state_key, move, value in rows:
+            store.set(state_key, move, value)
+        return store
+
+    def export_json(self, path: Path) -> None:
+        rankings = [{"state": state_key, "move": move, "value": value} for state_key, move, value in self]
+        document = {"version": FORMAT_VERSION, "format": self.table_format, "rankings": rankings}
+        write_atomic(path, json.dumps(document, indent=0) + "\n")
+
+    @staticmethod
+    def import_json(path: Path) -> "RankingStore":
+        require(path.is_file(), f"there is no table at {path}")
+        try:
+            document = json.loads(read_regular(path, MAX_DATA_BYTES))
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path} is not a table in JSON: {error}") from error
+        match document:
+            case {"version": int(version), "format": str(table_format), "rankings": list(rankings)}:
+                require(version == FORMAT_VERSION, f"{path} is a table of version {version}, not {FORMAT_VERSION}")
+                return RankingStore.from_rows(table_format, [_row(path, *row) for row in enumerate(rankings)])
+        raise UserError(f'{path} is not a table: it needs a "version", a "format" and a list of "rankings"')
+
+
+def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
+    match row:
+        case {"state": str(state), "move": int(move), "value": int() | float() as value}:
+            if not isinstance(move, bool) and -sys.float_info.max <= value <= sys.float_info.max:
+                return state, move, float(value)
+    raise UserError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {str(row)[:200]}")
+
+
+class QTableAgent(Agent):
+    """Deterministic: ties go to the lowest move of the actual position, not the canonical one."""
+
+    needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.ENUMERABLE})
+    deterministic = True
+
+    def __init__(self, store: RankingStore, shortcuts: bool) -> None:
+        self.store, self.shortcuts = store, shortcuts
+
+    @classmethod
+    def load(cls, path: str, shortcuts: bool) -> "QTableAgent":
+        return cls(RankingStore.import_json(Path(path)), shortcuts)
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        assert isinstance(game, TabularGame)
+        require(
+            game.table_format == self.store.table_format,
+            f"its table is of another game: {self.store.table_format}, not {game.table_format}",
+        )
+
+    def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
+        """`info` has the rule that chose the move, the symmetry of the table lookup, and the best value."""
+        values = action_values(self.store, game, view)
+        best = max(values.values())
+        rule, move = "greedy", min(action for action, value in values.items() if value == best)
+        if self.shortcuts:
+            if (win := winning_move(game, view)) is not None:
+                rule, move = "win_in_1", win
+            elif (block := blocking_move(game, view)) is not None:
+                rule, move = "block_in_1", block
+        return Decision(move, {"rule": rule, "transform": game.canonical(view).transform, "move": move, "best_q": best})
+
+    def analyse(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+        """Rank moves by the table only; `decide` may prefer a shortcut."""
+        values = action_values(self.store, game, view)
+        ranked = sorted(values, key=lambda action: -values[action])[:count]
+        return [Line(f"{values[action]:.2f}", (action,)) for action in ranked]
+
+
+def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:
+    """Return the value of each legal move, 0 if never tried."""
+    canonical = game.canonical(state)
+    values = {action: store.get(canonical.key, canonical.moves[action]) for action in game.legal_actions(state)}
+    return {action: 0.0 if value is None else value for action, value in values.items()}
+
+
+def winning_move(game: TabularGame, state: Any) -> int | None:
+    """Return the lowest move that wins at once."""
+    winner = outcome_for_seat(game.to_move(state), 1)
+    wins = (action for action in game.legal_actions(state) if game.outcome(game.play(state, action)) == winner)
+    return next(wins, None)
+
+
+def blocking_move(game: TabularGame, state: Any) -> int | None:
+    """Return the lowest move that prevents a win of the opponent in one; None if there is no threat or no such move."""
+    replies = {action: game.play(state, action) for action in game.legal_actions(state)}
+    safe = [action for action, after in replies.items() if winning_move(game, after) is None]
+    return safe[0] if 0 < len(safe) < len(replies) else None
 
 
 class TableEnv(Protocol):
@@ -71,8 +192,13 @@ class QLearning:
     def check(self, env: TableEnv, curriculum: Curriculum) -> None:
         require(not curriculum.mixes, "algo=qlearning trains in one environment at a time: set curriculum=none")
         for stage in curriculum.all(env):
-            require_zero_sum(stage)
             require_no_past_selves(stage.opponent, "qlearning")
+            win, draw_, loss = (stage.reward(outcome) for outcome in (1, 0, -1))
+            require(  # one table serves both players
+                not isinstance(stage.opponent, SelfPlay) or (win == -loss and draw_ == 0),
+                f"learning from self-play needs reward.win = -reward.loss and reward.draw = 0, not {win}, {loss}, "
+                f"{draw_}",
+            )
 
     def fit(self, env: TableEnv, curriculum: Curriculum, run: Run) -> QTableAgent:
         store, episode, rng = RankingStore(env.game.table_format), 0, run.generator("training")
@@ -89,6 +215,7 @@ class QLearning:
                 "rng": rng.bit_generator.state,
             }
 
+        selection = Selection(env, run, self.load_agent, ELO_GAMES)
         with run.progress("episodes", self.episodes, episode) as advance:
             while episode < self.episodes:
                 stage_env = curriculum.env(env)
@@ -102,7 +229,7 @@ class QLearning:
                     metrics |= elo_against_baseline(env, QTableAgent(store, self.shortcuts), run.seed)
                     run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
                     curriculum.record(metrics["eval/not_lost_share"])
-                    run.save_best(metrics["eval/not_lost_share"], state())
+                    selection.save(metrics, state())
                 run.save_when_due(state)
         run.save(state())
         agent = run.load_best(self.load_agent)
@@ -175,16 +302,6 @@ def elo_against_baseline(env: TableEnv, agent: Agent, seed: int) -> dict[str, fl
     opponent = next(iter(env.baselines.values()), RandomAgent())
     games = 2 if agent.deterministic and opponent.deterministic else ELO_GAMES
     return elo_metrics(evaluate(env.game, agent, opponent, games, seed, stream="selection").total, "eval")
-
-
-def require_zero_sum(env: TableEnv) -> None:
-    """Raise `UserError` if rewards in self-play are not zero-sum: one table serves both players."""
-    if isinstance(env.opponent, SelfPlay):
-        win, draw_, loss = (env.reward(outcome) for outcome in (1, 0, -1))
-        require(
-            win == -loss and draw_ == 0,
-            f"learning from self-play needs reward.win = -reward.loss and reward.draw = 0, not {win}, {loss}, {draw_}",
-        )
 
 
 def _store_of(saved: dict[str, Any]) -> RankingStore:
