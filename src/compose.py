@@ -27,18 +27,20 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from .cli import user_message
-from .core import ranges
+from .core import ranges, ranks
 from .core.errors import UserError, require
 from .core.files import remove_new_directories
 from .core.package import CHECKOUT, ROOT, canonical, locate
 from .core.play.agent import Agent, OpponentPool, SelfPlay, require_traits
+from .core.play.arena import require_openings
 from .core.play.curriculum import Curriculum
 from .core.play.game import Game
 from .core.play.past_selves import PastSelves
 from .core.runs import checkpoint
 from .core.runs.algorithm import Algorithm, Environment
 from .core.runs.config_file import CONFIG, REPLACED, read_config
-from .core.runs.run import checkpoint_path
+from .core.runs.report import require_measured
+from .core.runs.run import checkpoint_path, has_learner
 from .core.runs.runlog import Tracker
 from .core.runs.targets import Targets
 from .paths import CONF
@@ -137,6 +139,24 @@ def _rename_targets(node: Any, rename: Callable[[str], str]) -> Any:
             for key, value in node.items()
         }
     return [_rename_targets(value, rename) for value in node] if isinstance(node, list) else node
+
+
+def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
+    """Build environment, algorithm, curriculum and tracker; raise `UserError` if they cannot be trained together."""
+    cfg = validate(cfg, Train)
+    require_tuned(cfg.composition)
+    env = build_env(cfg)
+    require_algorithm_fits(cfg, env.game)
+    require_measured(cfg.optimized_metric, env)
+    require_openings(env.game, cfg.evaluation.opening_plies)
+    algo = build_algorithm(cfg.algo, resumes=has_learner(directory))
+    curriculum = build_curriculum(cfg)
+    supported = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
+    require(supported, f"algo={cfg.composition.algo} supports a single process only: start it without torchrun")
+    require_profilable(cfg, algo)
+    algo.check(env, curriculum)
+    tracker = None if cfg.logger.tracker is None else build(cfg.logger.tracker, "logger.tracker")
+    return env, algo, curriculum, tracker
 
 
 def build_env(cfg: DictConfig) -> Any:

@@ -64,7 +64,7 @@ def new_output(key: str, value: Any) -> Path:
 
 def require_jobs(config: DictConfig, directory: Path) -> None:
     """Raise `UserError` if a sweep has no job, too many to list them, or none with valid settings."""
-    from .train import prepare  # which imports this module through Hydra
+    from .compose import prepare  # a slow import, which --help does not need
 
     loader, total, refusal = GlobalHydra.instance().config_loader(), 1, None
     overrides = OverridesParser.create(loader).parse_overrides(list(config.hydra.overrides.task))

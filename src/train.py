@@ -3,7 +3,7 @@
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -11,7 +11,6 @@ from omegaconf import DictConfig
 
 from .cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
 from .core import ranks
-from .core.errors import require
 from .paths import CONF
 
 if TYPE_CHECKING:
@@ -20,41 +19,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
-    """Build environment, algorithm, curriculum and tracker; raise `UserError` if they cannot be trained together."""
-    # Slow imports, which --help does not need.
-    from . import compose, schema
-    from .core.play.arena import require_openings
-    from .core.runs import report
-    from .core.runs.run import has_learner
-
-    cfg = compose.validate(cfg, schema.Train)
-    compose.require_tuned(cfg.composition)
-    env = compose.build_env(cfg)
-    compose.require_algorithm_fits(cfg, env.game)
-    report.require_measured(cfg.optimized_metric, env)
-    require_openings(env.game, cfg.evaluation.opening_plies)
-    algo = compose.build_algorithm(cfg.algo, resumes=has_learner(directory))
-    curriculum = compose.build_curriculum(cfg)
-    supported = ranks.world_size() == 1 or getattr(algo, "many_ranks", False)
-    require(supported, f"algo={cfg.composition.algo} supports a single process only: start it without torchrun")
-    compose.require_profilable(cfg, algo)
-    algo.check(env, curriculum)
-    tracker = None if cfg.logger.tracker is None else compose.build(cfg.logger.tracker, "logger.tracker")
-    return env, algo, curriculum, tracker
-
-
 def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = None) -> dict[str, float]:
     """Train in `directory`, or resume the run there, and return the metrics of the final evaluation.
 
     Invalid settings raise `UserError` before anything is written. `on_evaluation` may end the run by raising `Pruned`.
     """
-    from . import compose
+    from . import compose  # slow imports, which --help does not need
     from .core.runs import report
     from .core.runs.run import Run
     from .core.runs.worker_run import WorkerRun
 
-    env, algo, curriculum, tracker = prepare(cfg, directory)
+    env, algo, curriculum, tracker = compose.prepare(cfg, directory)
     compose.warn_on_device_mismatch(cfg.composition.get("device", "auto"), algo)
     with (WorkerRun if ranks.rank() > 0 else Run)(directory, compose.resolved(cfg), tracker, on_evaluation) as run:
         log.info("training in %s", directory)

@@ -5,7 +5,7 @@
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -187,12 +187,13 @@ class PPOTrainer(Trainer[PPO]):
         stage_score = selection_score(measured if env is self.env else self.measure(env))
         self.net.train()
         metrics |= {"eval/stage_score": stage_score, "train/stage": stage, **self.opponents.metrics()}
+        counts: Mapping[str, np.ndarray] = {}
         if stats:
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             correlations, counts = stats[0].with_records(records).diagnostics()
             metrics |= correlations
-            self.run.diagnose(counts)
         self.record(measured, metrics)
+        self.run.diagnose(counts)
         self.curriculum.record(stage_score)
         self.opponents.update(self.weights(), self._snapshot)
         if self.curriculum.stage != stage:

@@ -104,6 +104,7 @@ def handle_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
+        _interrupted.clear()
         signal.set_wakeup_fd(before)
         sender.close()  # which ends the watcher
         watcher.join()

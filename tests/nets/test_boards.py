@@ -20,7 +20,7 @@ def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
     return torch.randint(-2, 9, (batch, rows, cols), dtype=torch.int8, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("net", ARCHITECTURES, ids=["cnn", "residual", "residual without pooling"])
 def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CNN | Residual):
     rows, cols = 3, 5
     module = net.build((rows, cols), 2 * rows * cols, aux=True)
@@ -49,7 +49,7 @@ def test_a_logit_belongs_to_the_cell_of_its_number():
     assert not changed[:, :, cols - 1].any()
 
 
-@pytest.mark.parametrize("net", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("net", ARCHITECTURES, ids=["cnn", "residual", "residual without pooling"])
 def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
     module = net.build((8, 8), 64, aux=True)
     heads = module(board(16, 30))
