@@ -14,11 +14,16 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
 from src.core.play.search import SearchResult
+from src.envs.minesweeper.agents import ExactAgent
+from src.envs.minesweeper.rules import HIDDEN
+from src.envs.minesweeper.solver import exact_moves
+from src.envs.minesweeper.solver.probability import CONSISTENT
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search import CompiledSearch
 from src.web import engines
@@ -163,6 +168,35 @@ def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_ca
         thinker.released.set()
     assert not page.busy.working
     assert page.advice is None
+
+
+def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    begun, stopped, given_up = threading.Event(), threading.Event(), threading.Event()
+
+    def endless_moves(flat: Any, known: Any, *others: Any) -> tuple[int, int, int]:
+        begun.set()
+        flat = np.where(np.arange(flat.size) == 40, 1, HIDDEN).astype(np.int8)  # nothing is certain
+        while not given_up.is_set():
+            found = exact_moves(flat, np.zeros_like(known), *others)
+            if found[0] != CONSISTENT:
+                stopped.set()
+                break
+        return found
+
+    inner.open("/minesweeper?board=9x9x10&agent=exact")
+    inner.wait_text(".ms-left", "10")
+    inner.click("[data-id=cell-40]")
+    inner.wait_text(".headline", "Playing")
+    monkeypatch.setattr(ExactAgent, "moves", endless_moves)
+    try:
+        inner.press("h")
+        assert begun.wait(PATIENCE)
+        inner.wait_text(".ask", "Cancel")
+        inner.press(Keys.ESCAPE)
+        inner.wait_text(".ask", "Hint")
+        assert stopped.wait(PATIENCE)
+    finally:
+        given_up.set()
 
 
 def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Browser, monkeypatch: pytest.MonkeyPatch):
