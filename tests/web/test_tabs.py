@@ -28,6 +28,7 @@ from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search import CompiledSearch
 from src.web import engines
 from src.web.quoridor import timed_player
+from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
 from tests.web.browser import Browser
 from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
@@ -365,6 +366,40 @@ def test_a_review_is_cancelled_with_its_search(
     inner.click(".qr-do-review")
     inner.wait_text(".qr-do-review", "find mistakes")
     inner.until(lambda: endless.running == 0, "the search to be stopped")
+
+
+def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    writing, released, save = threading.Event(), threading.Event(), GameStore.save
+
+    def save_slowly(store: GameStore, game: SavedGame, key: str | None = None) -> str:
+        writing.set()
+        released.wait(2 * PATIENCE)  # the test does not wait as long for anything
+        return save(store, game, key)
+
+    monkeypatch.setattr(GameStore, "save", save_slowly)
+    pages, first = made_of("src.web.tictactoe.page.TicTacToePage", monkeypatch), inner.tab
+    try:
+        inner.open("/tictactoe?x=you&o=you")
+        inner.until(lambda: pages, "the page")
+        page = pages[0]()
+        assert page is not None
+        before = len(page.lab.games.latest(999))
+        inner.click("[data-id=cell-4]")
+        assert writing.wait(PATIENCE)
+        inner.wait_text(".headline", "Your turn: O")
+        inner.click("[data-id=cell-0]")
+        inner.wait_text(".headline", "Your turn: X")
+        inner.new_tab("/tictactoe?x=you&o=you")
+        inner.click("[data-id=cell-8]")
+        inner.wait_text(".headline", "Your turn: O")
+    finally:
+        released.set()
+    inner.go_to(first)
+    inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
+    saved = page.lab.games.load("/tictactoe", page.saved_key)
+    assert (saved.moves, saved.revision) == ([4, 0], 2), "the second write continues the first"
+    assert inner.driver.current_url.endswith(saved.address)
+    assert len(page.lab.games.latest(999)) == before + 2, "one for each tab"
 
 
 def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):
