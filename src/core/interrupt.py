@@ -12,7 +12,6 @@ Result = TypeVar("Result")
 
 _running: list[Callable[[], None]] = []  # stops the compiled code that is running
 _interrupted = threading.Event()  # set on Ctrl-C
-_own = threading.local()  # the token of the work of each thread
 
 
 class CancelledWorkError(Exception):
@@ -35,7 +34,7 @@ class CancellationToken:
 
     def run(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call `work` in this thread; raise `CancelledWorkError` once the token is cancelled."""
-        outer, _own.token = getattr(_own, "token", None), self
+        outer, own.token = own.token, self
         try:
             self._check()
             result = work(*arguments, **options)
@@ -43,7 +42,7 @@ class CancellationToken:
             self._check()
             raise
         finally:
-            _own.token = outer
+            own.token = outer
         self._check()
         return result
 
@@ -62,6 +61,13 @@ class CancellationToken:
             self._running.remove(stop)
 
 
+class _Own(threading.local):
+    token: CancellationToken | None = None
+
+
+own = _Own()  # the token of the work of each thread
+
+
 class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow for searches of microseconds)
     """Call `stop` from another thread on Ctrl-C, or when the token of this thread is cancelled.
 
@@ -72,7 +78,7 @@ class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow fo
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop
-        self.token: CancellationToken | None = getattr(_own, "token", None)
+        self.token = own.token
 
     def __enter__(self) -> None:
         _running.append(self.stop)

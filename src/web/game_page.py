@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -62,6 +63,7 @@ class GamePage(Generic[AnyMatch]):
         self.lab, self.players, self.setup = lab, players, dict(defaults)
         self.saved = saved  # the game to open first
         self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
+        self._file = [self.saved_key]  # as `saved_key`, for the writes that are still waiting
         self._revision = saved.revision if saved else 0
         self._kept: object = None  # what was saved last
         self._can_keep = lab.games is not None
@@ -136,7 +138,7 @@ class GamePage(Generic[AnyMatch]):
             self.restore_variations(saved.variations)
         except Exception as error:
             vars(self.match).update(before)  # a new match, which must not be saved in place of the other one
-            self.saved_key, self._revision = None, 0
+            self.saved_key, self._file, self._revision = None, [None], 0
             if isinstance(error, UserError):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
@@ -158,35 +160,47 @@ class GamePage(Generic[AnyMatch]):
         return self.match_setup, self.match.start, self.match.moves_as_json(), self.variations_as_json()
 
     def keep(self) -> None:
-        """Save the match after a change, and show its address."""
+        """Save the match after a change in another thread, as the disk may be slow, then show its address."""
         content = self._content()
-        is_empty = not self.match.moves and self.saved_key is None
+        is_empty = not self.match.moves and self._revision == 0
         if not self._can_keep or content == self._kept or is_empty or self.saved is not None:  # not loaded yet
             return
-        assert self.lab.games is not None
+        games, file = self.lab.games, self._file
+        assert games is not None
         result = self.result.words if self.result else ""
         setup, start, moves, variations = content
         game = SavedGame(
             self.path, setup, start, moves, result, self.seconds, self._revision + 1, variations=variations
         )
-        try:
-            key = self.lab.games.save(game, self.saved_key)
-        except (OSError, UserError) as error:
-            self._can_keep = False
-            shell.notify(f"This game is not kept from now on: {error}")
-            return
+
+        def write() -> None:
+            file[0] = games.save(game, file[0])
+
         self._kept, self._revision = content, game.revision
-        if key != self.saved_key:
-            if self.saved_key is not None:
-                shell.notify(FORKED)
-            self.saved_key = key
-            shell.set_address(self.address)
+        asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(partial(self._saved, file))
+
+    def _saved(self, file: list[str | None], written: asyncio.Future[None]) -> None:
+        """Show the address of the match after a write, unless the match was left meanwhile."""
+        error = written.exception()
+        if error is not None and not isinstance(error, OSError | UserError):
+            raise error
+        if file is not self._file:
+            return
+        with self.client:
+            if error is not None:
+                self._can_keep = False
+                shell.notify(f"This game is not kept from now on: {error}")
+            elif file[0] != self.saved_key:
+                if self.saved_key is not None:
+                    shell.notify(FORKED)
+                self.saved_key = file[0]
+                shell.set_address(self.address)
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
-        self._can_keep, self._kept = self.lab.games is not None, None
+        self._can_keep, self._kept, self._file, self._revision = self.lab.games is not None, None, [None], 0
         if self.saved_key is not None:
-            old, self.saved_key, self._revision = self.address, None, 0
+            old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)
             if not self.match.is_over:
                 shell.notify("A new game.", shell.Link("Return to the other one", old))

@@ -5,6 +5,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,10 +44,11 @@ class GameStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.writer = ThreadPoolExecutor(1, "save")  # writes in order, and finishes before the interpreter exits
 
     def load(self, path: str, key: str) -> SavedGame:
-        """Return the game of a page; raise `UserError` if there is none."""
-        game = self._read(self._file(key))
+        """Return the game of a page after the writes so far; raise `UserError` if there is none."""
+        game = self.writer.submit(self._read, self._file(key)).result()
         require(game.path == path, GONE)
         return game
 

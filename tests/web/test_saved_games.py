@@ -3,7 +3,11 @@
 import json
 import os
 import socket
+import subprocess
+import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,8 @@ from selenium import webdriver
 from src.core.errors import UserError
 from src.web import saved_games
 from src.web.saved_games import MAX_AGE, MAX_BYTES, GameStore, SavedGame
+from tests.lab import ROOT
+from tests.waiting import PATIENCE
 from tests.web.browser import Browser, serving
 
 LONG = (
@@ -37,6 +43,29 @@ def test_a_game_is_read_as_it_was_written(store: GameStore):
     assert read.address == f"/quoridor/{key}"
     assert store.save(GAME._replace(moves=[13], revision=2), key) == key
     assert store.load("/quoridor", key).moves == [13]
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_finishes_its_writes(tmp_path: Path):
+    code = (
+        "import sys, time; from pathlib import Path; from src.web.saved_games import GameStore, SavedGame\n"
+        "store = GameStore(Path(sys.argv[1]))\n"
+        "store.writer.submit(time.sleep, 0.2)\n"
+        "store.writer.submit(store.save, SavedGame('/quoridor', {}, '', [13], revision=1))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT)
+    assert [game.moves for game in GameStore(tmp_path).latest(9)] == [[13]]
+
+
+def test_a_game_is_loaded_as_the_pending_writes_leave_it(store: GameStore):
+    key, released = store.save(GAME), threading.Event()
+    store.writer.submit(released.wait, PATIENCE)
+    store.writer.submit(store.save, GAME._replace(moves=[13], revision=2), key)
+    with ThreadPoolExecutor(1) as pool:
+        loaded = pool.submit(store.load, "/quoridor", key)
+        wait([loaded], 0.2)  # it would be done if it did not wait
+        released.set()
+        assert loaded.result().moves == [13]
 
 
 def test_variations_are_kept_and_files_without_them_are_read(store: GameStore, tmp_path: Path):

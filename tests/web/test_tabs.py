@@ -14,15 +14,21 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
 from src.core.play.search import SearchResult
+from src.envs.minesweeper.agents import ExactAgent
+from src.envs.minesweeper.rules import HIDDEN
+from src.envs.minesweeper.solver import exact_moves
+from src.envs.minesweeper.solver.probability import CONSISTENT
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search import CompiledSearch
 from src.web import engines
 from src.web.quoridor import timed_player
+from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
 from tests.web.browser import Browser
 from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
@@ -163,6 +169,35 @@ def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_ca
         thinker.released.set()
     assert not page.busy.working
     assert page.advice is None
+
+
+def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    begun, stopped, given_up = threading.Event(), threading.Event(), threading.Event()
+
+    def endless_moves(flat: Any, known: Any, *others: Any) -> tuple[int, int, int]:
+        begun.set()
+        flat = np.where(np.arange(flat.size) == 40, 1, HIDDEN).astype(np.int8)  # nothing is certain
+        while not given_up.is_set():
+            found = exact_moves(flat, np.zeros_like(known), *others)
+            if found[0] != CONSISTENT:
+                stopped.set()
+                break
+        return found
+
+    inner.open("/minesweeper?board=9x9x10&agent=exact")
+    inner.wait_text(".ms-left", "10")
+    inner.click("[data-id=cell-40]")
+    inner.wait_text(".headline", "Playing")
+    monkeypatch.setattr(ExactAgent, "moves", endless_moves)
+    try:
+        inner.press("h")
+        assert begun.wait(PATIENCE)
+        inner.wait_text(".ask", "Cancel")
+        inner.press(Keys.ESCAPE)
+        inner.wait_text(".ask", "Hint")
+        assert stopped.wait(PATIENCE)
+    finally:
+        given_up.set()
 
 
 def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Browser, monkeypatch: pytest.MonkeyPatch):
@@ -331,6 +366,40 @@ def test_a_review_is_cancelled_with_its_search(
     inner.click(".qr-do-review")
     inner.wait_text(".qr-do-review", "find mistakes")
     inner.until(lambda: endless.running == 0, "the search to be stopped")
+
+
+def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    writing, released, save = threading.Event(), threading.Event(), GameStore.save
+
+    def save_slowly(store: GameStore, game: SavedGame, key: str | None = None) -> str:
+        writing.set()
+        released.wait(2 * PATIENCE)  # the test does not wait as long for anything
+        return save(store, game, key)
+
+    monkeypatch.setattr(GameStore, "save", save_slowly)
+    pages, first = made_of("src.web.tictactoe.page.TicTacToePage", monkeypatch), inner.tab
+    try:
+        inner.open("/tictactoe?x=you&o=you")
+        inner.until(lambda: pages, "the page")
+        page = pages[0]()
+        assert page is not None
+        before = len(page.lab.games.latest(999))
+        inner.click("[data-id=cell-4]")
+        assert writing.wait(PATIENCE)
+        inner.wait_text(".headline", "Your turn: O")
+        inner.click("[data-id=cell-0]")
+        inner.wait_text(".headline", "Your turn: X")
+        inner.new_tab("/tictactoe?x=you&o=you")
+        inner.click("[data-id=cell-8]")
+        inner.wait_text(".headline", "Your turn: O")
+    finally:
+        released.set()
+    inner.go_to(first)
+    inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
+    saved = page.lab.games.load("/tictactoe", page.saved_key)
+    assert (saved.moves, saved.revision) == ([4, 0], 2), "the second write continues the first"
+    assert inner.driver.current_url.endswith(saved.address)
+    assert len(page.lab.games.latest(999)) == before + 2, "one for each tab"
 
 
 def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):

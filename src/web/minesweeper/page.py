@@ -8,6 +8,7 @@ from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
@@ -225,17 +226,18 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if self._hint is not None or not self.has_match:
             self.cancel_hint()
             return
-        view, turn = self._view(), self.turn
+        view, token = self._view(), CancellationToken()
         require(not view.over, "the game is over")
         self.counts = False
         self.panel.show_thinking(True)
-        advise, needed = self._advisor_for(view).advise, lambda: turn is self.turn
+        advise, needed = self._advisor_for(view).advise, lambda: not token.is_cancelled
         hint = self._hint = asyncio.create_task(
-            self.busy.search(needed, turn.run, advise, self.setup["agent"], view, self.rng)
+            self.busy.search(needed, token.run, advise, self.setup["agent"], view, self.rng)
         )
         try:
             advice = await hint
         finally:
+            token.cancel()  # stops the search of a hint that is not waited for any more
             is_current = hint is self._hint
             if is_current:
                 self.cancel_hint()

@@ -1,12 +1,16 @@
 """The exact solver: certain cells first, perfect play in small endgames, compiled and step by step."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
 from src.core.errors import UserError
+from src.core.interrupt import CancellationToken, CancelledWorkError
 from src.envs.minesweeper.rules import HIDDEN, MINE, PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
 from src.envs.minesweeper.solver import (
     SOLVERS,
@@ -19,8 +23,10 @@ from src.envs.minesweeper.solver import (
     random_boards,
 )
 from src.envs.minesweeper.solver.endgame import best_ending
-from src.envs.minesweeper.solver.probability import examine, flatten, make_engine
+from src.envs.minesweeper.solver.ending import BUDGET, STOP
+from src.envs.minesweeper.solver.probability import CONSISTENT, examine, flatten, make_engine
 from tests.envs.minesweeper.test_solver_positions import completions, numbers, positions
+from tests.waiting import PATIENCE
 
 
 def expectimax(visible: np.ndarray, mines: int) -> float:
@@ -67,6 +73,47 @@ def test_search_gives_up_beyond_its_budget():
     visible = np.full((3, 3), HIDDEN, np.int8)
     assert search(visible, 3, 1) == (-1, 0.0)
     assert search(visible, 3, 10_000)[0] >= 0
+
+
+def test_a_cancelled_search_ends_and_the_next_one_is_right():
+    visible = np.full((8, 8), HIDDEN, np.int8)
+    visible[1, 1], visible[5, 5] = 1, 2  # two components, and a guess
+    begun, given_up, statuses, errors = threading.Event(), threading.Event(), [], []
+    token, expected = CancellationToken(), choose(visible, 10)
+
+    def endless_moves(*arguments: Any) -> tuple[int, int, int]:
+        begun.set()
+        while not given_up.is_set():
+            found = exact_moves(*arguments)
+            if found[0] != CONSISTENT:
+                statuses.append(found[0])
+                break
+        return found
+
+    def work() -> None:
+        try:
+            token.run(choose, visible, 10, endless_moves)
+        except CancelledWorkError as error:
+            errors.append(error)
+        assert CancellationToken().run(choose, visible, 10) == choose(visible, 10) == expected
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        assert begun.wait(PATIENCE)
+        token.cancel()
+        wait([done], PATIENCE)
+        given_up.set()
+        done.result()
+    assert len(errors) == len(statuses) == 1, "the compiled code was stopped, not waited for"
+
+
+def test_a_stopped_ending_looks_at_no_further_position():
+    visible = np.full((3, 3), HIDDEN, np.int8)
+    flat, known, found, engine = flatten(visible), np.zeros(9, np.int8), np.zeros(9), make_engine((3, 3))
+    examine(flat, known, 3, engine, found)
+    engine.ending.total[STOP] = 1
+    assert best_ending(flat, known, 3, engine, 84, 10_000) == (-1, 0.0)
+    assert engine.ending.total[BUDGET] == 9_999
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -12,11 +12,10 @@ import numpy as np
 
 from ..rules import MINE as BANG
 from .constraints import MINE, UNKNOWN, Frontier, count_boxes, lean_kernel
-from .ending import COMPLETIONS, DEPTH, MEMO, Ending
+from .ending import BUDGET, COMPLETIONS, DEPTH, MEMO, SIZE, STOP, UNDECIDED, Ending
 from .probability import Engine
 
 BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # fields of a frame
-UNDECIDED, SIZE, BUDGET = range(3)  # places in `Ending.total`
 
 
 @lean_kernel
@@ -159,7 +158,7 @@ def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Ending)
 
 @lean_kernel
 def most_wins(game: Ending) -> tuple[int, int]:
-    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent.
+    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent or on a stop.
 
     Depth-first search with an explicit stack, because Numba cannot cache recursive functions.
     """
@@ -182,7 +181,7 @@ def most_wins(game: Ending) -> tuple[int, int]:
                 frame[depth, BOUND] -= stop - end - game.memo_wins[place]
                 continue
             game.total[BUDGET] -= 1
-            if game.total[BUDGET] < 0 or 2 * stop - end > capacity:
+            if game.total[BUDGET] < 0 or 2 * stop - end > capacity or game.total[STOP]:
                 return -1, -1
             depth += 1
             enter(game, depth, end, stop)

@@ -9,6 +9,7 @@ from ...splitmix import STRIDE, mix
 
 COMPLETIONS = 2000  # the most that are searched
 MEMO = 1 << 16  # places of the table; half of them are used at most
+UNDECIDED, SIZE, BUDGET, STOP = range(4)  # places in `Ending.total`
 DEPTH = 24  # times the number of completions: room for the nested subsets of a search
 
 # 64 random bits for each completion: two of a million subsets share an xor with a chance below 1e-7.
@@ -33,7 +34,7 @@ class Ending(NamedTuple):
     active: np.ndarray  # ((undecided + 3) * undecided,) int32: cells not the same all over the subset one level up
     memo_key: np.ndarray  # (MEMO,) uint64
     memo_wins: np.ndarray  # (MEMO,) int32, 0 empty
-    total: np.ndarray  # (3,) int64: undecided cells, completions, positions that may still be looked at
+    total: np.ndarray  # (4,) int64: undecided cells, completions, positions that may still be looked at, stop flag
 
 
 def make_ending(cells: int) -> Ending:
@@ -53,5 +54,5 @@ def make_ending(cells: int) -> Ending:
         active=np.empty((cells + 3) * cells, np.int32),
         memo_key=np.empty(MEMO, np.uint64),
         memo_wins=np.empty(MEMO, np.int32),
-        total=np.empty(3, np.int64),
+        total=np.zeros(4, np.int64),
     )

@@ -6,12 +6,14 @@ the number of ways to place the other mines in the other components and in cells
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from math import lgamma
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from ....core.errors import UserError
+from ....core.interrupt import own, stoppable
 from ....core.kernels import by_reference
 from .constraints import (
     MINE,
@@ -25,7 +27,7 @@ from .constraints import (
     propagate_all,
 )
 from .counting import FLOOR, Sweep, backward, forward, make_sweep, share
-from .ending import Ending, make_ending
+from .ending import STOP, Ending, make_ending
 
 Result = TypeVar("Result")
 
@@ -102,13 +104,27 @@ def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tu
     """Return the result of `attempt`, retrying with larger engines until its states fit."""
     states = STATES
     while states <= MAX_STATES:
-        status, result = attempt(_kept_engine(shape) if states == STATES else make_engine(shape, states))
+        engine = _kept_engine(shape) if states == STATES else make_engine(shape, states)
+        status, result = _stoppable(attempt, engine) if own.token else attempt(engine)  # the former takes longer
         if status == CONSISTENT:
             return result
         if status == INCONSISTENT:
             raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
         states *= GROWTH
     raise UserError(f"the numbers of this position are too entangled to count within {MAX_STATES} states")
+
+
+def _stoppable(attempt: Callable[[Engine], Result], engine: Engine) -> Result:
+    """Call `attempt`; raise `KeyboardInterrupt` if it was stopped. Every search clears the buffers that it uses."""
+    total = engine.ending.total
+    try:
+        with stoppable(partial(total.__setitem__, STOP, 1)):
+            result = attempt(engine)
+    finally:
+        stopped, total[STOP] = total[STOP], 0
+    if stopped:
+        raise KeyboardInterrupt
+    return result
 
 
 def _kept_engine(shape: tuple[int, ...]) -> Engine:
@@ -177,7 +193,7 @@ def count_ways(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) ->
     for c in range(components):
         e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
         end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
-        if end < 0:
+        if end < 0 or e.ending.total[STOP]:  # a stopped search ends like one without room
             return TOO_WIDE, components, most, unseen, hidden_mines, scale
         if end == e.sweep.layer[f.start[c + 1] + c]:
             return INCONSISTENT, components, most, unseen, hidden_mines, scale
