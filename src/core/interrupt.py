@@ -110,11 +110,11 @@ def handle_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        _interrupted.clear()
         signal.set_wakeup_fd(before)
         sender.close()  # which ends the watcher
         watcher.join()
         receiver.close()
+        _interrupted.clear()
 
 
 def raise_interrupt() -> None:
