@@ -253,20 +253,23 @@ def _check_class(value: Any, hint: Any, path: str) -> None:
         return
     target, expected = get_object(value._target_, path), _expected_classes(hint)
     require(bool(expected) or hint is Any, f"{path} must be {ranges.describe(hint)}, not a {value._target_}")
-    made = target if inspect.isclass(target) else None
-    with contextlib.suppress(Exception):  # not a function, or its hints cannot be read
-        made = made or get_type_hints(target)["return"]
-    if not inspect.isclass(made) or (expected and not any(_implements(made, one) for one in expected)):
+    made, is_class = target, inspect.isclass(target)
+    if not is_class:
+        made = None
+        with contextlib.suppress(Exception):  # not a function, or its hints cannot be read
+            made = get_type_hints(target)["return"]
+    if not inspect.isclass(made) or (expected and not any(_fits(made, one, is_class) for one in expected)):
         names = " or ".join(f"{one.__module__}.{one.__name__}" for one in expected) or "class"
         wrong = f"{path} is a {value._target_}, but must be a {names}: {_suggestion(None, path)}"
         raise WrongClassError(wrong, path)
 
 
-def _implements(made: type, expected: type) -> bool:
-    """Whether a class is a subclass of another, or has the methods of a protocol."""
-    if not getattr(expected, "_is_protocol", False):
-        return issubclass(made, expected)
-    return all(hasattr(made, name) for name, member in vars(expected).items() if inspect.isfunction(member))
+def _fits(made: type, expected: type, is_exact: bool) -> bool:
+    """Whether objects of a class, or of its subclasses unless `is_exact`, are of another class or have its methods."""
+    if getattr(expected, "_is_protocol", False):
+        names = [name for name, member in vars(expected).items() if inspect.isfunction(member)]
+        return not is_exact or all(hasattr(made, name) for name in names)
+    return issubclass(made, expected) or (not is_exact and issubclass(expected, made))
 
 
 def _check_value(value: Any, hint: Any, path: str) -> None:

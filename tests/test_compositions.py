@@ -48,7 +48,7 @@ from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
 from src.paths import CONF
 from tests import parsed_configs
-from tests.lab import Lab
+from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow
 from tests.waiting import wait_until
 
@@ -224,6 +224,12 @@ def test_every_agent_composes(option: str):
     cfg = validate(composed(f"agent={option}", *REQUIRED_VALUES.get(option, []), config="evaluate"), schema.Evaluate)
     if option not in REQUIRED_VALUES:
         assert isinstance(build(cfg.agent, "agent"), Agent)
+
+
+def test_an_agent_is_built_around_the_network_of_a_run():
+    """The function that loads it is declared to return any agent, and the hybrid needs one with values."""
+    network = f"agent.value_net.run={ROOT / 'experiments/minesweeper_8x8'}"
+    assert isinstance(build(composed("agent=hybrid", network, config="evaluate").agent, "agent"), Agent)
 
 
 @pytest.mark.parametrize("algo", options("algo"))
