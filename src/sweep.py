@@ -56,6 +56,7 @@ def new_output(key: str, value: Any) -> Path:
     """Return the output directory at `key`, and record what has to be created; raise `UserError` if it has a run."""
     require(bool(value) and isinstance(value, str), f"{key}={ranges.shown(value)} must be the name of a directory")
     directory = Path(os.path.relpath(value))
+    require_closed(directory)
     new_directories.extend(path for path in (directory, *directory.parents) if not path.exists())
     has_run = (directory / CONFIG).exists()
     require(not has_run, f"{directory} already contains a run: type resume={directory}, or choose another directory")
@@ -63,7 +64,7 @@ def new_output(key: str, value: Any) -> Path:
 
 
 def require_jobs(config: DictConfig, directory: Path) -> None:
-    """Raise `UserError` if a sweep has no job, too many to list them, or none with valid settings."""
+    """Raise `UserError` if a sweep has no job, too many, or none with valid settings."""
     from .compose import prepare  # a slow import, which --help does not need
 
     loader, total, refusal = GlobalHydra.instance().config_loader(), 1, None
@@ -82,10 +83,11 @@ def require_jobs(config: DictConfig, directory: Path) -> None:
     for number, job in enumerate(BasicSweeper.split_arguments(overrides, None)[0]):
         try:
             composed = loader.load_sweep_config(config, job)
+            composed.hydra.job.num = number  # the launcher sets it
             HydraConfig.instance().set_config(composed)
             prepare(
                 DictConfig({key: node for key, node in composed.items_ex(resolve=False) if key != "hydra"}),
-                directory / str(number),
+                directory / composed.hydra.sweep.subdir,
             )
             return
         except Exception as error:
@@ -115,7 +117,6 @@ class SweepTable(Callback):
         require(ranks.world_size() == 1, "torchrun supports single runs only: start a sweep without it")
         HydraConfig.instance().set_config(config)
         directory = new_output("hydra.sweep.dir", config.hydra.sweep.dir)
-        require_closed(directory)
         if config.hydra.sweeper._target_.endswith(".BasicSweeper"):
             require_jobs(config, directory)
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]

@@ -52,7 +52,7 @@ HOSTILE = {
 EXPLOIT = {  # a class of ours whose argument imports a module
     "_target_": "src.algos.maskable_ppo.model.Model",
     "network": {
-        "_target_": "src.algos.maskable_ppo.policy.Network",
+        "_target_": "src.algos.maskable_ppo.model.NetworkPolicy",
         **{"shape": [3], "dtype": "float32", "low": 0.0, "high": 1.0, "actions": 2, "channels": [], "hidden": []},
     },
     "env": GIFT,

@@ -273,6 +273,11 @@ def build_net(architecture: Architecture, env: Environment, init_from: str | Non
     """Build a network for an environment, with the best weights of the run `init_from` if given."""
     game = env.game
     net = architecture.build(env.observation_space.shape, game.num_actions, game.aux_task is not None)
+    require(
+        not (game.has_coded_cells and getattr(net, "encoder", game) is None),
+        "the observation holds codes, which this network would read as quantities: set net_defaults.encoder, or "
+        "env.config.compact=false",
+    )
     if init_from is not None:
         saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
         load_weights(
@@ -286,7 +291,8 @@ def build_net(architecture: Architecture, env: Environment, init_from: str | Non
 def load_network(architecture: Architecture, saved: dict[str, Any], compute: Compute) -> nn.Module:
     """Build the network of `export_weights`."""
     aux = any(name.startswith("aux_head.") for name in _weights(saved))
-    net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"], aux)
+    with torch.random.fork_rng(devices=[]):  # initial weights, which are replaced; a run may sample from that generator
+        net = architecture.build(tuple(saved["observation_shape"]), saved["num_actions"], aux)
     load_weights(net, saved, "the saved weights are of another network than algo.net describes")
     return compute.prepare(net)
 

@@ -192,8 +192,9 @@ class PPOTrainer(Trainer[PPO]):
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             correlations, counts = stats[0].with_records(records).diagnostics()
             metrics |= correlations
-        self.record(measured, metrics)
-        self.run.diagnose(counts)
+        self.run.log(self.steps, metrics | measured)
+        self.run.diagnose(counts)  # before the checkpoint, after which a search may stop the run
+        self.selection.save(measured, self.weights(torch.float16))
         self.curriculum.record(stage_score)
         self.opponents.update(self.weights(), self._snapshot)
         if self.curriculum.stage != stage:

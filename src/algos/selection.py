@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core import ranks
 from ..core.play.agent import Agent
 from ..core.play.arena import evaluate
 from ..core.play.exhaustive import walk_replies
@@ -35,7 +36,8 @@ def selection_metrics(
 
 def selection_score(metrics: Mapping[str, float]) -> float:
     """Return the score that selects the best checkpoint, in [0, 1]: exact if available, else the win rate."""
-    return metrics.get("eval/not_lost_share", metrics.get("eval/win_rate", 0.0))
+    exact = metrics.get("eval/not_lost_share")
+    return metrics["eval/win_rate"] if exact is None else exact
 
 
 def selection_error(metrics: Mapping[str, float]) -> float:
@@ -64,7 +66,7 @@ class Selection:
 
     def save(self, metrics: Mapping[str, float], learner: dict[str, Any]) -> float:
         """Save the learner if it is the best so far by the metrics of its evaluation; return its score."""
-        score, mean, best_mean = selection_score(metrics), None, self._best_mean
+        score, mean, best_mean = ranks.broadcast(selection_score(metrics)), None, self._best_mean
         several = self.env.game.players == 2 and len(self.env.baselines) > 1
         if several and score == self.run.best_score():
             mean = self._mean_score(learner)

@@ -17,7 +17,7 @@ from .errors import UserError, require
 
 new_directories: list[Path] = []  # created by the run of this process, innermost first
 MAX_DATA_BYTES = 1 << 26  # of a file of boards, a Q-table or a game record
-MAX_ENTRIES = 100_000  # files and folders of a run directory
+MAX_ENTRIES = 1_000_000  # files and folders of a run or of a whole sweep
 
 
 def remove_new_directories() -> None:
@@ -61,8 +61,8 @@ def _open_stream(path: Path) -> BinaryIO | None:
     """Open standard output, a device or a pipe; return None for other files."""
     if not path.exists():
         return None
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is closed or not a file
-        for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is closed or not a file
             if os.path.samestat(path.stat(), os.fstat(stream.fileno())):  # it may be redirected to a regular file
                 stream.flush()
                 return os.fdopen(os.dup(stream.fileno()), "wb")
@@ -132,9 +132,9 @@ def _open_without_waiting(path: Path) -> BinaryIO:
 
 
 def require_closed(directory: Path) -> None:
-    """Raise `UserError` if a run directory, which may be a stranger's, has a link, a pipe, a socket or a device.
+    """Raise `UserError` if the directory of a run or a sweep, which may be untrusted, has a link, a pipe or a device.
 
-    Allowed are links that wandb makes: the one to its log, and, in runs of earlier versions, some that stay inside.
+    Allowed are links that stay inside, of wandb in runs of earlier versions and of submitit, and wandb's to its log.
     """
     inside, folders, count = directory.resolve(), [directory], 0
     while folders:
@@ -149,7 +149,7 @@ def require_closed(directory: Path) -> None:
         require(count <= MAX_ENTRIES, f"{directory} has more than {MAX_ENTRIES:,} files: move some elsewhere")
         for path in paths:
             if path.is_symlink():
-                own = "wandb" in path.relative_to(directory).parts[:-1]
+                own = not {"wandb", ".submitit"}.isdisjoint(path.relative_to(directory).parts[:-1])
                 own = own and Path(os.path.realpath(path)).is_relative_to(inside)
                 own = own or path.match("wandb/*/logs/debug-core.log")  # wandb does not open it again
                 require(own, f"{path} is a symlink, but a run has regular files and directories only: remove it")

@@ -62,7 +62,7 @@ def exit_with_parent() -> None:
         if parent is not None:
             parent.join()
         else:  # it is not of `multiprocessing`, such as torchrun
-            while os.getppid() == number:
+            while os.getppid() == number != 1:
                 time.sleep(1)
         os._exit(1)
 

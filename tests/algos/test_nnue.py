@@ -184,7 +184,7 @@ def test_random_moves_are_not_searched_in_the_opening_and_played_later():
 
 @pytest.mark.parametrize("has_network", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_game_depends_on_its_number_and_not_on_the_process(has_network: bool):
-    network = EVALUATION.quantised(numpy_weights(EvaluationNetwork(EVALUATION.layers))) if has_network else None
+    network = EVALUATION.quantized(numpy_weights(EvaluationNetwork(EVALUATION.layers))) if has_network else None
     plan = GamePlan(GAME, FIRST_PLAYER, network, SELF_PLAY, 0, 1)
     here = list(play_games(plan, range(3), workers=0))
     there = list(play_games(plan, range(3), workers=2))

@@ -525,7 +525,9 @@ def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
     for old, new in zip(first.net.parameters(), second.net.parameters(), strict=True):
         assert torch.allclose(old, new, atol=1e-3)
     with pytest.raises(UserError, match="has another network than"), run_in(tmp_path / "third") as run:
-        ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0)).fit(minesweeper(), plain_ladder(), run)
+        ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0, encoder=CellCodes())).fit(
+            minesweeper(), plain_ladder(), run
+        )
 
 
 def started(algo: PPO, env: Any, run: Run) -> PPOTrainer:
@@ -771,3 +773,19 @@ def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Pa
         algo.fit(versus(opponent), ladder, run)
     assert ladder.stage == 1
     assert [snapshot.number for snapshot in opponent.snapshots] == [0, 1, 2]
+
+
+def test_loading_a_network_leaves_the_global_generator_alone():
+    """Runs of sb3-contrib sample from it, and a resumed run may load a network at another time."""
+    env = minesweeper()
+    architecture = CNN(8, encoder=CellCodes())
+    saved, before = export_weights(build_net(architecture, env, None), env), torch.get_rng_state()
+    load_network(architecture, saved, CPU)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_codes_of_cells_are_not_read_as_quantities():
+    env = MinesweeperEnv(make_config(compact=True))
+    with pytest.raises(UserError, match=r"net_defaults\.encoder.*env\.config\.compact=false"):
+        build_net(CNN(8), env, None)
+    assert build_net(CNN(8, encoder=CellCodes()), env, None)

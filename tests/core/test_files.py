@@ -181,6 +181,8 @@ def test_a_run_directory_has_no_links_and_pipes(tmp_path: Path, name: str, put: 
     (run / "wandb" / "debug.log").symlink_to(f"{own.name}/logs/debug.log")  # deleted meanwhile
     (own / "logs").mkdir()
     (own / "logs" / "debug-core.log").symlink_to("/elsewhere/core-debug.log")
+    (tmp_path / ".submitit").mkdir()
+    (tmp_path / ".submitit" / "submission.sh").symlink_to("1/1_submission.sh")
     require_closed(run)
     require_closed(tmp_path)  # as a sweep has runs
     path = run / name

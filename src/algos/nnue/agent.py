@@ -73,6 +73,6 @@ class EvaluationAgent(Agent):
             evaluation = evaluation_of(game)
             net = EvaluationNetwork(evaluation.layers)
             load_weights(net, {"weights": self.weights}, "the saved weights are those of another game")
-            network = evaluation.quantised(numpy_weights(net))
+            network = evaluation.quantized(numpy_weights(net))
             self._player = evaluation.agent(network, self.play.seconds, self.play.nodes, self.play.threads)
         return self._player

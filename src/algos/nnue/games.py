@@ -43,7 +43,7 @@ class GamePlan:
 
     game: TwoPlayerGame
     first_player: AlphaBetaAgent
-    network: Any  # of the search, see `LearnedEvaluation.quantised`; None: `first_player` plays
+    network: Any  # of the search, see `LearnedEvaluation.quantized`; None: `first_player` plays
     config: SelfPlayConfig
     seed: int
     generation: int

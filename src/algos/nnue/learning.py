@@ -98,7 +98,7 @@ class NNUE(LearnerConfig):
     ) -> Generator[PlayedGame, None, None]:
         """Yield games of the search with a network, or of `first_player`."""
         assert isinstance(game, TwoPlayerGame)
-        network = None if net is None else evaluation_of(game).quantised(numpy_weights(net))
+        network = None if net is None else evaluation_of(game).quantized(numpy_weights(net))
         plan = GamePlan(game, self.first_player, network, self.self_play, seed, generation)
         return play_games(plan, numbers, self.workers)
 
@@ -167,7 +167,7 @@ class NNUETrainer(Trainer[NNUE]):
         finally:
             self._end_games()
         weights = {name: weight.numpy() for name, weight in best.weights.items()}
-        self.evaluation.save(self.evaluation.quantised(weights), self.run.directory / NETWORK)
+        self.evaluation.save(self.evaluation.quantized(weights), self.run.directory / NETWORK)
         return best
 
     @property

@@ -33,7 +33,7 @@ class EvaluationNetwork(nn.Module):
 
 
 def numpy_weights(net: nn.Module) -> dict[str, np.ndarray]:
-    """Return the weights by name, as `LearnedEvaluation.quantised` takes them."""
+    """Return the weights by name, as `LearnedEvaluation.quantized` takes them."""
     return {name: weight.detach().cpu().numpy() for name, weight in net.state_dict().items()}
 
 

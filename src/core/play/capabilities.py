@@ -24,7 +24,7 @@ class SupportsAuxTargets(Protocol):
 
 @runtime_checkable
 class Strategy(Protocol):
-    """How a game is played whose steps are not always one action of the policy: learners and agents with networks ask.
+    """How to act in a game where one step may play several actions, for PPO and agents with networks.
 
     `aux` are the logits of the auxiliary task, (N, H, W).
     """
@@ -50,7 +50,7 @@ class Strategy(Protocol):
     def plan(self, mask: Any, probability: Any) -> list[int]:
         """Return actions to play one after the other, none if the policy is to choose.
 
-        `mask` (A,) are the sensible actions, `probability` (H, W) the predictions of the auxiliary task.
+        `mask` (A,) is the action mask, `probability` (H, W) are the predictions of the auxiliary task.
         """
 
 
@@ -135,14 +135,14 @@ class LearnedEvaluation(Protocol):
     def features(self, records: Any) -> Any:
         """Return the features of records as bits, (N, F / 8) uint8, the lowest bit of a byte first."""
 
-    def quantised(self, weights: Mapping[str, Any]) -> Any:
+    def quantized(self, weights: Mapping[str, Any]) -> Any:
         """Return the network of trained weights, `first.weight` (units, F) and so on, in the integers of the search.
 
         It can be pickled. Raise `UserError` if a weight is beyond them.
         """
 
     def save(self, network: Any, path: Path) -> None:
-        """Save a `quantised` network as a file that agents of this game load."""
+        """Save a `quantized` network as a file that agents of this game load."""
 
     def search(self, network: Any, nodes: int) -> Callable[[Any], tuple[int, int]]:
         """Return a search for one game, which maps its positions, one after the other, to score and action.

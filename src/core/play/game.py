@@ -43,6 +43,7 @@ class Game(ABC, Generic[State, View]):
     mirrored: ClassVar[bool] = False  # invariant under reflections of the board; actions are cells
     aux_task: ClassVar[AuxTask | None] = None  # a property of each cell for networks to predict
     num_actions: int
+    has_coded_cells: bool = False  # observations are codes of cells, which networks must not read as quantities
 
     @property
     def players(self) -> int:

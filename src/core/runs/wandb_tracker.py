@@ -95,7 +95,7 @@ class WandbTracker:
         for name in BEST_OF:
             self._run.define_metric(name, step_metric="step", summary="max,last")
         if mode != self.mode:
-            files = Path(self._run.dir).parent  # others in the run directory may be a stranger's
+            files = Path(self._run.dir).parent  # others in the run directory may be untrusted
             log.warning("wandb writes offline files instead; upload them later with: wandb sync %s", files)
         if mode == "online" and self._run.url:
             write_atomic(directory / ADDRESS, f"{self._run.url}\n")

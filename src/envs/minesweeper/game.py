@@ -88,6 +88,7 @@ class Minesweeper(Game[Position, View]):
         self.flag_actions, self.frontier_mask = flag_actions, frontier_mask
         self.mine_range = self.variant.mine_range
         self.encoding = encoding or Encoding()
+        self.has_coded_cells = self.encoding.compact
         self._weights = weights(reward or Reward())
 
     def initial(self, rng: np.random.Generator) -> Position:

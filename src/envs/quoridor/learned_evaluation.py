@@ -11,7 +11,7 @@ from .board import ONE, ZERO, bit, kernel, lowest, new_board, set_up
 from .deepening import TimedSearch
 from .features import COLUMNS, FEATURES, MAX_WALLS, MIRRORED, PATH_WORDS, SIZE, WORDS, trace, write_features
 from .master import MasterAgent
-from .nnue import HIDDEN, NARROW, Network, quantised, save_network
+from .nnue import HIDDEN, NARROW, Network, quantized, save_network
 from .notation import Position
 from .options import SearchFeatures, SearchOptions
 from .paths import NO_PATH
@@ -59,8 +59,8 @@ class QuoridorEvaluation:
         )
         return packed_features(records)
 
-    def quantised(self, weights: Mapping[str, np.ndarray]) -> Network:
-        return quantised(weights)
+    def quantized(self, weights: Mapping[str, np.ndarray]) -> Network:
+        return quantized(weights)
 
     def save(self, network: Network, path: Path) -> None:
         save_network(network, path)

@@ -41,7 +41,7 @@ class Network(NamedTuple):
     active: np.ndarray  # (HIDDEN,) int16
 
 
-def quantised(weights: Mapping[str, np.ndarray]) -> Network:
+def quantized(weights: Mapping[str, np.ndarray]) -> Network:
     """Round the weights of a trained network: `first.weight` (HIDDEN, FEATURES), `first.bias` (HIDDEN,), and so on."""
     return Network(
         first=_rounded(weights["first.weight"].T, ACTIVE, np.int16),

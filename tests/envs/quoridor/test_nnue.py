@@ -34,7 +34,7 @@ def random_weights(seed: int) -> dict[str, np.ndarray]:
 
 
 WEIGHTS = random_weights(0)
-SEARCH = TimedSearch(nnue.quantised(WEIGHTS), 200, SearchOptions(table_bits=10)).main
+SEARCH = TimedSearch(nnue.quantized(WEIGHTS), 200, SearchOptions(table_bits=10)).main
 
 
 def features(state: Position) -> np.ndarray:
@@ -176,7 +176,7 @@ def test_the_mirror_swaps_columns():
 
 def test_integers_are_within_half_a_unit_of_the_weights():
     weights = WEIGHTS | {"first.bias": np.array([1 / 255, 1.49 / 255, -1.51 / 255, *[0.0] * (nnue.HIDDEN - 3)])}
-    network = nnue.quantised(weights)
+    network = nnue.quantized(weights)
     assert network.first_bias[:4].tolist() == [1, 1, -2, 0]
     units = {"first.weight": (network.first.T, 255), "second.weight": (network.second, 1024)}
     units |= {"second.bias": (network.second_bias, 255 * 1024), "third.weight": (network.third[None], 1024)}
@@ -200,4 +200,4 @@ def test_records_keep_positions_and_the_player_to_move():
 def test_a_weight_beyond_its_integers_is_refused():
     large = WEIGHTS | {"second.bias": np.full(nnue.NARROW, 1e9)}
     with pytest.raises(UserError, match="too large"):
-        nnue.quantised(large)
+        nnue.quantized(large)
