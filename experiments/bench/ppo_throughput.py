@@ -202,7 +202,7 @@ def rows(seconds: float) -> list[Row]:
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    task = minesweeper("8x8x10", CNN(16), 128, "cpu")
+    task = minesweeper("8x8x10", CNN(16, encoder=CellCodes()), 128, "cpu")
     updates = {name: make() for name, make in ways_to_learn(task, 16, None, "cpu").items()}
     best = dict.fromkeys(updates, 0.0)
     for _ in range(4):
