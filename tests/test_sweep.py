@@ -78,7 +78,7 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     rows = table(lab)
     assert [row["algo.epsilon"] for row in rows] == ["0.1", "7", "0.2", "0.3"]
     assert [row["status"] for row in rows[:3]] == ["finished", f"failed: {refusal}", "finished"]
-    assert rows[3]["status"].startswith("failed: Is a directory")
+    assert rows[3]["status"].startswith("failed: sweep/3/.lock is not a regular file")
     for row in (rows[0], rows[2]):
         run, rate = lab.folder / "sweep" / row["job"], win_rate(lab.folder / "sweep" / row["job"])
         assert rows_without_times(run)[-1]["step"] == "600"
@@ -88,10 +88,10 @@ def test_failing_jobs_leave_the_others_whole_and_stand_in_the_table(lab: Lab):
     assert (lab.folder / "sweep/command.txt").read_text() in done.stdout, "to go on with"
     printed = (lab.folder / "sweep/sweep.txt").read_text()
     assert "episodes" not in printed, "what does not vary is in the CSV file"
-    for word in ("epsilon", "final/win_rate", "95% range", "finished", "failed: Is a directory"):
+    for word in ("epsilon", "final/win_rate", "95% range", "finished", "failed: sweep/3/.lock"):
         assert word in printed
         assert word in done.stdout
-    assert "failed: Is a directory" in lab.run("sweep", "sweep").stdout, "it can be asked for again"
+    assert "failed: sweep/3/.lock" in lab.run("sweep", "sweep").stdout, "it can be asked for again"
 
     (lab.folder / "sweep/3/.lock").rmdir()
     assert lab.run(*command).returncode != 0
@@ -159,7 +159,7 @@ def test_a_command_deletes_nothing_of_another_in_its_sweep(lab: Lab, words: tupl
     assert contents(folder) == before
     (folder / "command.txt").unlink()
     assert lab.run("train", "-m", "nosuch=1,2", SWEEP).returncode != 0
-    assert {path.name for path in folder.iterdir()} == {"optuna.log", "multirun.yaml"}
+    assert {path.name for path in folder.iterdir()} - {sweep.LOCK} == {"optuna.log", "multirun.yaml"}
 
 
 def test_identical_searches_that_start_together_make_one(lab: Lab):
@@ -181,7 +181,7 @@ def test_a_sweep_with_a_link_is_refused_before_it_writes(lab: Lab, name: str):
     path.parent.mkdir(parents=True)
     path.symlink_to(lab.folder / ("elsewhere" if path.suffix else "."))
     done = lab.run("train", "-m", "seed=1,2", *QUICK, SWEEP)
-    assert done.stderr.startswith(f"error: {path.parent.relative_to(lab.folder)}: {path.name} is a symlink")
+    assert done.stderr.startswith(f"error: {path.relative_to(lab.folder)} is a symlink")
     assert done.stderr.count("\n") == 1
     assert contents(lab.folder) == {}
 
