@@ -24,7 +24,8 @@ test: $(VENV)/installed-dev  ## Set up what tests need, then run all but the slo
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser and not slow"
 
 testslow: $(VENV)/installed-dev  ## Play the pages in a real browser (chromium, chromedriver), launch jobs, run notebooks
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "browser or slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not browser"
+	$(BIN)/python -m pytest -m browser
 
 lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

@@ -162,7 +162,7 @@ def accepts_reward(env: str, reward: str) -> bool:
 
 
 @pytest.mark.parametrize("algos", [["ppo"], pytest.param(options("algo"), marks=pytest.mark.slow)], ids=["ppo", "all"])
-@pytest.mark.parametrize("env", SMALL_GAMES_FIRST)
+@pytest.mark.parametrize("env", mostly_slow(FEW_ENVS[::-1], fast=2))
 def test_every_curriculum_fits_or_is_refused_with_those_that_fit(env: str, algos: list[str]):
     for algo in algos:
         answers = {name: answer(f"env={env}", f"algo={algo}", f"curriculum={name}") for name in options("curriculum")}
