@@ -63,7 +63,7 @@ def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
             (("shortcuts=true",), "shortcuts"),
             (("+shortcuts=true",), "shortcuts"),
             (("episodes=1.5",), "episodes"),
-            (("agent=self",), "there is none here"),
+            (("agent=self",), "for training only"),
             (("opponent=past_selves",), "opponent=past_selves is for training only"),
             (("-m", "seed=1,2"), "does not support -m"),
             (("agent=trained", f"agent.run={SHIPPED}", "opponent=trained", f"opponent.run={SHIPPED}"), "opening_plies"),

@@ -168,7 +168,7 @@ def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
             (("agent=runner",), "agent=runner cannot play env=tictactoe"),
             (("agent=qtable",), "required and not set: agent.path"),
             (("opponent=qtable",), "required and not set: opponent.path"),
-            (("agent=self",), "there is none here"),
+            (("agent=self",), "for training only"),
             (("episodes=3",), "episodes"),
             (("-m", "seed=1,2"), "does not support -m"),
         ],

@@ -45,6 +45,7 @@ MASKABLE: Words = ("algo=maskable_ppo", "tuned=none", "algo.num_envs=4", "algo.s
 MASKABLE += ("algo.total_steps=384", "algo.eval_every=128", "algo.eval_episodes=4", "algo.epochs=2")
 MASKABLE += SMALL_NET
 TEACHER: Words = ("algo=imitation", "tuned=none", "env=minesweeper_8x8", "algo.total_steps=640", "algo.batch_size=32")
+TEACHER += ("net_defaults.encoder={_target_:src.envs.minesweeper.net.CellCodes}",)
 TEACHER += ("algo.chunk_size=64", "algo.window=2", "algo.eval_every=160", "algo.eval_episodes=4", "algo.lr_warmup=4")
 QUORIDOR: Words = ("env=quoridor", "env.game.size=5", "env.game.walls=2", "env.game.ply_limit=40")
 QUORIDOR += ("evaluation.opening_plies=2",)

@@ -83,6 +83,8 @@ class Imitation(LearnerConfig):
         require(is_symmetric, "algo.augment=true mirrors the boards, but this game is not symmetric: set it to false")
         if env.game.aux_task is not None:
             agent.require_aux_head(env, "")
+        unreadable = env.game.has_coded_labels and getattr(agent.net, "encoder", self) is None
+        require(not unreadable, "the boards of the teacher are codes: set net_defaults.encoder, as tuned settings do")
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "ImitationTrainer":
         return ImitationTrainer(self, env, [each.game for each in curriculum.all(env)], run)

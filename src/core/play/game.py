@@ -42,6 +42,7 @@ class Game(ABC, Generic[State, View]):
     traits: ClassVar[frozenset[Trait]]
     mirrored: ClassVar[bool] = False  # invariant under reflections of the board; actions are cells
     aux_task: ClassVar[AuxTask | None] = None  # a property of each cell for networks to predict
+    has_coded_labels: ClassVar[bool] = False  # boards that a teacher labels are codes of cells, whatever is observed
     num_actions: int
     has_coded_cells: bool = False  # observations are codes of cells, which networks must not read as quantities
 

@@ -48,6 +48,7 @@ class Minesweeper(Game[Position, View]):
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER, Trait.TEACHABLE})
     aux_task = AuxTask("mine")
     mirrored: ClassVar[bool] = True
+    has_coded_labels: ClassVar[bool] = True
 
     def __init__(
         self,
