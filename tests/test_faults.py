@@ -219,6 +219,7 @@ def put_link(_: object, path: Path, outside: Path) -> None:
 def test_a_command_that_writes_through_links_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch, attack: type[files.Hostilities]
 ):
+    monkeypatch.setattr(links, "RUNS", (TABLE.name,))  # without OpenMP, whose threads a fork would wait for
     monkeypatch.setattr(sweeps, "NAMES", ("0/train.log",))
     monkeypatch.setattr(sweeps, "put_special", put_link)
     for reader in ("command", "page"):

@@ -11,6 +11,7 @@ from experiments.faults.files import OUTSIDE, RUN, Hostilities, Reading, command
 from experiments.faults.training import TRAININGS
 from tests.wandb_file import of_kind
 
+RUNS = ("qlearning, tictactoe", "ppo, tictactoe")
 LINKED = OUTSIDE / "run"  # a copy of the run, so that a reader that follows a link finds what it expects
 NAMES = (
     *("config.yaml", "metrics.csv", "eval.json", "provenance.json", "train.log", ".lock", ".hydra", "diff.patch"),
@@ -80,6 +81,6 @@ class Links(Hostilities):
     }
 
     def base(self, rng: random.Random, kind: str) -> tuple[str, Path, Path]:
-        name = rng.choice(("qlearning, tictactoe", "ppo, tictactoe"))
+        name = rng.choice(RUNS)
         training = next(training for training in TRAININGS if training.name == name)
         return training.name, self.killer.reference(training).directory, RUN
