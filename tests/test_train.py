@@ -556,7 +556,7 @@ def test_a_folder_that_cannot_be_written_to_is_answered_by_one_sentence(lab: Lab
     (lab.folder / "outputs").touch()
     done = lab.run("train", "logger=csv")
     assert done.returncode == 1
-    assert re.fullmatch(r"error: Not a directory: outputs/runs/\S+\n", done.stderr)
+    assert re.fullmatch(r"error: outputs/runs/\S+ cannot be read: Not a directory\n", done.stderr)
 
 
 def test_a_script_trains_without_a_command(tmp_path: Path):
