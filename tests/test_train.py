@@ -299,7 +299,7 @@ def write(name: str, content: bytes) -> Callable[[Path], object]:
             (write("config.yaml", b"algo: {_target_: src.core.files.write_atomic}"), "write_atomic"),
             (
                 write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.model.NetworkPolicy.load}"),
-                "BoardPolicy.load",
+                "NetworkPolicy.load",
             ),
             (write("config.yaml", b"algo: {_target_: src.algos.maskable_ppo.model.Model.load}"), "Model.load"),
         ],
