@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,7 +40,14 @@ HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
 HYDRA_KEY = re.compile(r"[+~]*(hydra(?:\.\w+)*)(?=[.:=\[@]|$)")  # a setting of Hydra itself, not one of its groups
 HYDRA_KEYS = ("hydra.searchpath", "hydra.verbose")  # that every command supports
-SWEEP_KEYS = ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir", "hydra.mode", "hydra.sweeper", "hydra.launcher")
+SWEEP_KEYS = (
+    "hydra.run.dir",
+    "hydra.sweep.dir",
+    "hydra.sweep.subdir",
+    "hydra.mode",
+    "hydra.sweeper.*",
+    "hydra.launcher.*",
+)
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 GROUP_ALIASES = {  # Hydra's names for groups that conf/ configures
     "hydra/sweeper=optuna": "hparams_search=optuna",
@@ -174,7 +182,7 @@ def require_hydra_keys(arguments: list[str], allowed: tuple[str, ...]) -> None:
     """Raise `UserError` for other settings of Hydra: some of them write or delete files anywhere."""
     for word in arguments:
         key = HYDRA_KEY.match(word)
-        known = key is None or any(f"{key[1]}.".startswith(f"{one}.") for one in allowed)
+        known = key is None or any(fnmatch(key[1], one) for one in allowed)
         require(known, f"{word} changes Hydra itself: of its settings you can set {', '.join(allowed)}")
 
 

@@ -32,6 +32,8 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
         if isinstance(error, OmegaConfBaseException) and error.key is not None and hasattr(error.parent_node, "keys"):
             keys = list(error.parent_node.keys())  # beside the unknown one
             name, parent = error.full_key or error.key, error.parent_node._key()
+            if error.key in keys:
+                return f"{name}: {_first_line(error)}"
             current = current_key(str(error.key), parent)
             if current != error.key:
                 return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{current}"

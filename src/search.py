@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 Launch = Callable[[Sequence[Sequence[str]], int], Sequence[JobReturn]]  # overrides of each job, number of the first
 SPACE = "space"  # attribute of the study: the search space
 EXAMPLE = "'algo.lr=tag(log, interval(1e-4, 1e-2))'"
+SAMPLES = 8  # of the space, one of which must be accepted before a search starts
 COUNTING = "QMCSampler"  # needs the same seed for all trials, which it counts in the study
 GRID = "GridSampler"
 
@@ -68,10 +69,7 @@ class Search:
         self._study: Any = None
 
     def run(self, arguments: Sequence[str]) -> None:
-        trials.import_optuna()
-        params = [f"{key!s}={_as_text(value)}" for key, value in (self.settings.params or {}).items()]
-        self._space, self._fixed = parse_space([*params, *arguments])
-        require(bool(self._space), f"the search has no ranges: type some, such as {EXAMPLE}")
+        self._space, self._fixed = parse_space(self.settings.params, arguments)
         require(
             not str(self.settings.sampler.get("_target_")).endswith(GRID),
             "GridSampler tries every combination, as a plain sweep does without a search: -m algo.lr=0.001,0.01",
@@ -172,8 +170,7 @@ class Search:
 
     def _overrides(self, number: int) -> list[str]:
         params = self._study.get_trials(deepcopy=False)[number].params
-        sampled = [f"{name}={_as_text(params[name])}" for name in self._space]
-        return [*sampled, *self._fixed, f"hydra.sweeper.trial={number}"]
+        return [*_as_overrides(params), *self._fixed, f"hydra.sweeper.trial={number}"]
 
     def _record(self, number: int, job: JobReturn) -> None:
         """Record the result of a job: the value that it returned, or None if it was pruned."""
@@ -200,18 +197,28 @@ class Search:
             _ = failed[0].return_value  # raises it
 
 
-def parse_space(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def sample_jobs(config: DictConfig) -> list[list[str]]:
+    """Return the overrides of some jobs from the space of a search, to try before it writes anything."""
+    optuna = trials.import_optuna()
+    space, fixed = parse_space(config.hydra.sweeper.params, config.hydra.overrides.task)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    return [[*_as_overrides(study.ask(space).params), *fixed] for _ in range(SAMPLES)]
+
+
+def parse_space(params: DictConfig | None, arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """Return the distribution of each setting with a range, and the other overrides as they were typed.
 
     Of several values of a setting the last is used, so that the command line overrides `params`.
     """
+    trials.import_optuna()
     found: dict[str, tuple[str, Any]] = {}
-    for override in OverridesParser.create().parse_overrides(list(arguments)):
+    for override in OverridesParser.create().parse_overrides([*_as_overrides(params or {}), *arguments]):
         key = override.get_key_element()
         found.pop(key.lstrip("+"), None)
         value = distribution(override) if override.is_sweep_override() else str(override.input_line)
         found[key.lstrip("+")] = key, value
     space = {key: value for key, value in found.values() if not isinstance(value, str)}
+    require(bool(space), f"the search has no ranges: type some, such as {EXAMPLE}")
     return space, [value for _, value in found.values() if isinstance(value, str)]
 
 
@@ -242,11 +249,12 @@ def _numeric(low: Any, high: Any, step: Any, is_log: bool) -> Any:
     return FloatDistribution(low, high, log=is_log, step=step)
 
 
-def _as_text(value: Any) -> str:
-    """Return a value as it is typed in an override."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower().replace("none", "null")
-    return str(value)
+def _as_overrides(settings: Mapping[Any, Any]) -> list[str]:
+    """Return settings as they are typed: null, true, false."""
+    return [
+        f"{key}={'null' if value is None else str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in settings.items()
+    ]
 
 
 def build(name: str, config: DictConfig | None, changes: dict[str, Any] | None = None) -> Any:
@@ -262,7 +270,7 @@ def build(name: str, config: DictConfig | None, changes: dict[str, Any] | None =
 def trial_observer() -> Observer | None:
     """Return the observer of this job if it is a trial of a search."""
     config = HydraConfig.get()
-    number = OmegaConf.select(config.sweeper, "trial")
+    number = OmegaConf.select(config, "sweeper.trial")
     if number is None:
         return None
     directory = Path(config.runtime.cwd, config.sweep.dir)

@@ -63,12 +63,12 @@ def new_output(key: str, value: Any) -> Path:
     return directory
 
 
-def require_jobs(config: DictConfig, directory: Path) -> None:
-    """Raise `UserError` if a sweep has no job, too many, or none with valid settings."""
-    from .compose import prepare  # a slow import, which --help does not need
-
-    loader, total, refusal = GlobalHydra.instance().config_loader(), 1, None
-    overrides = OverridesParser.create(loader).parse_overrides(list(config.hydra.overrides.task))
+def list_jobs(config: DictConfig) -> list[list[str]]:
+    """Return the overrides of each job of a sweep; raise `UserError` if there is none, or too many."""
+    total = 1
+    overrides = OverridesParser.create(GlobalHydra.instance().config_loader()).parse_overrides(
+        list(config.hydra.overrides.task)
+    )
     for one in overrides:
         if one.is_sweep_override():
             require(
@@ -78,9 +78,17 @@ def require_jobs(config: DictConfig, directory: Path) -> None:
             require(count > 0, f"{one.input_line} has no value: a sweep needs at least one for each setting")
             total *= count
             require(total <= MAX_JOBS, f"{one.input_line} makes more than {MAX_JOBS:,} jobs: choose fewer values")
+    return BasicSweeper.split_arguments(overrides, None)[0]
+
+
+def require_valid_job(config: DictConfig, directory: Path, jobs: list[list[str]]) -> None:
+    """Raise the `UserError` of the first job if none has valid settings."""
+    from .compose import prepare  # a slow import, which --help does not need
+
     if not config.hydra.launcher._target_.endswith(".BasicLauncher"):
         return  # the jobs run elsewhere, such as on another machine with a GPU
-    for number, job in enumerate(BasicSweeper.split_arguments(overrides, None)[0]):
+    loader, refusal = GlobalHydra.instance().config_loader(), None
+    for number, job in enumerate(jobs):
         try:
             composed = loader.load_sweep_config(config, job)
             composed.hydra.job.num = number  # the launcher sets it
@@ -118,7 +126,11 @@ class SweepTable(Callback):
         HydraConfig.instance().set_config(config)
         directory = new_output("hydra.sweep.dir", config.hydra.sweep.dir)
         if config.hydra.sweeper._target_.endswith(".BasicSweeper"):
-            require_jobs(config, directory)
+            require_valid_job(config, directory, list_jobs(config))
+        elif not (directory / trials.JOURNAL).exists():
+            from .search import sample_jobs
+
+            require_valid_job(config, directory, sample_jobs(config))
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
         full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
         created = [

@@ -16,7 +16,7 @@ import yaml
 from filelock import FileLock
 from hydra import compose, initialize_config_dir
 from hydra.core.utils import JobReturn, JobStatus
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from src import cli
 from src.core.errors import UserError
@@ -111,13 +111,14 @@ def states(study: Any) -> list[str]:
     ],
 )
 def test_every_range_of_hydra_becomes_a_distribution(override: str, distribution: str):
-    space, fixed = parse_space([override])
+    space, fixed = parse_space(None, [override])
     assert [(key, repr(value)) for key, value in space.items()] == [(override.split("=")[0], distribution)]
     assert fixed == []
 
 
 def test_the_command_line_overrides_the_ranges_of_a_file():
-    space, fixed = parse_space(["a=interval(0, 1)", "b=choice(1, 2)", "c='x y'", "~d", "a=0.5", "++b=range(1, 3)"])
+    ranges = DictConfig({"a": "interval(0, 1)", "b": "choice(1, 2)"})
+    space, fixed = parse_space(ranges, ["c='x y'", "~d", "a=0.5", "++b=range(1, 3)"])
     assert list(space) == ["++b"]
     assert fixed == ["c='x y'", "~d", "a=0.5"]
 
@@ -132,7 +133,7 @@ def test_the_command_line_overrides_the_ranges_of_a_file():
 )
 def test_an_invalid_range_is_reported(override: str, message: str):
     with pytest.raises(UserError, match=message):
-        parse_space([override])
+        parse_space(None, [override])
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_a_trial_of_other_ranges_is_refused(tmp_path: Path):
     """It is resumed by its settings in the journal, which may come from others."""
     from optuna.distributions import CategoricalDistribution
 
-    study, (space, _) = trials.open_study(tmp_path), parse_space(["x=interval(0.0, 1.0)"])
+    study, (space, _) = trials.open_study(tmp_path), parse_space(None, ["x=interval(0.0, 1.0)"])
     study.set_user_attr(SPACE, {name: repr(distribution) for name, distribution in space.items()})
     study.ask({"x": CategoricalDistribution(["{_target_: os.abort}"])})
     with pytest.raises(UserError, match="is a search of other ranges"):
@@ -503,9 +504,15 @@ def test_jobs_of_every_launcher_report_to_one_study(lab: Lab, launcher: str, plu
 
 @pytest.mark.slow
 def test_a_search_that_is_refused_leaves_no_file(lab: Lab):
-    for words in (("nosuch=interval(0, 1)",), (), ("algo.lr=interval(1.0, 0.5)",)):
+    for words in (
+        ("nosuch=interval(0, 1)",),
+        (),
+        ("algo.lr=interval(1.0, 0.5)",),
+        ("algo.lr=interval(0.1, 1.0)", "algo.episodes=-1"),
+        ("algo.lr=interval(-2.0, -1.0)", "algo=qlearning"),
+    ):
         done = lab.run("train", "hparams_search=optuna", *words)
-        assert done.returncode != 0
+        assert done.returncode == 1
         assert done.stderr.startswith("error: "), done.stderr
-        assert "Traceback" not in done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
         assert [path for path in lab.folder.rglob("*") if path.is_file()] == []

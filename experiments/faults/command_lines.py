@@ -219,10 +219,6 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         return shlex.join([self.command, *self.arguments])
 
-    @property
-    def is_search(self) -> bool:
-        return any("hparams_search" in word for word in self.arguments)
-
 
 @cache
 def configuration(command: str, base: str) -> dict[str, Any]:
@@ -373,14 +369,11 @@ class Result(NamedTuple):
     error: str  # standard error
     changes: list[str]  # in the folder
 
-    def problem(self, searches: bool = False) -> str | None:
-        """Return what is wrong with the answer, or None. A search may refuse its trials one by one."""
+    def problem(self) -> str | None:
+        """Return what is wrong with the answer, or None."""
         if self.code < 0 or "Traceback (most recent call last)" in self.error:
             return f"ended with {self.code}: {self.error[-1500:]}"
         if self.code == 0:
-            return None
-        last = self.error.rstrip("\n").rpartition("\n")[2]
-        if searches and self.code == 1 and last.startswith("error: "):
             return None
         one = self.error.startswith("error: ") and self.error.count("\n") == 1 and len(self.error) <= MAX_LETTERS
         if self.code != 1 or not one:
@@ -450,7 +443,7 @@ class CommandLines:
         row.tried += 1
         line = self.line(number)
         result = self.try_line(line)
-        problem = result.problem(line.is_search)
+        problem = result.problem()
         if problem is not None:
             row.fail(number, f"{line} {problem}")
         else:
