@@ -310,7 +310,7 @@ def _plain(value: Any) -> Any:
 
 def require_tuned(names: DictConfig) -> None:
     """Raise `UserError` if tuned settings named by the user do not exist; the default ones are optional."""
-    name, usual = names.get("tuned"), tuned(names.env, names.algo)
+    name, usual = names.get("tuned"), tuned(str(names.env), str(names.algo))
     known = name in (None, usual) or (CONF / "tuned" / f"{name}.yaml").is_file()
     require(known, f"tuned={name} is unknown: leave it out, or choose {usual} or none")
 

@@ -12,7 +12,7 @@ class Command:
 
     env: Any
     reward: Any
-    composition: dict[str, Any]
+    composition: dict[str, str | list[str] | None]
 
 
 @dataclass
