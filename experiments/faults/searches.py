@@ -29,15 +29,16 @@ TOGETHER = 4  # one case in so many starts two searches at once
 
 
 def result(folder: Path) -> tuple[list[object], list[list[str]]]:
-    """Return the trials of a search, and its table."""
-    study = trials.open_study(folder / "sweep")
-    found: list[object] = [
-        (trial.number, trial.params, trial.values, trial.state.name, trial.intermediate_values)
-        for trial in study.get_trials()
-        if trial.params  # the sampling of others was interrupted
+    """Return the trials of a search and its table, without numbers: sampling that was killed leaves one unused."""
+    found = trials.open_study(folder / "sweep").get_trials()
+    settings = max(len(trial.params) for trial in found)
+    whole: list[object] = [
+        (trial.params, trial.values, trial.state.name, trial.intermediate_values)
+        for trial in found
+        if len(trial.params) == settings
     ]
     with (folder / "sweep/sweep.csv").open(newline="") as file:
-        return found, list(csv.reader(file))
+        return whole, [row[1:] for row in csv.reader(file)]
 
 
 class Searches:
@@ -125,11 +126,15 @@ class Searches:
         (ours, our_table), (other, table) = result(folder), result(reference)
         if ours != other or our_table != table:
             return f"the trials differ from those of a search that was not killed: {ours} instead of {other}"
-        for job in sorted((reference / "sweep").glob("[0-9]/eval.json")):
-            reason = difference(folder / "sweep" / job.parent.name, job.parent)
+        for job, its in zip(_jobs(folder), _jobs(reference), strict=True):
+            reason = difference(job, its)
             if reason is not None:
-                return f"job {job.parent.name}: {reason}"
+                return f"job {job.name}: {reason}"
         return None
+
+
+def _jobs(folder: Path) -> list[Path]:
+    return sorted(file.parent for file in (folder / "sweep").glob("[0-9]/eval.json"))
 
 
 def kills(rng: random.Random, seconds: float, operations: int) -> Iterator[Kill]:
