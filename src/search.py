@@ -270,7 +270,7 @@ def build(name: str, config: DictConfig | None, changes: dict[str, Any] | None =
 def trial_observer() -> Observer | None:
     """Return the observer of this job if it is a trial of a search."""
     config = HydraConfig.get()
-    number = OmegaConf.select(config, "sweeper.trial")
+    number = OmegaConf.select(config.sweeper, "trial")
     if number is None:
         return None
     directory = Path(config.runtime.cwd, config.sweep.dir)

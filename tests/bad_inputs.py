@@ -28,7 +28,7 @@ def main(folder: str, count: str = "") -> None:
     gc.freeze()  # a collection in a child would copy all the memory that it shares
     for line in [source.line(number) for number in range(int(count))] if count else bad_inputs():
         result = source.try_line(line)
-        print(json.dumps({"line": line, "result": result, "problem": result.problem(line.is_search)}), flush=True)
+        print(json.dumps({"line": line, "result": result, "problem": result.problem()}), flush=True)
 
 
 if __name__ == "__main__":

@@ -389,7 +389,7 @@ def positions_file(rng: random.Random, path: Path) -> None:
         place = whole.index(b"'shape': (") + len(b"'shape': (")
         shape = rng.choice((b"1250000000,", b"99999999999,", b"-1,", b"2, 3", b"1e9,", b"True,", b"", b"2**70,"))
         path.write_bytes(whole[:place] + shape + whole[whole.index(b")", place) :])
-        os.truncate(path, rng.choice((30 << 30, 30 << 40, 200, len(whole))))
+        os.truncate(path, rng.choice((30 << 30, 8 << 40, 200, len(whole))))
     elif damage == 5:
         os.truncate(path, 30 << 30)
     else:
