@@ -27,7 +27,7 @@ from filelock import FileLock
 from experiments.faults import forks, lines
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, Training, damage, difference
-from src.cli import launch
+from src.config.cli import launch
 from src.core import ranks
 from src.core.runs.config_file import CONFIG
 from tests import parsed_configs
@@ -93,7 +93,7 @@ class Operations:
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
     """Run `python -m src.train` in a forked child."""
-    from src.cli import train_arguments
+    from src.config.cli import train_arguments
     from src.train import main
 
     os.chdir(folder)
@@ -217,21 +217,13 @@ def import_everything() -> None:
     import torch._dynamo  # noqa: F401 which optimizers import
     from hydra.core.plugins import Plugins
 
-    import src.algos.alphabeta
-    import src.algos.alphazero
-    import src.algos.imitation
-    import src.algos.maskable_ppo
-    import src.algos.nnue
-    import src.algos.ppo
-    import src.algos.qlearning
-    import src.compose
-    import src.train
+    from src.config.load import allowed_targets
     from src.core.runs.curve import draw_counts
     from src.core.runs.provenance import provenance, uncommitted
 
     matplotlib.use("agg")
     Plugins.instance()
-    src.compose._allowed_targets()
+    allowed_targets()
     provenance()  # caches the output of git
     uncommitted()
     with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,8 @@ from src.algos.maskable_ppo.adapter import DeviceRolloutBuffer
 from src.algos.maskable_ppo.learning import PLAY
 from src.algos.maskable_ppo.model import NetworkPolicy
 from src.algos.network import Compute, NetworkAgent
-from src.compose import build
+from src.config.build import build
+from src.config.errors import hydra_message
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate
@@ -28,7 +29,6 @@ from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from src.hydra_errors import hydra_message
 from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo

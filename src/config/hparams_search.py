@@ -15,10 +15,10 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from .core.errors import UserError, require
-from .core.runs import trials
-from .core.runs.lock import is_training
-from .core.runs.run import Observer
+from ..core.errors import UserError, require
+from ..core.runs import trials
+from ..core.runs.lock import is_training
+from ..core.runs.run import Observer
 
 log = logging.getLogger(__name__)
 

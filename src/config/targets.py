@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ..errors import require
-from .config_file import LOADER
+from ..core.errors import require
+from ..core.runs.config_file import LOADER
 
 TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved
