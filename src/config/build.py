@@ -17,7 +17,6 @@ from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
 from ..core.runs.algorithm import Algorithm, Environment
-from ..core.runs.config_file import REPLACED
 from ..core.runs.runlog import Tracker
 from . import CONF
 
@@ -83,9 +82,7 @@ def _check_arguments(node: DictConfig, path: str) -> None:
     try:
         inspect.signature(target).bind(**arguments)
     except (TypeError, ValueError) as error:  # ValueError: it has no signature
-        old = [f"{path}.{key}" for key in arguments if key in REPLACED.get(node._target_, {})]
-        reason = f"the run is of an earlier version, with another network ({', '.join(old)})" if old else str(error)
-        raise UserError(f"{path} does not fit {node._target_}: {reason}") from error
+        raise UserError(f"{path} does not fit {node._target_}: {error}") from error
     hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
     for key, value in arguments.items():
         _check_value(value, hints.get(key, Any), f"{path}.{key}")

@@ -18,7 +18,6 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 from ..core import ranges
 from ..core.errors import UserError
 from ..core.package import install_command
-from ..core.runs.config_file import REPLACED, current_key
 
 HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
@@ -101,12 +100,6 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             name, parent = error.full_key or error.key, error.parent_node._key()
             if error.key in keys:
                 return f"{name}: {_first_line(error)}"
-            current = current_key(str(error.key), parent)
-            if current != error.key:
-                return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{current}"
-            replaced = REPLACED.get(error.parent_node.get("_target_"), {})
-            if error.key in replaced:
-                return f"{name} was replaced: set {replaced[error.key]}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"
