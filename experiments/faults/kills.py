@@ -217,13 +217,21 @@ def import_everything() -> None:
     import torch._dynamo  # noqa: F401 which optimizers import
     from hydra.core.plugins import Plugins
 
-    from src.config.load import allowed_targets
+    import src.algos.alphabeta
+    import src.algos.alphazero
+    import src.algos.imitation
+    import src.algos.maskable_ppo
+    import src.algos.nnue
+    import src.algos.ppo
+    import src.algos.qlearning
+    import src.config.load
+    import src.train
     from src.core.runs.curve import draw_counts
     from src.core.runs.provenance import provenance, uncommitted
 
     matplotlib.use("agg")
     Plugins.instance()
-    allowed_targets()
+    src.config.load.allowed_targets()
     provenance()  # caches the output of git
     uncommitted()
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -270,7 +270,7 @@ def build(name: str, config: DictConfig | None, changes: dict[str, Any] | None =
 def trial_observer() -> Observer | None:
     """Return the observer of this job if it is a trial of a search."""
     config = HydraConfig.get()
-    number = OmegaConf.select(config, "sweeper.trial")
+    number = OmegaConf.select(cast(DictConfig, config), "sweeper.trial")
     if number is None:
         return None
     directory = Path(config.runtime.cwd, config.sweep.dir)
