@@ -6,9 +6,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from src import schema
-from src.compose import resolved, task_overrides, validate
-from src.paths import CONF
+from src.config import CONF, schema
+from src.config.compose import resolved, task_overrides, validate
 
 
 def composed(command: str, *overrides: str, with_hydra: bool = False) -> DictConfig:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.weights import digest
-from src.compose import load_agent
+from src.config.load import load_agent
 from src.core.play.agent import Agent
 from src.core.play.arena import evaluate, wilson_interval
 from src.envs.minesweeper.agents import ExactAgent

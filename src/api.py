@@ -14,8 +14,11 @@ import gymnasium
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from . import compose as configs
-from .cli import as_user_errors, quote_value
+from .config.build import build
+from .config.cli import quote_value
+from .config.compose import build_env, compose_train, own_hydra
+from .config.errors import as_user_errors
+from .config.load import load_agent as load_agent_of_run
 from .core.errors import require
 from .core.play import arena
 from .core.play.agent import Agent, RandomAgent, SelfPlay
@@ -41,7 +44,7 @@ def make(env_id: str, *overrides: str, render_mode: str | None = None, **setting
     learner itself, it plays at random until an algorithm sets the learner.
     """
     words = [f"env={env_id}", *overrides, *(f"{key}={_quoted(value)}" for key, value in _leaves("env", settings))]
-    env = configs.build_env(_compose("evaluate", words))
+    env = build_env(_compose("evaluate", words))
     if isinstance(getattr(env, "opponent", None), SelfPlay):
         env.opponent.set_agent(RandomAgent())
     if render_mode is not None:
@@ -68,13 +71,13 @@ def make_aec(env_id: str, *overrides: str, render_mode: str | None = None, **set
 
 def make_agent(name: str, *overrides: str) -> Agent:
     """Make an agent from an option of the group `agent`, such as `make_agent("alphabeta", "agent.difficulty=hard")`."""
-    agent: Agent = configs.build(_compose("evaluate", [f"agent={name}", *overrides]).agent, "agent")
+    agent: Agent = build(_compose("evaluate", [f"agent={name}", *overrides]).agent, "agent")
     return agent
 
 
 def load_agent(run: str | Path, checkpoint: str = "best") -> Agent:
     """Load the agent of a run directory, as trained by any algorithm; `checkpoint` is `best` or `last`."""
-    return configs.load_agent(str(run), checkpoint)
+    return load_agent_of_run(str(run), checkpoint)
 
 
 def evaluate(
@@ -105,7 +108,7 @@ def evaluate(
 def compose(*overrides: str) -> DictConfig:
     """Compose the configuration of a training, as the command `boardlab-train` does with the same arguments."""
     with as_user_errors():
-        return configs.compose_train(*overrides)
+        return compose_train(*overrides)
 
 
 def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, float]:
@@ -121,7 +124,7 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 
 
 def _compose(command: str, words: list[str]) -> DictConfig:
-    with as_user_errors(), configs.own_hydra():
+    with as_user_errors(), own_hydra():
         config = hydra.compose(command, words, return_hydra_config=True)
         groups = ("env", "agent", "reward")
         parts: dict[str, Any] = {group: OmegaConf.to_container(config[group], resolve=True) for group in groups}

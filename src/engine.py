@@ -11,7 +11,9 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch, refuse_multirun
+from .config import CONF
+from .config.cli import launch, refuse_multirun
+from .config.errors import exit_on_user_error
 from .core.command_reader import MAX_LINE_LENGTH, CommandReader
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
@@ -21,7 +23,6 @@ from .core.play.record import read_game, write_game
 from .core.play.replay import ReplayedGame
 from .core.play.search import DepthResult, StoppableAgent, score_text
 from .core.seeding import generator
-from .paths import CONF
 
 MAX_ERROR_LENGTH = 300  # characters
 
@@ -240,7 +241,7 @@ def _file_of(command: str, arguments: list[str]) -> Path:
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="engine")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from . import compose, schema
+    from .config import compose, schema
 
     cfg = compose.validate(cfg, schema.Engine)
     game = compose.build_env(cfg).game

@@ -7,15 +7,16 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, expand_opponent, launch
+from .config import CONF
+from .config.cli import expand_opponent, launch
+from .config.errors import exit_on_user_error
 from .core.errors import require
-from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="evaluate")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from . import compose, schema
+    from .config import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play import arena
     from .core.runs import report

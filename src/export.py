@@ -9,10 +9,11 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch, refuse_multirun
+from .config import CONF
+from .config.cli import launch, refuse_multirun
+from .config.errors import exit_on_user_error
 from .core.errors import UserError, require
 from .core.package import command, install_command
-from .paths import CONF
 
 POSITIONS = 64  # on which the exported network is compared with torch
 TOLERANCE = 1e-3  # of that comparison, relative and absolute: float32 sums in another order
@@ -25,20 +26,23 @@ EXTRA = f"{command('export')} needs an extra: {install_command('onnx')}"
 def main(cfg: DictConfig) -> None:
     from importlib.util import find_spec
 
-    from . import compose, schema
+    from .config import schema
+    from .config.build import build
+    from .config.compose import validate
+    from .config.load import load_agent, load_config
     from .core.files import require_writable, write_atomic
     from .core.play.capabilities import SupportsExport
     from .core.runs.console import printable
 
-    cfg = compose.validate(cfg, schema.Export)
+    cfg = validate(cfg, schema.Export)
     path = Path(cfg.onnx or Path(cfg.run, "network.onnx"))
-    saved = compose.load_config(Path(cfg.run))
-    agent = compose.load_agent(cfg.run, cfg.checkpoint)
+    saved = load_config(Path(cfg.run))
+    agent = load_agent(cfg.run, cfg.checkpoint)
     if not isinstance(agent, SupportsExport):
         raise UserError(f"run={cfg.run} has no network: export a run of ppo, imitation or maskable_ppo")
     require(all(find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")), EXTRA)
     require_writable(path)  # before the minute that an export may take
-    game = compose.build(saved.env, "env").game
+    game = build(saved.env, "env").game
     agent.check(game)
     names = {key: str(saved.composition[key]) for key in ("env", "algo")} if "composition" in saved else {}
     observations = random_observations(game, POSITIONS)

@@ -10,9 +10,10 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch, refuse_multirun
+from .config import CONF
+from .config.cli import launch, refuse_multirun
+from .config.errors import exit_on_user_error
 from .core.errors import require
-from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="generate")
@@ -20,13 +21,14 @@ from .paths import CONF
 def main(cfg: DictConfig) -> None:
     import numpy as np
 
-    from . import compose, schema
+    from .config import compose, schema
+    from .config.build import build, require_class
     from .core.files import require_writable, write_atomic
     from .core.play.curriculum import Curriculum
     from .core.runs.console import printable, progress_bar
 
     names = cfg.composition
-    plays = hasattr(compose.algorithm_class(cfg.algo), "play_games")
+    plays = hasattr(require_class(cfg.algo, "algo"), "play_games")
     require(plays, f"algo={names.algo} does not learn from labelled positions: leave it out")
     cfg = compose.validate(cfg, schema.Generate)
     output = Path(cfg.output)
@@ -34,7 +36,7 @@ def main(cfg: DictConfig) -> None:
     require_writable(output)  # before the games are played
     env = compose.build_env(cfg)
     compose.require_algorithm_fits(cfg, env.game)
-    algo = compose.build(cfg.algo, "algo")
+    algo = build(cfg.algo, "algo")
     algo.check(env, Curriculum({}, None))
 
     end = math.inf if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes

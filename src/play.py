@@ -15,14 +15,17 @@ import numpy as np
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
-from . import compose
-from .cli import as_user_errors, exit_on_user_error, launch, refuse_multirun
+from .config import CONF, compose
+from .config.build import build
+from .config.cli import launch, refuse_multirun
+from .config.errors import as_user_errors, exit_on_user_error
+from .config.load import load_config, require_known_targets
+from .config.schema import Play
 from .core.errors import UserError, require
 from .core.package import ROOT, install_command
 from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
 from .core.seeding import generator
-from .paths import CONF
 from .web.saved_games import GameStore
 
 TRAINING_GROUPS = ("env", "algo", "reward", "curriculum", "device", "logger", "experiment")  # of conf/train.yaml
@@ -48,13 +51,13 @@ class ConfigLab:
 
     def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
         with as_user_errors():
-            return _build_game(_with_changes(compose.load_config(run).env, changes))
+            return _build_game(_with_changes(load_config(run).env, changes))
 
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
     ) -> Agent:
         with as_user_errors():
-            agent = compose.build(self._node("agent", name, changes, choices), "agent")
+            agent = build(self._node("agent", name, changes, choices), "agent")
         agent.check(game)
         return agent
 
@@ -66,7 +69,7 @@ class ConfigLab:
         with as_user_errors():
             with self._lock:  # only to compose: other pages wait for it
                 cfg = compose.compose_train(*overrides)
-                compose.require_known_targets(cfg)
+                require_known_targets(cfg)
                 compose.require_tuned(cfg.composition)
             env = compose.build_env(cfg)
             with self._lock:
@@ -90,8 +93,8 @@ def _build_game(env: DictConfig) -> Game:
     """Build only the game of an environment that configures one: an environment may refuse games for people."""
     game = env.get("game")
     if isinstance(game, DictConfig) and "_target_" in game:
-        return compose.build(game, "env.game")
-    return compose.build(env, "env").game
+        return build(game, "env.game")
+    return build(env, "env").game
 
 
 def _options(group: str) -> list[str]:
@@ -131,9 +134,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="play")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from . import schema
-
-    cfg = compose.validate(cfg, schema.Play)
+    cfg = compose.validate(cfg, Play)
     listener = listening_socket(cfg.host, cfg.port)
     try:
         from .web import app
@@ -142,7 +143,7 @@ def main(cfg: DictConfig) -> None:
     # Missing kernels are compiled meanwhile, so that few games wait for them. A session of its own keeps Ctrl-C from
     # reaching that process; it stops when this one ends.
     compiler = subprocess.Popen(
-        [sys.executable, "-m", f"{ROOT}.warm", "--background"],
+        [sys.executable, "-m", f"{ROOT}.compile_kernels", "--background"],
         start_new_session=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -3,9 +3,10 @@
 import hydra
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch, refuse_multirun
+from .config import CONF
+from .config.cli import launch, refuse_multirun
+from .config.errors import exit_on_user_error
 from .core.errors import require
-from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="play_local")
@@ -15,7 +16,7 @@ def main(cfg: DictConfig) -> None:
 
     import numpy as np
 
-    from . import compose, schema
+    from .config import compose, schema
     from .core.files import require_writable
     from .core.seeding import generator
 

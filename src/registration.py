@@ -1,7 +1,7 @@
 """Register an environment in Gymnasium for every file in conf/env."""
 
+from .config import CONF
 from .core.package import INSTALLED, ROOT
-from .paths import CONF
 
 VERSION = 0
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from .cli import as_user_errors, exit_on_user_error, launch
+from .config import CONF
+from .config.agent_specs import build_agent, compose_spec, parse_specs, quote_agents
+from .config.cli import launch
+from .config.errors import as_user_errors, exit_on_user_error
 from .core.errors import require
 from .core.processes import ordered_results
-from .entries import build_composed, compose_player, parse_entries, quote_agents
-from .paths import CONF
 
 if TYPE_CHECKING:
     from .core.play.agent import Agent
@@ -53,16 +54,16 @@ def compose_match(cfg: DictConfig) -> dict[str, Any]:
     most = cfg.opening_plies
     fewest = most if cfg.fewest_opening_plies is None else cfg.fewest_opening_plies
     require(fewest <= most, f"fewest_opening_plies={fewest} is more than opening_plies={most}")
-    players = {entry.label: OmegaConf.to_container(compose_player(entry)) for entry in parse_entries(list(cfg.agents))}
+    players = {spec.label: OmegaConf.to_container(compose_spec(spec)) for spec in parse_specs(list(cfg.agents))}
     env = OmegaConf.to_container(cfg.env, resolve=True)
     return {"env": env, "players": players, "seed": cfg.seed, "plies": (fewest, most)}
 
 
 def build_match(plan: dict[str, Any]) -> Match:
-    from . import compose
+    from .config.build import build
 
-    game = compose.build(DictConfig(plan["env"]), "env").game
-    players = {label: build_composed(label, DictConfig(node)) for label, node in plan["players"].items()}
+    game = build(DictConfig(plan["env"]), "env").game
+    players = {label: build_agent(label, DictConfig(node)) for label, node in plan["players"].items()}
     return Match(game, players, plan["seed"], plan["plies"])
 
 
@@ -130,11 +131,12 @@ def summary(agents: list[str], hypotheses: "Hypotheses", counts: "PairCounts", v
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="sprt")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from . import compose, schema
+    from .config import schema
+    from .config.compose import validate
     from .core.files import require_writable, write_atomic
     from .core.play.sprt import Hypotheses, PairCounts
 
-    cfg = compose.validate(cfg, schema.Sprt)
+    cfg = validate(cfg, schema.Sprt)
     hypotheses = Hypotheses(cfg.elo0, cfg.elo1, cfg.alpha, cfg.beta)
     if cfg.json is not None:
         require_writable(Path(cfg.json))

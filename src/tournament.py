@@ -6,33 +6,36 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch
+from .config import CONF
+from .config.agent_specs import build_agent, compose_spec, parse_specs, quote_agents
+from .config.cli import launch
+from .config.errors import exit_on_user_error
 from .core.errors import require
-from .entries import build_player, parse_entries, quote_agents
-from .paths import CONF
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="tournament")
 @exit_on_user_error
 def main(cfg: DictConfig) -> None:
-    from . import compose, schema
+    from .config import schema
+    from .config.build import build
+    from .config.compose import validate
     from .core.files import require_writable, write_atomic
     from .core.play.tournament import Standings, require_playable, round_robin
     from .core.runs import leaderboard
     from .core.runs.console import progress_bar
     from .core.runs.report import PlainConsole
 
-    cfg = compose.validate(cfg, schema.Tournament)
+    cfg = validate(cfg, schema.Tournament)
     for path in (cfg.json, cfg.markdown):
         if path is not None:
             require_writable(Path(path))  # before the games are played
-    game = compose.build(cfg.env, "env").game
+    game = build(cfg.env, "env").game
     require(game.players == 2, f"env={cfg.composition.env} is a single-player game: a tournament needs two players")
-    entries = parse_entries(list(cfg.agents))
-    anchor = entries[0].label if cfg.anchor is None else cfg.anchor
-    labels = [entry.label for entry in entries]
+    specs = parse_specs(list(cfg.agents))
+    anchor = specs[0].label if cfg.anchor is None else cfg.anchor
+    labels = [spec.label for spec in specs]
     require(anchor in labels, f"anchor={anchor} is not one of the agents: {', '.join(labels)}")
-    players = {entry.label: build_player(entry) for entry in entries}
+    players = {spec.label: build_agent(spec.label, compose_spec(spec)) for spec in specs}
     require_playable(game, players, cfg.games, cfg.opening_plies)
     with progress_bar("games", cfg.games * len(players) * (len(players) - 1) // 2) as advance:
         matches = round_robin(game, players, cfg.games, cfg.seed, cfg.opening_plies, advance)
@@ -44,7 +47,7 @@ def main(cfg: DictConfig) -> None:
         write_atomic(Path(cfg.markdown), leaderboard.markdown(standings))
     if cfg.json is not None:
         settings = {"env": cfg.composition.env, "seed": cfg.seed, "opening_plies": cfg.opening_plies}
-        agents = {entry.label: ":".join([entry.name, *entry.settings]) for entry in entries}
+        agents = {spec.label: ":".join([spec.name, *spec.settings]) for spec in specs}
         result = {**settings, "agents": agents, **leaderboard.as_dict(standings)}
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
 

@@ -9,9 +9,10 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from .cli import exit_on_user_error, launch, suggest_resume, sweep_name, train_arguments
+from .config import CONF
+from .config.cli import discard_outputs_on_error, launch, suggest_resume, sweep_name, train_arguments
+from .config.errors import exit_on_user_error
 from .core import ranks
-from .paths import CONF
 
 if TYPE_CHECKING:
     from .core.runs.run import Observer
@@ -24,7 +25,7 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
 
     Invalid settings raise `UserError` before anything is written. `on_evaluation` may end the run by raising `Pruned`.
     """
-    from . import compose  # slow imports, which --help does not need
+    from .config import compose  # slow imports, which --help does not need
     from .core.runs import report
     from .core.runs.run import Run
     from .core.runs.worker_run import WorkerRun
@@ -47,14 +48,16 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
 @exit_on_user_error
 def main(cfg: DictConfig) -> float | None:
     """Return the optimized metric, or None if a search has stopped the run early."""
-    from . import compose, schema, search
+    from .config import compose, schema
+    from .config.hparams_search import trial_observer
+    from .config.load import load_config
     from .core.runs.run import PRUNED, Pruned, is_finished
     from .core.runs.sweep import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
-    with compose.discard_outputs_on_error(directory), suggest_resume(directory):
+    with discard_outputs_on_error(directory), suggest_resume(directory):
         if cfg.resume is not None:  # these may change; everything else comes from the saved run
-            cfg = DictConfig({**compose.load_config(directory), "logger": cfg.logger, "profile": cfg.profile})
+            cfg = DictConfig({**load_config(directory), "logger": cfg.logger, "profile": cfg.profile})
         cfg = compose.validate(cfg, schema.Train)
         cfg.composition.sweep = cfg.composition.get("sweep") or sweep
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
@@ -65,7 +68,7 @@ def main(cfg: DictConfig) -> float | None:
             log.info("%s is already pruned", directory)
             return None
         try:
-            return train(cfg, directory, search.trial_observer())[cfg.optimized_metric]
+            return train(cfg, directory, trial_observer())[cfg.optimized_metric]
         except Pruned as reason:
             log.info("pruned: %s", reason)
             return None

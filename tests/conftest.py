@@ -30,9 +30,9 @@ def lab(tmp_path: Path) -> Lab:
 def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
     """Compile kernels that many tests use before xdist starts its workers, which share a fork server."""
     if session.config.pluginmanager.hasplugin("dsession"):
-        from src import warm
+        from src import compile_kernels
 
-        warm.compile_missing()
+        compile_kernels.compile_missing()
         FORKS.share()
     return (yield)
 

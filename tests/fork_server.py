@@ -41,7 +41,7 @@ LIBRARIES = (
     *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimiser imports
 )
 PACKAGES = ("src.algos", "src.core", "src.envs", "src.nets")  # with all that is below them
-ENTRY_NEEDS = ("src.cli", "src.compose", "src.resolvers", "src.schema")
+ENTRY_NEEDS = ("src.config.cli", "src.config.compose", "src.config.load")
 
 
 class Command:

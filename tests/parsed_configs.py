@@ -10,8 +10,8 @@ from hydra._internal.config_repository import ConfigRepository
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import _utils, base, grammar_parser
 
-from src.cli import share_config_store
-from src.paths import CONF
+from src.config import CONF
+from src.config.cli import share_config_store
 
 _parsed: dict[tuple[str, ...], ConfigResult | None] = {}
 

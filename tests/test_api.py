@@ -16,10 +16,10 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
 
 from src import api
+from src.config import CONF
 from src.core.errors import UserError
 from src.core.package import canonical, command, locate
 from src.envs.masked_discrete import MaskedDiscrete
-from src.paths import CONF
 from src.registration import env_id
 from tests.lab import ROOT
 

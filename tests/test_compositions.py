@@ -15,7 +15,6 @@ from hydra.errors import HydraException
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from src import schema
 from src.algos.alphabeta import AlphaBeta
 from src.algos.alphazero import AlphaZero
 from src.algos.imitation import Imitation
@@ -23,10 +22,9 @@ from src.algos.maskable_ppo import MaskablePPO
 from src.algos.nnue.learning import NNUE
 from src.algos.ppo import PPO
 from src.algos.qlearning import QLearning
-from src.cli import user_message
-from src.compose import (
-    WrongClassError,
-    build,
+from src.config import CONF, schema
+from src.config.build import WrongClassError, build
+from src.config.compose import (
     build_agent,
     build_algorithm,
     build_curriculum,
@@ -36,6 +34,7 @@ from src.compose import (
     resolved,
     validate,
 )
+from src.config.errors import user_message
 from src.core import interrupt
 from src.core.errors import UserError
 from src.core.interrupt import handle_interrupts
@@ -46,7 +45,6 @@ from src.core.runs.run import Run, has_learner
 from src.envs.deployment.net import Units
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP
-from src.paths import CONF
 from tests import parsed_configs
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow

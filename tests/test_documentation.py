@@ -12,11 +12,10 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from src import schema
-from src.cli import apply_group_aliases, expand_opponent
-from src.compose import validate
-from src.entries import quote_agents
-from src.paths import CONF
+from src.config import CONF, schema
+from src.config.agent_specs import quote_agents
+from src.config.cli import apply_group_aliases, expand_opponent
+from src.config.compose import validate
 from tests.lab import ROOT
 from tests.test_compositions import composed
 from tests.test_sweep import PLUGINS, need

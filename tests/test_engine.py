@@ -12,7 +12,7 @@ import pytest
 
 from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
-from src.compose import build
+from src.config.build import build
 from src.core.command_reader import MAX_LINE_LENGTH, CommandReader
 from src.core.play.agent import RandomAgent
 from src.engine import Engine, serve

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from src.algos.network import NetworkAgent, build_net
-from src.compose import build, load_agent, load_config
+from src.config.build import build
+from src.config.load import load_agent, load_config
 from src.core.play.agent import Agent
 from src.core.play.game import Game
 from src.export import compare, random_observations, signature, to_onnx

@@ -10,10 +10,11 @@ import pytest
 
 import src  # registers the name boardlab
 from src.api import make_agent
-from src.compose import build, load_config
+from src.config.build import build
+from src.config.load import load_config
+from src.config.targets import TRUST
 from src.core.errors import UserError
 from src.core.play.arena import evaluate
-from src.core.runs.targets import TRUST
 from tests.lab import Lab
 
 HERE = Path(__file__).parent / "extension"

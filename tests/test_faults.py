@@ -21,10 +21,10 @@ from experiments.faults import files, kills, lines, links, report, searches, swe
 from experiments.faults.__main__ import ATTACKS
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, same
+from src.config.hparams_search import Search
 from src.core.errors import UserError
 from src.core.runs.run import Run
 from src.engine import Engine
-from src.search import Search
 from tests.lab import ROOT
 
 pytestmark = pytest.mark.slow

@@ -18,15 +18,14 @@ from hydra import compose, initialize_config_dir
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, OmegaConf
 
-from src import cli
+from src.config import CONF, cli
+from src.config.hparams_search import SPACE, Search, Settings, build, parse_space
 from src.core.errors import UserError
 from src.core.runs import trials
 from src.core.runs.lock import LOCK
 from src.core.runs.run import Pruned
 from src.core.runs.search_report import param_importance, write_report
 from src.core.runs.sweep import Job
-from src.paths import CONF
-from src.search import SPACE, Search, Settings, build, parse_space
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow
 from tests.test_sweep import need, need_optuna, table

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from src.compose import build, load_agent
+from src.config.build import build
+from src.config.load import load_agent
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.runs.curve import PICTURE, draw_run

@@ -23,11 +23,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 import src
 from experiments.faults.hostile import EXPLOIT, HOSTILE, VALUES, nodes
-from src import schema
-from src.compose import build, load_agent, load_config, resolved, validate
+from src.config import CONF, schema
+from src.config.build import build
+from src.config.compose import resolved, validate
+from src.config.load import load_agent, load_config
+from src.config.targets import Targets
 from src.core.errors import UserError
-from src.core.runs.targets import Targets
-from src.paths import CONF
 from src.play import ConfigLab
 from tests.lab import ROOT, Lab
 from tests.test_compositions import COMPANIONS, FEW_ENVS, REQUIRED_VALUES, composed, options
@@ -309,7 +310,7 @@ def test_a_hostile_configuration_is_refused_at_once(tmp_path: Path, name: str):
 
 def test_an_agent_made_of_itself_is_refused(lab: Lab, tmp_path: Path):
     for name, other in (("a", "a"), ("b", "c"), ("c", "b"), *((f"n{i}", f"n{i + 1}") for i in range(9))):
-        player = {"_target_": "src.compose.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
+        player = {"_target_": "src.config.load.load_agent", "run": f"outputs/{other}", "checkpoint_name": "best"}
         algo = {"_target_": "src.algos.alphabeta.AlphaBeta", "player": player | {"changes": None}}
         put_run(tmp_path / "outputs" / name, read(TICTACTOE) | {"algo": algo})
     for name, message in (("a", "refers to itself"), ("b", "refers to itself"), ("n0", "at most 4 runs")):

@@ -14,13 +14,12 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from src import cli
+from src.config import CONF, cli
 from src.core.errors import UserError
 from src.core.play.arena import wilson_interval
 from src.core.runs import checkpoint, sweep
 from src.core.runs.report import PlainConsole
 from src.core.runs.trials import import_optuna
-from src.paths import CONF
 from tests.lab import Lab, read_json
 from tests.test_train import rows_without_times, wait_for
 
@@ -344,8 +343,8 @@ def test_the_command_to_resume_uses_our_options(lab: Lab):
 @pytest.mark.parametrize("flags", [("--cfg", "hydra"), ("--cfg=job",), ("-c", "job"), ("--info",)])
 def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
     with pytest.raises(UserError, match="shows a single run: leave out -m, and give one value"):
-        cli.refuse_show_with_multirun(["-m", "seed=1,2", *flags])
-    cli.refuse_show_with_multirun(["seed=1", *flags])
+        cli.train_arguments(["-m", "seed=1,2", *flags])
+    cli.train_arguments(["seed=1", *flags])
 
 
 def test_showing_the_configuration_of_a_sweep_is_rejected(lab: Lab):

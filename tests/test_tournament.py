@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from src.config.agent_specs import AgentSpec, parse_spec, parse_specs, quote_agents
 from src.core.errors import UserError
-from src.entries import Entry, parse_entries, parse_entry, quote_agents
 from tests.lab import ROOT, Lab, read_json
 from tests.marks import mostly_slow
 
@@ -14,30 +14,33 @@ EASY = ("env=tictactoe", "agents=[random,weak=alphabeta:difficulty=easy,minimax]
 
 
 @pytest.mark.parametrize(
-    ("text", "entry"),
+    ("text", "spec"),
     [
-        ("random", Entry("random", "random", ())),
-        ("alphabeta:difficulty=hard", Entry("alphabeta:difficulty=hard", "alphabeta", ("difficulty=hard",))),
-        ("x=alphabeta:depth=2:seed=1", Entry("x", "alphabeta", ("depth=2", "seed=1"))),
-        ("runs/a=1,b/0", Entry("0", "runs/a=1,b/0", ())),
-        ("net=runs/some", Entry("net", "runs/some", ())),
-        ("hard = alphabeta:depth=2", Entry("hard", "alphabeta", ("depth=2",))),
-        ("runs/some:checkpoint_name=last", Entry("some:checkpoint_name=last", "runs/some", ("checkpoint_name=last",))),
+        ("random", AgentSpec("random", "random", ())),
+        ("alphabeta:difficulty=hard", AgentSpec("alphabeta:difficulty=hard", "alphabeta", ("difficulty=hard",))),
+        ("x=alphabeta:depth=2:seed=1", AgentSpec("x", "alphabeta", ("depth=2", "seed=1"))),
+        ("runs/a=1,b/0", AgentSpec("0", "runs/a=1,b/0", ())),
+        ("net=runs/some", AgentSpec("net", "runs/some", ())),
+        ("hard = alphabeta:depth=2", AgentSpec("hard", "alphabeta", ("depth=2",))),
+        (
+            "runs/some:checkpoint_name=last",
+            AgentSpec("some:checkpoint_name=last", "runs/some", ("checkpoint_name=last",)),
+        ),
     ],
 )
-def test_players_are_named(text: str, entry: Entry):
-    assert parse_entry(text) == entry
+def test_players_are_named(text: str, spec: AgentSpec):
+    assert parse_spec(text) == spec
 
 
 def test_names_that_are_not_clear_are_refused():
     for text in ("", "alphabeta:hard", "a=b=c:", "=random"):
         with pytest.raises(UserError, match="must be NAME"):
-            parse_entry(text)
+            parse_spec(text)
     with pytest.raises(UserError, match="random is listed twice"):
-        parse_entries(["random", "minimax", "random"])
+        parse_specs(["random", "minimax", "random"])
     with pytest.raises(UserError, match="agents has 0 entries"):
-        parse_entries([])
-    assert len(parse_entries(["random", "other=random"])) == 2
+        parse_specs([])
+    assert len(parse_specs(["random", "other=random"])) == 2
 
 
 def test_the_list_needs_no_quotes():

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import yaml
 
-from src.compose import compose_train
+from src.config.compose import compose_train
 from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.metrics import is_documented

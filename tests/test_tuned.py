@@ -8,10 +8,11 @@ import pytest
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-import src.resolvers
-from src import schema
+import src.config.resolvers
 from src.algos.selection import selection_metrics
-from src.compose import build, resolved, validate
+from src.config import CONF, schema
+from src.config.build import build
+from src.config.compose import resolved, validate
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.exhaustive import walk_replies
@@ -21,7 +22,6 @@ from src.envs.deployment.net import UnitsNet
 from src.envs.deployment.vec_env import VecDeployment
 from src.envs.quoridor.agents import RunnerAgent
 from src.nets.flat import FlatNet
-from src.paths import CONF
 from tests.test_compositions import composed, options
 
 PLAIN = ["env=minesweeper_16x16", "algo=ppo", "device=cpu"]
@@ -55,7 +55,7 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
     missing = [
         f"{env}_{algo}"
         for env, algo in sorted(pairs)
-        if src.resolvers.tuned(env, algo) not in options("tuned") and f"`{env}_{algo}`" not in page
+        if src.config.resolvers.tuned(env, algo) not in options("tuned") and f"`{env}_{algo}`" not in page
     ]
     assert not missing
 
@@ -70,7 +70,7 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
     ],
 )
 def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expected: str):
-    assert src.resolvers.tuned(env, algo) == expected
+    assert src.config.resolvers.tuned(env, algo) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,22 +111,22 @@ def test_every_file_of_a_device_is_used(file: Path):
 
 def test_tuned_settings_follow_the_device(monkeypatch: pytest.MonkeyPatch):
     for usable in (True, False):
-        monkeypatch.setattr(src.resolvers, "gpu_usable", lambda usable=usable: usable)
-        assert src.resolvers.accelerator("auto") == ("gpu" if usable else "cpu")
-        assert src.resolvers.accelerator("cuda") == "gpu"
-        assert src.resolvers.accelerator("cpu") == "cpu"
+        monkeypatch.setattr(src.config.resolvers, "gpu_usable", lambda usable=usable: usable)
+        assert src.config.resolvers.accelerator("auto") == ("gpu" if usable else "cpu")
+        assert src.config.resolvers.accelerator("cuda") == "gpu"
+        assert src.config.resolvers.accelerator("cpu") == "cpu"
 
 
 def test_a_gpu_that_is_hidden_or_that_torch_was_not_built_for_is_not_used(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("src.resolvers.Path.glob", lambda *_: iter(["/dev/nvidia0"]))
-    monkeypatch.setattr("src.resolvers.version", lambda name: "2.13.0+cu130")
+    monkeypatch.setattr("src.config.resolvers.Path.glob", lambda *_: iter(["/dev/nvidia0"]))
+    monkeypatch.setattr("src.config.resolvers.version", lambda name: "2.13.0+cu130")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert src.resolvers.gpu_usable()
+    assert src.config.resolvers.gpu_usable()
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert not src.resolvers.gpu_usable()
+    assert not src.config.resolvers.gpu_usable()
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    monkeypatch.setattr("src.resolvers.version", lambda name: "2.13.0+cpu")
-    assert not src.resolvers.gpu_usable()
+    monkeypatch.setattr("src.config.resolvers.version", lambda name: "2.13.0+cpu")
+    assert not src.config.resolvers.gpu_usable()
 
 
 @pytest.mark.slow

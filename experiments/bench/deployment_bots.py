@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from experiments.composition import composed
-from src.compose import build
+from src.config.build import build
 from src.core.play.agent import Agent
 from src.core.play.arena import evaluate
 from src.core.play.game import Game

@@ -20,7 +20,7 @@ from experiments.bench.speed import Row, Speed, measure, show, show_header
 from experiments.composition import composed
 from src.algos.maskable_ppo import MaskedVecEnv
 from src.algos.network import Compute, InferenceConfig, NetworkAgent
-from src.compose import build
+from src.config.build import build
 from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game
 from src.envs.deployment.env import DeploymentEnv

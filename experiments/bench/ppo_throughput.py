@@ -30,7 +30,7 @@ from src.algos.maskable_ppo.model import Model, NetworkPolicy
 from src.algos.network import Architecture, Compute
 from src.algos.optimizer import Optimizer, OptimizerConfig
 from src.algos.ppo import LossWeights, Rollouts, normalized, ppo_losses
-from src.compose import build
+from src.config.build import build
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import Backend, MinesweeperEnv
 from src.envs.minesweeper.net import CellCodes

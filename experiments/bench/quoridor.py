@@ -17,7 +17,7 @@ import numpy as np
 from experiments.bench.speed import Row
 from experiments.composition import composed
 from src.algos.alphabeta import AlphaBetaAgent
-from src.compose import build
+from src.config.build import build
 from src.core.play.arena import random_opening
 from src.core.seeding import generator
 from src.envs.quoridor.notation import Position

@@ -9,7 +9,7 @@ Each row is also what `python -m src.evaluate env=quoridor agent=... opponent=..
 import argparse
 
 from experiments.composition import composed
-from src.compose import build
+from src.config.build import build
 from src.core.play.agent import Agent
 from src.core.play.arena import evaluate
 from src.core.play.game import Game

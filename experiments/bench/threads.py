@@ -14,18 +14,18 @@ from tempfile import TemporaryDirectory
 
 import hydra
 
-from src import compose
 from src.algos.ppo import PPOTrainer
 from src.algos.threads import torch_threads
+from src.config import CONF
+from src.config.build import build
 from src.core.runs.run import Run
-from src.paths import CONF
 
 
 def measure(env_name: str, counts: list[int], rounds: int) -> dict[int, tuple[float, float]]:
     """Return steps per second of the best update for each number of threads, by wall time and by thread time."""
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = hydra.compose("train", [f"env={env_name}", "algo=ppo", "device=cpu"])
-    env, algo, curriculum = (compose.build(cfg[name], name) for name in ("env", "algo", "curriculum"))
+    env, algo, curriculum = (build(cfg[name], name) for name in ("env", "algo", "curriculum"))
     best = dict.fromkeys(counts, (0.0, 0.0))
     with TemporaryDirectory() as folder, Run(Path(folder), {"seed": 0, "checkpoint_seconds": 1e9}, None) as run:
         learning = PPOTrainer(algo, env, curriculum, run)

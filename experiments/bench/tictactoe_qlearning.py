@@ -16,7 +16,7 @@ from rich.table import Table
 from experiments.bench.speed import Row
 from experiments.composition import composed
 from src.algos.qlearning import QLearning, RankingStore, lost_lines
-from src.compose import build
+from src.config.build import build
 from src.core.runs.console import progress_bar
 from src.core.seeding import generator
 

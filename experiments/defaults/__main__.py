@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from src.config import CONF
+from src.config.resolvers import accelerator, tuned
 from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.runs.runlog import RunLog
-from src.paths import CONF
-from src.resolvers import accelerator, tuned
 
 RUNS = Path("outputs/studies/defaults")
 PAIRS = {

@@ -14,7 +14,7 @@ from matplotlib.patches import RegularPolygon
 
 from experiments.bench.deployment_bots import player
 from src.algos.network import NetworkAgent
-from src.compose import load_agent
+from src.config.load import load_agent
 from src.core.play.agent import Agent
 from src.core.seeding import generator
 from src.envs.deployment.game import DeploymentGame

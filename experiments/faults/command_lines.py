@@ -25,9 +25,9 @@ from omegaconf import OmegaConf
 
 from experiments.faults import forks
 from experiments.faults.report import Row
-from src.compose import own_hydra
+from src.config import CONF
+from src.config.compose import own_hydra
 from src.core.errors import UserError
-from src.paths import CONF
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 600.0  # for a line, on a busy machine
@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, Command] = {
     "generate": Command(("",), "src.algos.nnue.learning:NNUE.play_games"),
     "export": Command((f"run={RUN}", ""), "torch.onnx:export"),
     "sweep": Command(("",)),
-    "warm": Command(("tictactoe", "quoridor", ""), "src.core.kernels:folder"),
+    "compile_kernels": Command(("tictactoe", "quoridor", ""), "src.core.kernels:folder"),
     "api.compose": Command(("logger=csv", "algo=ppo env=minesweeper_8x8")),
     "api.make": Command(("tictactoe", "quoridor", "minesweeper_8x8")),
     "api.make_agent": Command(("minimax", "alphabeta", "rules")),
@@ -421,7 +421,7 @@ def import_everything() -> None:
         for found in pkgutil.walk_packages([str(ROOT.joinpath(*package.split(".")))], f"{package}."):
             with suppress(ImportError), redirect_stderr(io.StringIO()):  # an optional package
                 importlib.import_module(found.name)
-    for name in ("hydra._internal.hydra", "wandb", "torch._dynamo", "src.api", "src.search"):
+    for name in ("hydra._internal.hydra", "wandb", "torch._dynamo", "src.api", "src.config.hparams_search"):
         importlib.import_module(name)
     importlib.import_module("hydra.core.plugins").Plugins.instance()  # which looks for all of them
 

@@ -23,7 +23,8 @@ from experiments.faults.hostile import RUN_MUTATIONS, TEXTS, damaged_bytes, muta
 from experiments.faults.kills import Killer
 from experiments.faults.report import Row
 from experiments.faults.training import NNUE, TRAININGS
-from src.cli import launch, user_message
+from src.config.cli import launch
+from src.config.errors import user_message
 from src.core.errors import UserError
 from src.core.runs.lock import is_training
 
@@ -126,7 +127,7 @@ def command(module: str, *arguments: str) -> None:
 
 
 def load_agent(_: str) -> None:
-    from src.compose import load_agent
+    from src.config.load import load_agent
 
     for name in ("best", "last"):
         try:
@@ -143,7 +144,7 @@ def page(_: str) -> None:
     """Read everything that the pages read: runs, curves, details, games and agents."""
     import hydra
 
-    from src.paths import CONF
+    from src.config import CONF
     from src.play import ConfigLab
     from src.web import files
     from src.web.lab import finished_runs

@@ -68,7 +68,13 @@ TARGETS = (
         "x",
         "...",
     ),
-    *("src.play.main", "src.algos.maskable_ppo.model.Model", "src.compose.load_agent", "src.train.main", "numpy.zeros"),
+    *(
+        "src.play.main",
+        "src.algos.maskable_ppo.model.Model",
+        "src.config.load.load_agent",
+        "src.train.main",
+        "numpy.zeros",
+    ),
     *(
         "src.algos.alphabeta.AlphaBetaAgent",
         "src.algos.ppo.PPO",

@@ -27,7 +27,7 @@ from filelock import FileLock
 from experiments.faults import forks, lines
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, Training, damage, difference
-from src.cli import launch
+from src.config.cli import launch
 from src.core import ranks
 from src.core.runs.config_file import CONFIG
 from tests import parsed_configs
@@ -93,7 +93,7 @@ class Operations:
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
     """Run `python -m src.train` in a forked child."""
-    from src.cli import train_arguments
+    from src.config.cli import train_arguments
     from src.train import main
 
     os.chdir(folder)
@@ -224,14 +224,14 @@ def import_everything() -> None:
     import src.algos.nnue
     import src.algos.ppo
     import src.algos.qlearning
-    import src.compose
+    import src.config.load
     import src.train
     from src.core.runs.curve import draw_counts
     from src.core.runs.provenance import provenance, uncommitted
 
     matplotlib.use("agg")
     Plugins.instance()
-    src.compose._allowed_targets()
+    src.config.load.allowed_targets()
     provenance()  # caches the output of git
     uncommitted()
     with tempfile.TemporaryDirectory() as folder:

@@ -19,12 +19,12 @@ import hydra
 import numpy as np
 
 from experiments.faults.report import Row
-from src import compose
+from src.config import CONF
+from src.config.build import build as build_node
 from src.core.command_reader import MAX_LINE_LENGTH
 from src.core.play.game import TwoPlayerGame
 from src.core.play.replay import ReplayedGame
 from src.engine import MAX_ERROR_LENGTH, Engine, serve
-from src.paths import CONF
 
 BLOCK = 100  # lines of a case
 COMMANDS = ("position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show")
@@ -247,7 +247,7 @@ def physical_lines(raw: bytes) -> list[str]:
 def build(overrides: Sequence[str]) -> tuple[Any, Any]:
     with hydra.initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         cfg = hydra.compose("engine", list(overrides))
-        game, agent = compose.build(cfg.env, "env").game, compose.build(cfg.agent, "agent")
+        game, agent = build_node(cfg.env, "env").game, build_node(cfg.agent, "agent")
     agent.check(game)
     return game, agent
 

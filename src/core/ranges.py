@@ -1,6 +1,6 @@
 """Ranges of settings, declared as types: `gamma: Fraction`, `size: Annotated[int, Bounds(ge=3, le=9)]`.
 
-A plain `float` is any finite number. `compose.build` checks all values of a configuration before it builds anything;
+A plain `float` is any finite number. `config.build` checks all values of a configuration before it builds anything;
 classes that are also constructed directly check their own arguments (`checked`, `check_fields`).
 """
 

@@ -25,7 +25,7 @@ class OptunaSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> None:
-        from boardlab.search import Search, Settings
+        from boardlab.config.hparams_search import Search, Settings
 
         def launch(jobs: Sequence[Sequence[str]], first: int) -> Sequence[Any]:
             assert self.launcher is not None

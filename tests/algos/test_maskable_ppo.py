@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from hydra.errors import HydraException
-from omegaconf import open_dict
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
@@ -18,7 +16,6 @@ from src.algos.maskable_ppo.adapter import DeviceRolloutBuffer
 from src.algos.maskable_ppo.learning import PLAY
 from src.algos.maskable_ppo.model import NetworkPolicy
 from src.algos.network import Compute, NetworkAgent
-from src.compose import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate
@@ -28,12 +25,10 @@ from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv
-from src.hydra_errors import hydra_message
 from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo
 from tests.envs.minesweeper.making import make_config
-from tests.test_compositions import composed
 
 CPU = Compute("cpu", "float32", compile=False, threads=1)
 SETTINGS: dict[str, Any] = {
@@ -414,22 +409,6 @@ def test_a_limit_of_seconds_ends_the_run_with_an_evaluation(tmp_path):
 def test_impossible_settings_are_refused_by_name(change):
     with pytest.raises(UserError, match=next(iter(change))):
         learner(**change)
-
-
-def test_settings_of_earlier_versions_are_reported_with_what_replaces_them(tmp_path):
-    for key, current in {"channels": "net_defaults.channels", "threads": "algo.compute.threads"}.items():
-        with pytest.raises(HydraException) as error:
-            composed("algo=maskable_ppo", f"algo.{key}=[8]")
-        causes = [one for one in (error.value, error.value.__cause__) if one is not None]
-        assert hydra_message(causes).startswith(f"algo.{key} was replaced: set {current}")
-    with pytest.raises(HydraException) as error:
-        composed("algo=qlearning", "algo.threads=2")  # which never had it
-    assert "was replaced" not in hydra_message([error.value, error.value.__cause__ or error.value])
-    old = composed("algo=maskable_ppo").algo
-    with open_dict(old):
-        old.channels = [32, 32]
-    with pytest.raises(UserError, match=r"of an earlier version, with another network \(algo\.channels\)$"):
-        build(old, "algo")
 
 
 def test_what_cannot_be_learned_is_refused_before_anything_is_written():

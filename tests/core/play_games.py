@@ -5,15 +5,16 @@ import hashlib
 import hydra
 import numpy as np
 
-from src import compose
+from src.config.build import build
+from src.config.compose import own_hydra
 
 SEARCHES = {"minesweeper_8x8": "exact", "quoridor": "alphabeta", "deployment": "tactical"}
 
 
 def main(name: str) -> None:
-    with compose.own_hydra():
+    with own_hydra():
         cfg = hydra.compose("engine", [f"env={name}", f"agent={SEARCHES[name]}"])
-        env, agent = compose.build(cfg.env, "env"), compose.build(cfg.agent, "agent")
+        env, agent = build(cfg.env, "env"), build(cfg.agent, "agent")
     digest, envs = hashlib.sha256(), env.vectorize(4)
     _, info = envs.reset(seed=0)
     for _ in range(5):

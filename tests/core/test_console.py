@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from src.cli import launch
+from src.config.cli import launch
 from src.core.errors import UserError
 from src.core.runs import console
 from src.core.runs.console import Meter, PrintableFormatter, approximate_duration, printable, progress_bar

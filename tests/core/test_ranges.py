@@ -11,10 +11,10 @@ import pytest
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from src import compose, schema
+from src.config import CONF, schema
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.ranges import Bounds, Fraction, Positive, check, check_fields, checked
-from src.paths import CONF
 from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
@@ -120,7 +120,7 @@ def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: 
             for value, whole in zip(NEVER, (True, *[False] * len(NEVER)), strict=False):
                 parent[key] = value
                 with pytest.raises(UserError, match=rf"^{re.escape(path)}=.* must be "):
-                    compose.build(*((cfg[root], root) if whole else (parent, path.rpartition(".")[0])))
+                    build(*((cfg[root], root) if whole else (parent, path.rpartition(".")[0])))
                 tried += 1
             parent[key] = number
     assert tried > 30

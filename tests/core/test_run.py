@@ -299,13 +299,3 @@ def test_a_directory_with_a_link_is_refused_and_left_as_it_was(tmp_path: Path, n
     with pytest.raises(UserError, match=f"{name} is a symlink"):
         read_config(run)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.exists()} == before
-
-
-def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path):
-    (tmp_path / "config.yaml").write_text(
-        "algo: {ppo_epochs: 2, warm_up: 5, play: {_target_: src.algos.network.Play, symmetries: true}}\n"
-        "curriculum: {warm_up: {easy: {aux_mine_weight: 3.0}}}\n"
-    )
-    play = {"_target_": "src.algos.network.InferenceConfig", "symmetries": True}
-    algo = {"epochs": 2, "lr_warmup": 5, "play": play}
-    assert read_config(tmp_path) == {"algo": algo, "curriculum": {"warm_up": {"easy": {"aux_coef": 3.0}}}}

@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from src.core.errors import UserError
-from src.core.runs.metrics import METRICS, current_names, is_documented
+from src.core.runs.metrics import METRICS, is_documented
 from src.core.runs.runlog import RunLog
 
 
@@ -58,31 +58,6 @@ def test_values_of_the_whole_run_go_into_the_summary_and_no_curve(tmp_path):
     assert tracker.rows == [{"step": 1, "eval/win_rate": 0.25}]
     assert tracker.summary == {"step": 1, "final/win_rate": 0.5}
     assert read(log.path)[-1] == {"step": "1", "eval/win_rate": "", "final/win_rate": "0.5"}
-
-
-@pytest.mark.parametrize(
-    ("columns", "names"),
-    [
-        (["step", "eval/score", "eval/win_rate"], ["step", "eval/win_rate", "final/win_rate"]),
-        (
-            ["eval/score", "eval/lost_lines", "eval/mine_ece"],
-            ["eval/not_lost_share", "eval/lost_lines", "eval/mine_ece"],
-        ),
-        (["eval/win_rate", "eval/a/win_rate", "eval/a/steps"], ["final/win_rate", "final/a/win_rate", "final/a/steps"]),
-        (
-            ["eval/score", "eval/win_rate_low", "eval/episodes"],
-            ["eval/win_rate", "final/win_rate_low", "final/episodes"],
-        ),
-        (["step", "eval/win_rate", "eval/episodes"], ["step", "eval/win_rate", "eval/episodes"]),
-    ],
-)
-def test_files_of_earlier_runs_are_read_by_todays_names(tmp_path, columns, names):
-    assert current_names(columns) == names
-    assert all(is_documented(name) for name in names)
-    (tmp_path / "metrics.csv").write_text(",".join(columns) + "\n" + ",".join("12345"[: len(columns)]) + "\n")
-    log = RunLog(tmp_path, None)
-    log.truncate(1)
-    assert list(read(log.path)[0]) == names
 
 
 def test_going_back_forgets_rows_and_the_columns_they_brought(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.compose import own_hydra
+from src.config.compose import own_hydra
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.hexgrid import distance, neighbors

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from nicegui import Client, core, ui
 
-from src.compose import own_hydra
+from src.config.compose import own_hydra
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.envs.deployment.game import DeploymentGame

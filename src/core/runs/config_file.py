@@ -15,45 +15,6 @@ MAX_EVENTS = 1 << 15  # keys, values, and starts and ends of lists and mappings
 MAX_DEPTH = 50
 MAX_QUOTED = 1 << 16  # characters of a quoted value
 MAX_PLAIN = 1 << 11  # characters of an unquoted value, which may be a number
-RENAMED = {  # keys of earlier versions: current names, at any level
-    "aux_mine_weight": "aux_coef",
-    "clip_eps": "clip_range",
-    "clip_eps_v": "clip_range_vf",
-    "judge": "value_net",
-    "lesson_rows": "chunk_size",
-    "policy_from_mines": "policy_from_aux",
-    "ppo_epochs": "epochs",
-    "sharp": "selective",
-    "value_weight": "vf_coef",
-}
-RENAMED_OF_ALGO = {  # likewise, only directly below algo
-    "averaging": "ema_decay",
-    "clip": "clip_range",
-    "discount": "gamma",
-    "learning_rate": "lr",
-    "mirror": "augment",
-    "warm_up": "lr_warmup",
-}
-REPLACED = {  # by class: keys of earlier versions whose values cannot be translated, and what to set instead
-    "src.algos.maskable_ppo.MaskablePPO": {
-        "channels": "net_defaults.channels, or another network (net@algo.net=...)",
-        "device": "algo.compute.device",
-        "hidden": "net_defaults.hidden, or another network (net@algo.net=...)",
-        "threads": "algo.compute.threads",
-    }
-}
-MOVED = {  # classes of earlier versions, likewise
-    "src.algos.network.Play": "src.algos.network.InferenceConfig",
-    "src.core.agent.OpponentPool": "src.core.play.agent.OpponentPool",
-    "src.core.agent.RandomAgent": "src.core.play.agent.RandomAgent",
-    "src.core.agent.SelfPlay": "src.core.play.agent.SelfPlay",
-    "src.core.curriculum.Curriculum": "src.core.play.curriculum.Curriculum",
-    "src.core.curriculum.Mixture": "src.core.play.curriculum.Mixture",
-    "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.tensorboard_tracker.TensorboardTracker",
-    "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
-    "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
-    "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
-}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version if available
 
 
@@ -66,29 +27,23 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def parse_config(data: bytes, name: str) -> dict[str, Any]:
-    """Parse a configuration and translate the keys and classes of earlier versions."""
+    """Parse a configuration; its classes are named as in a checkout."""
     config = parse_yaml(data, name)
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} has a key that is not text, or a value that is not text, number, bool or null")
-    return dict(_renamed(config))
+    return dict(_with_canonical_targets(config))
 
 
-def current_key(key: str, parent: str | None) -> str:
-    """Return the current name of a key below `parent`."""
-    key = RENAMED.get(key, key)
-    return RENAMED_OF_ALGO.get(key, key) if parent == "algo" else key
-
-
-def _renamed(node: Any, parent: str | None = None) -> Any:
-    if isinstance(node, dict):
-        return {current_key(key, parent): _renamed(value, key) for key, value in node.items()}
+def _with_canonical_targets(node: Any) -> Any:
     if isinstance(node, list):
-        return [_renamed(value) for value in node]
-    if isinstance(node, str):
-        name = canonical(node) if parent == "_target_" else node
-        return MOVED.get(name, name)
-    return node
+        return [_with_canonical_targets(value) for value in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: canonical(value) if key == "_target_" and isinstance(value, str) else _with_canonical_targets(value)
+        for key, value in node.items()
+    }
 
 
 def _is_plain(node: Any) -> bool:

@@ -4,7 +4,6 @@
 for tabular learning, environment steps for the rest.
 """
 
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -100,7 +99,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
-FIRST_AUX_LOSS = "losses/mine_loss"  # in earlier versions
 CURVES = ("eval/not_lost_share", "eval/win_rate")  # the first one that is logged selects the best checkpoint
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 
@@ -113,24 +111,6 @@ def register(title: str, metrics: dict[str, str]) -> None:
 
 for _path in sorted((Path(__file__).parents[2] / "envs").glob("*/metrics.yaml")):  # beside the game that logs them
     register(**yaml.safe_load(_path.read_text()))
-
-
-def current_names(columns: Sequence[str]) -> list[str]:
-    """Translate the columns of a metrics.csv to their current names.
-
-    In earlier files the curve is eval/score, the auxiliary loss is named after its game, and eval/win_rate and
-    eval/<baseline>/... belong to the final evaluation.
-    """
-    columns = ["losses/aux_loss" if name == FIRST_AUX_LOSS else name for name in columns]
-    if "eval/score" not in columns and not any(fnmatchcase(name, "eval/*/win_rate") for name in columns):
-        return list(columns)
-    curve = "eval/not_lost_share" if "eval/lost_lines" in columns else "eval/win_rate"
-    return [curve if name == "eval/score" else _final_name(name) for name in columns]
-
-
-def _final_name(name: str) -> str:
-    final = name.startswith("eval/win_rate") or name == "eval/episodes" or fnmatchcase(name, "eval/*/*")
-    return name.replace("eval/", "final/", 1) if final else name
 
 
 def is_documented(name: str) -> bool:

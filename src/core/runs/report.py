@@ -95,7 +95,7 @@ def score_as_dict(game: Game, score: Score) -> dict[str, Any]:
     if game.players == 2:
         result["seats"] = {name: score.of_seat(seat).as_dict() for seat, name in enumerate(SEATS)}
     if score.metrics:
-        result["metrics"] = score.metrics  # "figures" in eval.json of earlier versions
+        result["metrics"] = score.metrics
     if groups := score.by_group():
         result["groups"] = {name: tally.as_dict() for name, tally in groups.items()}
     return result

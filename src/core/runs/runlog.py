@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ..errors import UserError, require
 from ..files import read_regular, write_atomic
-from .metrics import CURVES, current_names, is_documented
+from .metrics import CURVES, is_documented
 
 log = logging.getLogger(__name__)
 
@@ -116,11 +116,10 @@ class RunLog:
 
 
 def parse_rows(data: bytes, name: str) -> list[dict[str, str]]:
-    """Parse the terminated lines of a metrics.csv, with current column names."""
+    """Parse the terminated lines of a metrics.csv."""
     try:
         text = data.decode()
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-        reader.fieldnames = current_names(reader.fieldnames or [])
         return list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{name} is not readable as CSV: {error}") from error

@@ -1,4 +1,4 @@
-"""Calls that compile the kernels of Minesweeper, for `src.warm`."""
+"""Calls that compile the kernels of Minesweeper, for `src.compile_kernels`."""
 
 import numpy as np
 

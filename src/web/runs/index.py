@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import UserError
 from ...core.runs.lock import LOCK, is_training
-from ...core.runs.metrics import CURVES, current_names
+from ...core.runs.metrics import CURVES
 from .. import files
 from ..files import RunPath, Stamp
 from . import notes
@@ -176,7 +176,7 @@ def last_values(data: bytes, name: str) -> dict[str, float]:
     """Return the last number of each column; only as many lines are read, from the end, as that takes."""
     try:
         head, *lines = data[: data.rfind(b"\n") + 1].decode().splitlines() or [""]
-        columns = current_names(next(csv.reader([head]), []))
+        columns = next(csv.reader([head]), [])
         return _last_numbers(columns, csv.reader(reversed(lines)))
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{name} is not readable as CSV: {error}") from error

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from src.config import CONF
 from src.core.play.agent import Agent
 from src.envs.deployment import rules
 from src.envs.deployment.bots import Bot
@@ -17,7 +18,6 @@ from src.envs.deployment.reward import Reward
 from src.envs.deployment.rules.battle import advance
 from src.envs.deployment.rules.scenario import Hex
 from src.envs.deployment.rules.state import SCRATCH, Games, GameState
-from src.paths import CONF
 
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
 

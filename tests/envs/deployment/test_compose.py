@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf, open_dict
 
-from src import schema
-from src.compose import build, load_config, validate
+from src.config import schema
+from src.config.build import build
+from src.config.compose import validate
+from src.config.load import load_config
 from src.core.errors import UserError
 from src.envs.deployment.env import DeploymentEnv
 from tests.envs.deployment.making import conf as chosen

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from src.compose import build
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import Tally, evaluate, watch

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.compose import build
+from src.config.build import build
 from src.core.errors import UserError
 from src.envs.deployment import observation
 from src.envs.deployment.env import DeploymentEnv

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.compose import build, resolved
+from src.config.build import build
+from src.config.compose import resolved
 from src.core.runs.run import Run
 from src.envs.deployment.vec_env import VecDeployment
 from tests.envs.deployment.test_metrics import NAMES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from src.compose import build
+from src.config.build import build
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.compose import build
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from src import warm
+from src import compile_kernels
 from tests.lab import ROOT
 
 COUNTED = """
@@ -75,8 +75,8 @@ def run(folder: Path, *arguments: str) -> str:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache with what the command has compiled."""
     folder = tmp_path_factory.mktemp("cache")
-    lines = run(folder, "-m", "src.warm").splitlines()
-    assert len(lines) == sum(len(warm._module(game).GROUPS) for game in warm.GAMES)
+    lines = run(folder, "-m", "src.compile_kernels").splitlines()
+    assert len(lines) == sum(len(compile_kernels._module(game).GROUPS) for game in compile_kernels.GAMES)
     return folder
 
 
@@ -93,7 +93,7 @@ def test_after_the_command_the_pages_compile_nothing(cache: Path, page: str):
 @pytest.mark.slow
 def test_a_second_time_it_does_nothing(cache: Path):
     before = sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*"))
-    assert run(cache, "-m", "src.warm") == ""
+    assert run(cache, "-m", "src.compile_kernels") == ""
     assert sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*")) == before
 
 
@@ -101,20 +101,20 @@ def test_a_second_time_it_does_nothing(cache: Path):
 def test_in_the_background_it_has_a_process_group_of_its_own(monkeypatch: pytest.MonkeyPatch, leads: bool):
     """It stops its group when its parent ends, which must not be the group of the parent."""
     done: list[str] = []
-    monkeypatch.setattr("sys.argv", ["warm", "--background"])
+    monkeypatch.setattr("sys.argv", ["compile_kernels", "--background"])
     monkeypatch.setattr(os, "nice", lambda more: done.append("nice"))
     monkeypatch.setattr(os, "getpgrp", lambda: os.getpid() + (not leads))
     monkeypatch.setattr(os, "setsid", lambda: done.append("setsid"))  # fails in the leader of a group
-    monkeypatch.setattr(warm, "_end_with", lambda parent: None)
-    monkeypatch.setattr(warm, "compile_missing", lambda games: True)
+    monkeypatch.setattr(compile_kernels, "_end_with", lambda parent: None)
+    monkeypatch.setattr(compile_kernels, "compile_missing", lambda games: True)
     with pytest.raises(SystemExit, match="False"):
-        warm.run()
+        compile_kernels.run()
     assert done == (["nice"] if leads else ["nice", "setsid"])
 
 
 def test_an_unknown_game_is_refused():
     done = subprocess.run(
-        [sys.executable, "-m", "src.warm", "chess"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "src.compile_kernels", "chess"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "chess has no kernels to compile: choose of deployment, minesweeper, quoridor" in done.stderr

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from .core.package import ROOT
-from .paths import CONF
+from ..core.package import ROOT
+from . import CONF
 
 
 def accelerator(device: str) -> str:

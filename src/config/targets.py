@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ..errors import require
-from .config_file import LOADER
+from ..core.errors import require
+from ..core.runs.config_file import LOADER
 
 TARGET = "_target_"
 MAIN = "train"  # the command whose configuration is saved
@@ -127,7 +127,7 @@ class Targets:
             _node_at(tree, path).setdefault(GROUP, []).extend([GROUP + mounted, *([NULL] if optional else [])])
         if package is None and group:
             self._add_keys(GROUP + group, tree)
-            if TARGET in tree:  # an argument of one option may have been one of another in an earlier version
+            if TARGET in tree:  # its arguments are accepted in every option of the group
                 self._allowed[Place(GROUP + group, TARGET)].add(tree.pop(TARGET))
                 self._add_keys(GROUP + group, tree)
             return

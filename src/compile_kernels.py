@@ -1,4 +1,4 @@
-"""Compile the kernels of all games, or of those named, into the cache: python -m src.warm [GAME ...]
+"""Compile the kernels of all games, or of those named, into the cache: python -m src.compile_kernels [GAME ...]
 
 Kernels are compiled when they are first called, which takes seconds each. This calls them ahead of need, groups of
 kernels in processes of their own. A game whose kernels were compiled before, from the same sources, is left out.
@@ -22,7 +22,8 @@ from typing import Any
 import hydra
 from llvmlite import binding
 
-from . import compose
+from .config.build import build
+from .config.compose import own_hydra
 from .core import kernels
 from .core.machine import CORES
 from .core.package import ROOT, command
@@ -35,7 +36,7 @@ def compile_missing(games: Sequence[str] = GAMES) -> bool:
     """Compile what is not known to be compiled; return whether that succeeded."""
     missing = [game for game in games if not _marker(game).exists()]
     groups = [f"{game}.{group.__name__}" for wave in _waves(missing) for game, group in wave]
-    begin, failed, command = time.monotonic(), set(), [sys.executable, "-m", f"{ROOT}.warm", "--group"]
+    begin, failed, command = time.monotonic(), set(), [sys.executable, "-m", f"{ROOT}.compile_kernels", "--group"]
     with ThreadPoolExecutor(CORES) as pool:
         jobs = {pool.submit(subprocess.run, [*command, name]): name for name in groups}
         for number, job in enumerate(as_completed(jobs), 1):
@@ -72,8 +73,8 @@ def compile_group(name: str) -> None:
     known = [f"{game}.{one.__name__}" for game in GAMES for one in _module(game).GROUPS]
     if name not in known:
         sys.exit(f"error: --group={name} is unknown: choose one of {', '.join(known)}")
-    with compose.own_hydra():
-        env = compose.build(hydra.compose("engine", [f"env={_module(game).ENV}"]).env, "env")
+    with own_hydra():
+        env = build(hydra.compose("engine", [f"env={_module(game).ENV}"]).env, "env")
     getattr(_module(game), group)(env)
 
 
@@ -91,7 +92,7 @@ def _end_with(parent: int) -> None:
 
 
 def run() -> None:
-    parser = argparse.ArgumentParser(prog=command("warm"), description=str(__doc__).splitlines()[0])
+    parser = argparse.ArgumentParser(prog=command("compile_kernels"), description=str(__doc__).splitlines()[0])
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"of {', '.join(GAMES)}; default: all")
     parser.add_argument(
         "--background", action="store_true", help=argparse.SUPPRESS

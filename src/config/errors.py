@@ -1,19 +1,85 @@
-"""One-line messages for errors of Hydra and OmegaConf: what is wrong, what is allowed, what to type."""
+"""One-line messages for user errors, of Hydra and OmegaConf too: what is wrong, what is allowed, what to type."""
 
 import difflib
+import functools
 import re
-from collections.abc import Iterable, Sequence
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from hydra.errors import MissingConfigException, OverrideParseException
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.types import RunMode
+from omegaconf import DictConfig
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
-from .core.package import install_command
-from .core.runs.config_file import REPLACED, current_key
+from ..core import ranges
+from ..core.errors import UserError
+from ..core.package import install_command
 
+HYDRA = ("hydra.", "omegaconf.", "antlr4.")
+MAX_LETTERS = 1000  # of a message
 MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
+OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 EXTRAS = f"launchers and sweepers come with extras: {install_command('sweep', 'ray', 'slurm')}"
+
+
+class UserExit(BaseException):
+    """A user error; a `BaseException`, because Hydra catches and prints any `Exception`."""
+
+
+def exit_on_user_error(task: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
+    """Decorate a task below `hydra.main` to exit with a one-line message on a user error.
+
+    Jobs of a sweep raise the original error instead, because Hydra records the result of each job.
+    """
+
+    @functools.wraps(task)
+    def run_task(cfg: DictConfig) -> Any:
+        try:
+            return task(cfg)
+        except Exception as error:
+            message = user_message(error)
+            if message is None or HydraConfig.get().mode == RunMode.MULTIRUN:
+                raise
+            raise UserExit(message) from error
+
+    return run_task
+
+
+@contextmanager
+def as_user_errors() -> Iterator[None]:
+    """Raise errors of Hydra, and user errors wrapped by it, as `UserError`; other errors pass."""
+    try:
+        yield
+    except Exception as error:
+        message = user_message(error)
+        if message is None:
+            raise
+        raise UserError(message) from error
+
+
+def user_message(error: BaseException) -> str | None:
+    """Return a one-line message for a user error or a lack of resources, or None for a bug."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
+    message = next((str(cause) for cause in causes if isinstance(cause, UserError)), None)
+    if message is None and isinstance(error, OSError) and error.errno is not None:
+        message = f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    # Only the command line causes errors before Hydra calls the task; the last name is that of a job's error elsewhere.
+    before = "_run_hydra" in names and "run_task" not in names and names[-1] != "return_value"
+    if message is None and (before or "compose_config" in names or type(causes[-1]).__module__.startswith(HYDRA)):
+        reason = hydra_message(causes)
+        names_key = not before or isinstance(error, HydraException | OmegaConfBaseException)
+        message = reason if names_key else f"{' '.join(sys.argv[1:])}: {reason}"
+    if message is None and (isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error))):
+        message = "out of memory: reduce algo.num_envs (algo.batch_size for imitation) or the size of the network"
+    return None if message is None else ranges.shown(message, MAX_LETTERS)
 
 
 def hydra_message(causes: Sequence[BaseException]) -> str:
@@ -34,12 +100,6 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             name, parent = error.full_key or error.key, error.parent_node._key()
             if error.key in keys:
                 return f"{name}: {_first_line(error)}"
-            current = current_key(str(error.key), parent)
-            if current != error.key:
-                return f"{name} has a new name: {str(name).removesuffix(str(error.key))}{current}"
-            replaced = REPLACED.get(error.parent_node.get("_target_"), {})
-            if error.key in replaced:
-                return f"{name} was replaced: set {replaced[error.key]}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from .core.ranges import Bounds, Count, NonNegative, Plies, Positive, Seed
+from ..core.ranges import Bounds, Count, NonNegative, Plies, Positive, Seed
 
 
 @dataclass

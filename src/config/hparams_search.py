@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -15,10 +15,10 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from .core.errors import UserError, require
-from .core.runs import trials
-from .core.runs.lock import is_training
-from .core.runs.run import Observer
+from ..core.errors import UserError, require
+from ..core.runs import trials
+from ..core.runs.lock import is_training
+from ..core.runs.run import Observer
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,81 @@
+"""Load the configuration and the agent of a saved run, which may come from an untrusted source."""
+
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ..core.errors import UserError, require
+from ..core.play.agent import Agent
+from ..core.runs import checkpoint
+from ..core.runs.config_file import CONFIG, read_config
+from ..core.runs.run import checkpoint_path
+from . import CONF
+from .build import build
+from .targets import Targets
+
+MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
+_loading: ContextVar[tuple[Path, ...]] = ContextVar("_loading", default=())  # runs whose agents are being built
+
+
+def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = None) -> Agent:
+    """Load the agent of a finished run; `changes` override values of its algo."""
+    directory, outer = Path(run), _loading.get()
+    place = directory.resolve()
+    require(place not in outer, f"{directory} contains an agent that refers to itself: it cannot be loaded")
+    require(len(outer) < MAX_NESTED_RUNS, f"{directory}: an agent may load at most {MAX_NESTED_RUNS} runs")
+    token = _loading.set((*outer, place))
+    try:
+        return _load_agent(directory, checkpoint_name, changes or {})
+    finally:
+        _loading.reset(token)
+
+
+def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) -> Agent:
+    config = load_config(directory)
+    require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
+    path = checkpoint_path(directory, checkpoint_name)
+    saved = checkpoint.load(path)
+    has_agent = saved.get("learner", {}) is not None
+    require(has_agent, f"{path} contains no agent: the run was stopped before it saved one")
+    OmegaConf.set_struct(config.algo, True)
+    try:
+        node = OmegaConf.merge(config.algo, changes)
+    except OmegaConfBaseException as error:
+        raise UserError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
+    algo = build(node, "algo")
+    with checkpoint.as_checkpoint_errors(config.algo._target_, path):
+        return algo.load_agent(saved["learner"])
+
+
+def load_config(directory: Path) -> DictConfig:
+    """Load the saved configuration of a run, in which only classes that conf/ names are allowed."""
+    path, config = directory / CONFIG, read_config(directory)
+    for value in _strings(config):
+        require("${" not in value, f"{path} contains the interpolation {value}: a saved configuration must be resolved")
+    allowed_targets().check(config, str(path))
+    return DictConfig(config)
+
+
+def require_known_targets(cfg: DictConfig) -> None:
+    """Raise `UserError` if an untrusted configuration names code that conf/ does not name."""
+    plain = OmegaConf.to_container(cfg)
+    assert isinstance(plain, dict)
+    allowed_targets().check({str(key): value for key, value in plain.items()}, "the configuration")
+
+
+@cache
+def allowed_targets() -> Targets:
+    return Targets(CONF)
+
+
+def _strings(node: Any) -> Iterator[str]:
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _strings(child)
+    elif isinstance(node, str):
+        yield node
