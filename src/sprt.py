@@ -14,14 +14,14 @@ from omegaconf import DictConfig, OmegaConf
 
 from .cli import as_user_errors, exit_on_user_error, launch
 from .core.errors import require
-from .core.processes import ordered_results
+from .core.parallel import ordered_results
 from .entries import build_composed, compose_player, parse_entries, quote_agents
 from .paths import CONF
 
 if TYPE_CHECKING:
     from .core.play.agent import Agent
     from .core.play.game import Game
-    from .core.play.sprt import Hypotheses, PairCounts
+    from .core.play.rating import Hypotheses, PairCounts
 
 _plan: dict[str, Any] = {}  # of a worker process
 
@@ -67,11 +67,11 @@ def build_match(plan: dict[str, Any]) -> Match:
 
 
 def require_playable(cfg: DictConfig, match: Match) -> None:
-    from .core.play import tournament
+    from .core.play import rating
 
     two = match.game.players == 2
     require(two, f"env={cfg.composition.env} is a single-player game: a match needs two players")
-    tournament.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
+    rating.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
 
 
 def _set_plan(plan: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ def summary(agents: list[str], hypotheses: "Hypotheses", counts: "PairCounts", v
 def main(cfg: DictConfig) -> None:
     from . import compose, schema
     from .core.files import require_writable, write_atomic
-    from .core.play.sprt import Hypotheses, PairCounts
+    from .core.play.rating import Hypotheses, PairCounts
 
     cfg = compose.validate(cfg, schema.Sprt)
     hypotheses = Hypotheses(cfg.elo0, cfg.elo1, cfg.alpha, cfg.beta)

@@ -17,7 +17,7 @@ from .paths import CONF
 def main(cfg: DictConfig) -> None:
     from . import compose, schema
     from .core.files import require_writable, write_atomic
-    from .core.play.tournament import Standings, require_playable, round_robin
+    from .core.play.rating import Standings, require_playable, round_robin
     from .core.runs import leaderboard
     from .core.runs.console import progress_bar
     from .core.runs.report import PlainConsole

@@ -20,9 +20,9 @@ import numpy as np
 
 from experiments.faults.report import Row
 from src import compose
-from src.core.command_reader import MAX_LINE_LENGTH
+from src.core.interrupt import MAX_LINE_LENGTH
 from src.core.play.game import TwoPlayerGame
-from src.core.play.replay import ReplayedGame
+from src.core.play.game_record import ReplayedGame
 from src.engine import MAX_ERROR_LENGTH, Engine, serve
 from src.paths import CONF
 

@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 from experiments.quoridor_ladder.match import play
 from src.core.files import write_atomic
 from src.core.play.arena import Tally
-from src.core.play.rating import Rating
-from src.core.play.tournament import Standings
+from src.core.play.rating import Rating, Standings
 from src.core.runs.leaderboard import markdown
 
 HERE = Path(__file__).parent

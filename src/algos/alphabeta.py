@@ -11,12 +11,12 @@ from ..core.errors import require
 from ..core.play.agent import Agent, Decision, Line
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from ..core.play.search import (
+from ..core.play.search_interface import (
     DECIDED,
     UNLIMITED_PLIES,
     WIN,
-    Evaluation,
     Searcher,
+    SearcherConfig,
     SearchResult,
     parent_score,
     score_text,
@@ -68,7 +68,7 @@ class AlphaBetaAgent(Agent):
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
-        self.evaluation = Evaluation(dict(weights), level.noise, seed, level.selective, waiting)
+        self.evaluation = SearcherConfig(dict(weights), level.noise, seed, level.selective, waiting)
         self.deterministic, self.has_budget = seconds is None, nodes is not None or seconds is not None
 
     def check(self, game: Game) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..core.errors import require
-from ..core.machine import CORES
+from ..core.parallel import CORES
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait
 from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative

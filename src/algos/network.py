@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import UserError, require
-from ..core.machine import CORES
+from ..core.parallel import CORES
 from ..core.play.agent import Agent, Decision
 from ..core.play.capabilities import AuxTask, Strategy
 from ..core.play.game import Game

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..core.play.game import TwoPlayerGame, outcome_for_seat
-from ..core.play.search import QUIET_PLIES, WIN, Evaluation, SearchResult, noise_at, parent_score
+from ..core.play.search_interface import QUIET_PLIES, WIN, SearcherConfig, SearchResult, noise_at, parent_score
 
 LOWER, EXACT, UPPER = -1, 0, 1
 INFINITY = 2 * WIN
@@ -17,7 +17,7 @@ class _OutOfNodesError(Exception):
 class PlainSearch:
     """A `Searcher` over the game's own interface."""
 
-    def __init__(self, game: TwoPlayerGame, evaluation: Evaluation) -> None:
+    def __init__(self, game: TwoPlayerGame, evaluation: SearcherConfig) -> None:
         self.game, self.evaluation = game, evaluation
         self.quiet_plies = QUIET_PLIES if evaluation.selective else 0
         self.nodes, self.node_limit, self.settled = 0, 0, True

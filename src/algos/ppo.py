@@ -19,6 +19,7 @@ from ..core.play.arena import require_varied
 from ..core.play.capabilities import EpisodeStats, Strategy, SupportsAuxTargets, SupportsEpisodeStats, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Trait
+from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
 from ..core.runs.algorithm import Environment
 from ..core.runs.report import first_baseline, win_rate_band
@@ -37,7 +38,6 @@ from .network import (
     require_finite,
 )
 from .selection import selection_score
-from .self_play import SelfPlayOpponents
 from .trainer import LearnerConfig, Trainer
 
 log = logging.getLogger(__name__)

@@ -11,14 +11,13 @@ from src.algos.minimax import MinimaxAgent
 from src.algos.plain_search import PlainSearch
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
-from src.core.play.arena import evaluate
-from src.core.play.exhaustive import walk_replies
-from src.core.play.search import (
+from src.core.play.arena import evaluate, walk_replies
+from src.core.play.search_interface import (
     DECIDED,
     UNLIMITED_PLIES,
     WIN,
-    Evaluation,
     Searcher,
+    SearcherConfig,
     SearchResult,
     noise_at,
     parent_score,
@@ -52,11 +51,11 @@ def make_agent(
 
 def evaluation(
     noise: int = 0, selective: bool = False, seed: int = 0, waiting_plies: int = UNLIMITED_PLIES
-) -> Evaluation:
-    return Evaluation(WEIGHTS, noise, seed, selective, waiting_plies)
+) -> SearcherConfig:
+    return SearcherConfig(WEIGHTS, noise, seed, selective, waiting_plies)
 
 
-def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
+def plain_minimax(game, state, depth: int, rules: SearcherConfig) -> int:
     """Return the value of a position by full search, which pruning, tables and windows must not change."""
     outcome = game.outcome(state)
     if outcome is not None:

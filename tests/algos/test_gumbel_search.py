@@ -20,7 +20,7 @@ from src.algos.alphazero.tree import (
     select_some,
 )
 from src.core.play.game import TwoPlayerGame
-from src.core.play.positions import PositionBatch
+from src.core.play.search_interface import PositionBatch
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game
 

@@ -25,10 +25,10 @@ from src.algos.nnue.network import (
     win_probabilities,
 )
 from src.core.errors import UserError
-from src.core.play.agent import RandomAgent, require_traits
+from src.core.play.agent import RandomAgent, StoppableAgent, require_traits
 from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
-from src.core.play.search import WIN, StoppableAgent
+from src.core.play.search_interface import WIN
 from src.core.runs import checkpoint
 from src.core.seeding import generator
 from src.envs.quoridor.learned_evaluation import RECORD

@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from src.core.processes import ordered_results
+from src.core.parallel import ordered_results
 
 
 def start(folder):

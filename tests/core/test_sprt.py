@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.core.play.sprt import (
+from src.core.play.rating import (
     MIN_PAIRS,
-    RESULTS,
+    PAIR_RESULTS,
     Hypotheses,
     PairCounts,
     elo_of,
@@ -41,7 +41,7 @@ def test_the_likelihood_ratio_of_two_results_by_hand():
     assert WIDER.llr([60, 0, 0, 0, 40]) == pytest.approx(-1.3170, abs=1e-3)
     # With 1 or 2 points a pair that mean has a probability of 2 * 0.0287505 = 0.057501 of 2 points. A mean of 0.5 needs
     # pairs of 0 points, which have not occurred: with q for each of 0 and 2 points, (1 - 2 q)^90 q^10 has its maximum
-    # at q = 0.05. LLR = 90 ln(0.942499 / 0.9) + 10 ln(0.057501 / 0.05) = 4.1525 + 1.3977, plus that of LEAST.
+    # at q = 0.05. LLR = 90 ln(0.942499 / 0.9) + 10 ln(0.057501 / 0.05) = 4.1525 + 1.3977, plus that of MIN_COUNT.
     assert WIDER.llr([0, 0, 90, 0, 10]) == pytest.approx(5.550, abs=0.02)
 
 
@@ -69,7 +69,7 @@ def test_no_other_distribution_of_that_mean_is_as_likely(counts: list[float], el
     mean = expected_points(elo)
     best = most_likely(np.array(counts), mean)
     assert best.sum() == pytest.approx(1)
-    assert best @ np.array(RESULTS) == pytest.approx(mean)
+    assert best @ np.array(PAIR_RESULTS) == pytest.approx(mean)
     for change in ([1, -2, 1, 0, 0], [0, 1, -2, 1, 0], [0, 0, 1, -2, 1]):  # these keep the sum and the mean
         step = 0.01 * best.min() * np.array(change)
         for other in (best + step, best - step):
@@ -80,9 +80,9 @@ def accepted(
     test: Hypotheses, distribution: list[float], matches: int = 500, longest: int = 200
 ) -> tuple[float, float]:
     """Return the shares of simulated matches that accept elo0 and elo1."""
-    results = np.random.default_rng(0).choice(len(RESULTS), (matches, longest), p=distribution)
-    counts = np.eye(len(RESULTS), dtype=int)[results].cumsum(axis=1)[:, MIN_PAIRS - 1 :]
-    states, which = np.unique(counts.reshape(-1, len(RESULTS)), axis=0, return_inverse=True)
+    results = np.random.default_rng(0).choice(len(PAIR_RESULTS), (matches, longest), p=distribution)
+    counts = np.eye(len(PAIR_RESULTS), dtype=int)[results].cumsum(axis=1)[:, MIN_PAIRS - 1 :]
+    states, which = np.unique(counts.reshape(-1, len(PAIR_RESULTS)), axis=0, return_inverse=True)
     llr = log_likelihood_ratio(states, expected_points(test.elo0), expected_points(test.elo1))[which]
     decided = np.searchsorted(test.bounds, llr.reshape(matches, -1)) - 1  # -1: elo0, 0: none, 1: elo1
     first = decided[np.arange(matches), (decided != 0).argmax(axis=1)]
@@ -98,7 +98,7 @@ def accepted(
     ],
 )
 def test_wrong_hypotheses_are_accepted_as_rarely_as_promised(test: Hypotheses, mean: float, distribution: list[float]):
-    assert np.dot(distribution, RESULTS) == pytest.approx(mean, abs=1e-5)
+    assert np.dot(distribution, PAIR_RESULTS) == pytest.approx(mean, abs=1e-5)
     shares = accepted(test, distribution)
     right = mean > 0.5
     assert shares[not right] < 0.08, "alpha and beta are 0.05; two standard errors of 500 matches are 0.02"

@@ -10,8 +10,7 @@ from rich.console import Console
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import Tally
-from src.core.play.rating import Points, ratings
-from src.core.play.tournament import Standings, require_playable, round_robin
+from src.core.play.rating import Points, Standings, ratings, require_playable, round_robin
 from src.core.runs.leaderboard import as_dict, cross_table, markdown
 from src.core.seeding import draw
 from src.envs.tictactoe.rules import TicTacToe

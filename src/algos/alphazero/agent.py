@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...core.errors import require
 from ...core.play.agent import Decision, Line, require_traits
 from ...core.play.game import Game, Trait, TwoPlayerGame
-from ...core.play.positions import PositionBatch
+from ...core.play.search_interface import PositionBatch
 from ...core.ranges import Bounds, check_fields
 from ...nets.masked import MaskedCategorical
 from ..network import Compute, InferenceConfig, NetworkAgent

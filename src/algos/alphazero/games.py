@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...core.play.arena import random_opening
 from ...core.play.game import TwoPlayerGame
-from ...core.play.positions import Symmetry, Zeros
+from ...core.play.search_interface import Symmetry, Zeros
 from .search import SearchConfig, Searching, SearchResult, search
 from .tree import new_trees
 

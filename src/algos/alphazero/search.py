@@ -7,9 +7,9 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...core.play.positions import PositionBatch
+from ...core.parallel import run_in_spans
+from ...core.play.search_interface import PositionBatch
 from ...core.ranges import Bounds, NonNegative, Positive, check_fields
-from ...core.threads import run_in_spans
 from .tree import (
     SearchTrees,
     Settings,

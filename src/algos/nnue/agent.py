@@ -9,7 +9,7 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.agent import Agent, Decision, Line
 from ...core.play.game import Game, Trait
-from ...core.play.search import DepthResult
+from ...core.play.search_interface import DepthResult
 from ...core.ranges import Count, Positive, Threads, check_fields
 from ..network import load_weights
 from .games import evaluation_of

@@ -5,8 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from ..play.arena import Tally
-from ..play.rating import Rating, points_of
-from ..play.tournament import Standings
+from ..play.rating import Rating, Standings, points_of
 from .report import new_table
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import ranks
-from ..machine import CORES
+from ..parallel import CORES
 
 DIFF = "diff.patch"  # in the run directory: uncommitted changes
 MAX_DIFF_CHARS = 1 << 20

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from ..errors import UserError, require
 from ..play.agent import Agent, RandomAgent
-from ..play.arena import Score, Tally, evaluate, require_varied, wilson_interval
-from ..play.exhaustive import walk_replies
+from ..play.arena import Score, Tally, evaluate, require_varied, walk_replies, wilson_interval
 from ..play.game import Game, Trait
 from ..play.rating import rating_against
 from .algorithm import Environment
