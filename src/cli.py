@@ -265,7 +265,7 @@ def train_arguments(arguments: list[str]) -> list[str]:
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             # a slow import, which --help does not need
-            from .core.runs.sweep import require_same_jobs
+            from .core.runs.sweep_jobs import require_same_jobs
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = resume_arguments(arguments)

@@ -37,12 +37,11 @@ from .core.play.curriculum import Curriculum
 from .core.play.game import Game
 from .core.play.past_selves import PastSelves
 from .core.runs import checkpoint
-from .core.runs.algorithm import Algorithm, Environment
 from .core.runs.config_file import CONFIG, REPLACED, read_config
 from .core.runs.report import require_measured
-from .core.runs.run import checkpoint_path, has_learner
-from .core.runs.runlog import Tracker
+from .core.runs.run import Algorithm, Environment, checkpoint_path, has_learner
 from .core.runs.targets import Targets
+from .core.runs.trackers import Tracker
 from .paths import CONF
 from .resolvers import accelerator, tuned
 from .schema import Train

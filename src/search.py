@@ -17,8 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .core.errors import UserError, require
 from .core.runs import trials
-from .core.runs.lock import is_training
-from .core.runs.run import Observer
+from .core.runs.run import Observer, is_training
 
 log = logging.getLogger(__name__)
 

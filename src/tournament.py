@@ -18,7 +18,7 @@ def main(cfg: DictConfig) -> None:
     from . import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play.rating import Standings, require_playable, round_robin
-    from .core.runs import leaderboard
+    from .core.runs import report
     from .core.runs.console import progress_bar
     from .core.runs.report import PlainConsole
 
@@ -39,13 +39,13 @@ def main(cfg: DictConfig) -> None:
 
     standings = Standings(matches, anchor)
     title = f"{cfg.composition.env}: Elo above {anchor}, percentage of points against each player"
-    PlainConsole().print(leaderboard.cross_table(title, standings))
+    PlainConsole().print(report.standings_table(title, standings))
     if cfg.markdown is not None:
-        write_atomic(Path(cfg.markdown), leaderboard.markdown(standings))
+        write_atomic(Path(cfg.markdown), report.standings_markdown(standings))
     if cfg.json is not None:
         settings = {"env": cfg.composition.env, "seed": cfg.seed, "opening_plies": cfg.opening_plies}
         agents = {entry.label: ":".join([entry.name, *entry.settings]) for entry in entries}
-        result = {**settings, "agents": agents, **leaderboard.as_dict(standings)}
+        result = {**settings, "agents": agents, **report.standings_as_dict(standings)}
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
 
 

@@ -21,10 +21,9 @@ from omegaconf import DictConfig, OmegaConf
 from src import cli
 from src.core.errors import UserError
 from src.core.runs import trials
-from src.core.runs.lock import LOCK
-from src.core.runs.run import Pruned
-from src.core.runs.search_report import param_importance, write_report
-from src.core.runs.sweep import Job
+from src.core.runs.run import LOCK, Pruned
+from src.core.runs.sweep_jobs import Job
+from src.core.runs.trials import param_importance, write_report
 from src.paths import CONF
 from src.search import SPACE, Search, Settings, build, parse_space
 from tests.lab import ROOT, Lab

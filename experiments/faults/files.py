@@ -25,7 +25,7 @@ from experiments.faults.report import Row
 from experiments.faults.training import NNUE, TRAININGS
 from src.cli import launch, user_message
 from src.core.errors import UserError
-from src.core.runs.lock import is_training
+from src.core.runs.run import is_training
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine

@@ -14,8 +14,7 @@ from ..core.parallel import CORES
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait
 from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative
-from ..core.runs.algorithm import Environment
-from ..core.runs.run import Run
+from ..core.runs.run import Environment, Run
 from ..core.seeding import generator
 from ..nets.boards import Heads
 from ..nets.losses import aux_loss

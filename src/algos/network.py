@@ -22,8 +22,7 @@ from ..core.play.capabilities import AuxTask, Strategy
 from ..core.play.game import Game
 from ..core.ranges import Threads, check_fields
 from ..core.runs import checkpoint
-from ..core.runs.algorithm import Environment
-from ..core.runs.run import checkpoint_path
+from ..core.runs.run import Environment, checkpoint_path
 from ..nets.boards import Heads, ResidualBlock
 from ..nets.exported import ExportedNetwork
 from ..nets.masked import MaskedCategorical

@@ -21,9 +21,8 @@ from ..core.play.curriculum import Curriculum
 from ..core.play.game import Trait
 from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
-from ..core.runs.algorithm import Environment
 from ..core.runs.report import first_baseline, win_rate_band
-from ..core.runs.run import Run
+from ..core.runs.run import Environment, Run
 from ..nets.losses import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
 from .network import (

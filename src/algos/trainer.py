@@ -22,8 +22,7 @@ from ..core.play.agent import Agent
 from ..core.play.capabilities import SupportsAgentMetrics, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.ranges import Count, Interval, Plies, Positive, check_fields
-from ..core.runs.algorithm import Environment
-from ..core.runs.run import Run
+from ..core.runs.run import Environment, Run
 from .network import build_net, export_weights, load_weights, require_finite
 from .optimizer import Optimizer, OptimizerConfig
 from .selection import Selection, selection_metrics

@@ -13,8 +13,7 @@ from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, evaluate
 from src.core.play.curriculum import Mixture
 from src.core.runs import checkpoint
-from src.core.runs.run import Run
-from src.core.runs.worker_run import WorkerRun
+from src.core.runs.run import Run, WorkerRun
 from src.nets.boards import CNN
 from src.nets.flat import MLP
 from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, optimizer_of, plain_ladder, ppo

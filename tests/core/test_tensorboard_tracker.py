@@ -4,7 +4,7 @@ from importlib.util import find_spec
 import pytest
 
 from src.core.runs.run import Run
-from src.core.runs.tensorboard_tracker import TensorboardTracker
+from src.core.runs.trackers import TensorboardTracker
 
 
 def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):

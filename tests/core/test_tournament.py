@@ -11,7 +11,7 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import Tally
 from src.core.play.rating import Points, Standings, ratings, require_playable, round_robin
-from src.core.runs.leaderboard import as_dict, cross_table, markdown
+from src.core.runs.report import standings_as_dict, standings_markdown, standings_table
 from src.core.seeding import draw
 from src.envs.tictactoe.rules import TicTacToe
 
@@ -94,7 +94,7 @@ def test_standings_by_hand():
 
 
 def test_the_table_has_shares_of_points():
-    lines = markdown(STANDINGS).splitlines()
+    lines = standings_markdown(STANDINGS).splitlines()
     assert lines[0] == "| player | Elo (95%) | games | a | b | c |"
     assert lines[1] == "|---|---|---|---|---|---|"
     assert lines[2].endswith(" | 20 |  | 75.0% | 100.0% |")
@@ -106,7 +106,7 @@ def test_the_table_has_shares_of_points():
 
 def test_the_table_on_the_terminal_has_a_line_per_player():
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(cross_table("title", STANDINGS))
+    console.print(standings_table("title", STANDINGS))
     rows = [line.split() for line in console.export_text().splitlines() if line.strip()[:1] in "123" and line.strip()]
     assert [row[:2] for row in rows] == [["1", "a"], ["2", "b"], ["3", "c"]]
     assert [row[-2:] for row in rows] == [["75", "100"], ["25", "50"], ["0", "50"]]
@@ -115,7 +115,7 @@ def test_the_table_on_the_terminal_has_a_line_per_player():
 
 
 def test_plain_values_have_points_and_intervals():
-    result = as_dict(STANDINGS)
+    result = standings_as_dict(STANDINGS)
     first = result["players"][0]
     assert (first["player"], first["points"], first["games"]) == ("a", 17.5, 20)
     assert first["elo_ci95"][0] < first["elo"] < first["elo_ci95"][1]
@@ -135,10 +135,10 @@ def test_aborted_games_give_nobody_points():
     standings = Standings({("a", "b"): Tally(3, 0, 1, aborted=6), ("a", "c"): Tally(0, 0, 0, aborted=2)}, "b")
     assert standings.total("a") == Tally(3, 0, 1, aborted=8)
     assert standings.ratings["a"] == pytest.approx(ratings({("a", "b"): Points(3, 4)}, "b")["a"])
-    row = markdown(standings).splitlines()[2]
+    row = standings_markdown(standings).splitlines()[2]
     assert row.startswith("| a |")
     assert row.endswith("| 12, 8 aborted |  | - | 75.0% |")
-    assert as_dict(standings)["matches"][0]["aborted"] == 6
+    assert standings_as_dict(standings)["matches"][0]["aborted"] == 6
 
 
 @pytest.mark.parametrize(

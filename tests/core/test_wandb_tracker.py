@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import wandb
 
-from src.core.runs.wandb_tracker import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
+from src.core.runs.trackers import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
 
 CONFIG: dict[str, Any] = {
     "composition": {"env": "e", "algo": "a", "reward": "r", "curriculum": "c", "sweep": None, "experiment": None},
@@ -44,7 +44,7 @@ def test_an_online_run_notes_its_address_and_no_other_does(
 def test_only_files_that_the_run_has_written_are_uploaded(tmp_path: Path):
     tracker = WandbTracker("offline", "lab", entity=None, init_timeout=1)
     uploaded: list[wandb.Artifact] = []
-    tracker._run = SimpleNamespace(id="1", dir=tmp_path / "files", log=print, log_artifact=uploaded.append)
+    tracker.session = SimpleNamespace(id="1", dir=tmp_path / "files", log=print, log_artifact=uploaded.append)
     for name in ("eval.json", "checkpoints/last.safetensors", "checkpoints/another.safetensors"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)

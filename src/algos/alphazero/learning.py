@@ -18,9 +18,8 @@ from ...core.play.past_selves import Load, PastSelves, Weights
 from ...core.play.rating import Points, points_of, ratings
 from ...core.ranges import BatchSize, BelowOne, Bounds, Fraction, Interval, NonNegative, NumEnvs, Plies, Positive
 from ...core.runs import checkpoint
-from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
-from ...core.runs.run import Run
+from ...core.runs.run import Environment, Run
 from ...nets.boards import Heads
 from ...nets.masked import MaskedCategorical
 from ..network import (

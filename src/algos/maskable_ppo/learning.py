@@ -22,9 +22,8 @@ from ...core.ranges import (
     Positive,
     check_fields,
 )
-from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
-from ...core.runs.run import Run
+from ...core.runs.run import Environment, Run
 from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, export_weights, load_network, load_weights
 from ..selection import Selection, selection_metrics
 from ..trainer import budget_used

@@ -20,9 +20,8 @@ from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
-from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
-from ...core.runs.run import NETWORK, Run, checkpoint_path
+from ...core.runs.run import NETWORK, Environment, Run, checkpoint_path
 from ..alphabeta import AlphaBetaAgent
 from ..network import load_weights
 from ..optimizer import Optimizer

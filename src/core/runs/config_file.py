@@ -49,8 +49,8 @@ MOVED = {  # classes of earlier versions, likewise
     "src.core.agent.SelfPlay": "src.core.play.agent.SelfPlay",
     "src.core.curriculum.Curriculum": "src.core.play.curriculum.Curriculum",
     "src.core.curriculum.Mixture": "src.core.play.curriculum.Mixture",
-    "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.tensorboard_tracker.TensorboardTracker",
-    "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
+    "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.trackers.TensorboardTracker",
+    "src.core.wandb_tracker.WandbTracker": "src.core.runs.trackers.WandbTracker",
     "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
     "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
 }
