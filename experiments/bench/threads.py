@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 import hydra
 
 from src import compose
+from src.algos.compute import torch_threads
 from src.algos.ppo import PPOTrainer
-from src.algos.threads import torch_threads
 from src.core.runs.run import Run
 from src.paths import CONF
 

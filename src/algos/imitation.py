@@ -20,8 +20,10 @@ from ..nets.boards import Heads
 from ..nets.losses import aux_loss
 from ..nets.masked import MASKED_LOGIT, MaskedCategorical
 from ..nets.symmetry import mirrored
-from .network import Architecture, Compute, InferenceConfig, NetworkAgent, build_net, load_network
-from .trainer import LearnerConfig, Trainer
+from .compute import Compute
+from .network_agent import InferenceConfig, NetworkAgent
+from .trainer import NetworkLearnerConfig, NetworkTrainer
+from .weights import Architecture, build_net, load_network
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ class Teacher(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imitation(LearnerConfig):
+class Imitation(NetworkLearnerConfig):
     teacher: Teacher
     net: Architecture
     play: InferenceConfig
@@ -92,7 +94,7 @@ class Imitation(LearnerConfig):
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
 
-class ImitationTrainer(Trainer[Imitation]):
+class ImitationTrainer(NetworkTrainer[Imitation]):
     """Its `acting_net` is the moving average of the weights."""
 
     unit = "positions"

@@ -25,19 +25,11 @@ from ..core.runs.report import first_baseline, win_rate_band
 from ..core.runs.run import Environment, Run
 from ..nets.losses import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
-from .network import (
-    Architecture,
-    Compute,
-    InferenceConfig,
-    NetworkAgent,
-    as_device,
-    build_net,
-    export_snapshot,
-    load_network,
-    require_finite,
-)
+from .compute import Compute
+from .network_agent import InferenceConfig, NetworkAgent
 from .selection import selection_score
-from .trainer import LearnerConfig, Trainer
+from .trainer import NetworkLearnerConfig, NetworkTrainer
+from .weights import Architecture, build_net, export_snapshot, load_network, require_finite
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +53,7 @@ class LossWeights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PPO(LearnerConfig):
+class PPO(NetworkLearnerConfig):
     net: Architecture
     play: InferenceConfig
     losses: LossWeights
@@ -107,7 +99,7 @@ class PPO(LearnerConfig):
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
 
-class PPOTrainer(Trainer[PPO]):
+class PPOTrainer(NetworkTrainer[PPO]):
     def __init__(self, algo: PPO, env: Environment, curriculum: Curriculum, run: Run) -> None:
         super().__init__(algo, env, run, steps_per_update=algo.num_envs * algo.steps_per_env)
         self.curriculum, self.compiled = curriculum, algo.compute.compiled(self.net)
@@ -191,9 +183,7 @@ class PPOTrainer(Trainer[PPO]):
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             correlations, counts = stats[0].with_records(records).diagnostics()
             metrics |= correlations
-        self.run.log(self.steps, metrics | measured)
-        self.run.diagnose(counts)  # before the checkpoint, after which a search may stop the run
-        self.selection.save(measured, self.weights(torch.float16))
+        self.record(measured, metrics, counts)
         self.curriculum.record(stage_score)
         self.opponents.update(self.weights(), self._snapshot)
         if self.curriculum.stage != stage:
@@ -230,7 +220,7 @@ class PPOTrainer(Trainer[PPO]):
             group.load_state(state)
 
 
-class Batch(NamedTuple):
+class RolloutBatch(NamedTuple):
     """Steps of rollouts, (B, ...)."""
 
     observations: Tensor
@@ -360,12 +350,12 @@ class Rollouts:
             return as_device(self.envs.aux_targets(), self.device)
         return torch.zeros((self.envs.num_envs, 0), dtype=torch.int8, device=self.device)
 
-    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[Batch]:
+    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[RolloutBatch]:
         """Yield the steps to train on, all unless the strategy asks for fewer, in random order and `count` parts.
 
         Steps in which the policy chose the action have priority; the rest is a new random sample of the others.
         """
-        fields = [self.buffer[name].flatten(0, 1) for name in Batch._fields]
+        fields = [self.buffer[name].flatten(0, 1) for name in RolloutBatch._fields]
         steps, device = len(fields[0]), fields[0].device
         order = torch.randperm(steps, generator=generator, device=device)
         wanted = steps if self.strategy is None else self.strategy.training_steps(steps)
@@ -374,7 +364,7 @@ class Rollouts:
             kept = torch.cat([order[chosen], order[~chosen]])[:wanted]
             order = kept[torch.randperm(wanted, generator=generator, device=device)]
         for rows in order.tensor_split(count):
-            yield Batch(*(field[rows] for field in fields))
+            yield RolloutBatch(*(field[rows] for field in fields))
 
     def state(self) -> dict[str, Any]:
         return {"envs": self.envs.state(), **{name: getattr(self, name) for name in self.STATE}}
@@ -399,7 +389,7 @@ def gae(rewards: Tensor, values: Tensor, dones: Tensor, last_values: Tensor, gam
     return advantages
 
 
-def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
+def ppo_losses(net: Any, batch: RolloutBatch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
     """Return the loss of a batch, its parts, and the KL divergence from the policy of the rollout."""
     with compute.autocast():
         heads = net(batch.observations, batch.aux_logits) if batch.aux_logits.shape[1] > 0 else net(batch.observations)
@@ -432,7 +422,7 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
     return {"loss": loss, **losses}
 
 
-def normalized(batch: Batch) -> Batch:
+def normalized(batch: RolloutBatch) -> RolloutBatch:
     """Normalize advantages by mean and standard deviation over the chosen steps of all ranks."""
     count = count_chosen(batch.chosen)
     centered = batch.advantages - ranks.mean(mean_chosen(batch, batch.advantages, count))
@@ -446,6 +436,10 @@ def count_chosen(chosen: Tensor) -> Tensor:
     return count.clamp_min(1 / ranks.world_size())
 
 
-def mean_chosen(batch: Batch, values: Tensor, count: Tensor) -> Tensor:
+def mean_chosen(batch: RolloutBatch, values: Tensor, count: Tensor) -> Tensor:
     """Return this rank's part of the mean of `values` (B,) over the chosen steps of all ranks."""
     return torch.where(batch.chosen, values, 0.0).sum() / count
+
+
+def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:
+    return torch.as_tensor(array).to(device, non_blocking=True)

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from src.algos.alphazero.search import Evaluated, SearchConfig, SearchResult, run_searches, search
-from src.algos.alphazero.tree import (
+from src.algos.alphazero.search import (
+    Evaluated,
+    SearchConfig,
+    SearchResult,
     SearchTrees,
     Settings,
     back_up_some,
@@ -17,6 +19,8 @@ from src.algos.alphazero.tree import (
     interior_action,
     new_trees,
     root_action,
+    run_searches,
+    search,
     select_some,
 )
 from src.core.play.game import TwoPlayerGame

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+from src.algos.compute import Compute
 from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
-from src.algos.network import Compute, InferenceConfig
+from src.algos.network_agent import InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game

@@ -12,18 +12,10 @@ import pytest
 import torch
 
 from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig
-from src.algos.network import Compute
-from src.algos.nnue.agent import EvaluationAgent, PlayConfig
+from src.algos.compute import Compute
+from src.algos.nnue.agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
 from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, play_games, stored_score
-from src.algos.nnue.learning import NNUE, NNUETrainer
-from src.algos.nnue.network import (
-    Dataset,
-    EvaluationNetwork,
-    numpy_weights,
-    score_scale,
-    unpacked,
-    win_probabilities,
-)
+from src.algos.nnue.learning import NNUE, Dataset, NNUETrainer, score_scale, unpacked, win_probabilities
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, StoppableAgent, require_traits
 from src.core.play.arena import evaluate

@@ -306,6 +306,6 @@ def test_configurations_of_earlier_versions_have_the_current_keys(tmp_path: Path
         "algo: {ppo_epochs: 2, warm_up: 5, play: {_target_: src.algos.network.Play, symmetries: true}}\n"
         "curriculum: {warm_up: {easy: {aux_mine_weight: 3.0}}}\n"
     )
-    play = {"_target_": "src.algos.network.InferenceConfig", "symmetries": True}
+    play = {"_target_": "src.algos.network_agent.InferenceConfig", "symmetries": True}
     algo = {"epochs": 2, "lr_warmup": 5, "play": play}
     assert read_config(tmp_path) == {"algo": algo, "curriculum": {"warm_up": {"easy": {"aux_coef": 3.0}}}}

@@ -43,7 +43,7 @@ REPLACED = {  # by class: keys of earlier versions whose values cannot be transl
     }
 }
 MOVED = {  # classes of earlier versions, likewise
-    "src.algos.network.Play": "src.algos.network.InferenceConfig",
+    "src.algos.network.Play": "src.algos.network_agent.InferenceConfig",
     "src.core.agent.OpponentPool": "src.core.play.agent.OpponentPool",
     "src.core.agent.RandomAgent": "src.core.play.agent.RandomAgent",
     "src.core.agent.SelfPlay": "src.core.play.agent.SelfPlay",
