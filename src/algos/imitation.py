@@ -16,8 +16,7 @@ from ..core.play.game import Game, Trait
 from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative
 from ..core.runs.run import Environment, Run
 from ..core.seeding import generator
-from ..nets.boards import Heads
-from ..nets.losses import aux_loss
+from ..nets.boards import Heads, aux_loss
 from ..nets.masked import MASKED_LOGIT, MaskedCategorical
 from ..nets.symmetry import mirrored
 from .compute import Compute

@@ -16,9 +16,8 @@ from ..core.play.game import Game
 from ..core.ranges import check_fields
 from ..core.runs.run import Environment
 from ..nets.boards import Heads
-from ..nets.exported import ExportedNetwork
 from ..nets.masked import MaskedCategorical
-from ..nets.symmetry import averaged
+from ..nets.symmetry import ExportedNetwork, averaged
 from .compute import Compute
 
 MAX_BATCH = 4096  # positions per forward pass

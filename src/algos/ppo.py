@@ -23,7 +23,7 @@ from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
 from ..core.runs.report import first_baseline, win_rate_band
 from ..core.runs.run import Environment, Run
-from ..nets.losses import aux_loss
+from ..nets.boards import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
 from .compute import Compute
 from .network_agent import InferenceConfig, NetworkAgent
