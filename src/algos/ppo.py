@@ -29,7 +29,7 @@ from .compute import Compute
 from .network_agent import InferenceConfig, NetworkAgent
 from .selection import selection_score
 from .trainer import NetworkLearnerConfig, NetworkTrainer
-from .weights import Architecture, build_net, export_snapshot, load_network, require_finite
+from .weights import Architecture, build_net, load_network, require_finite
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class PPOTrainer(NetworkTrainer[PPO]):
         self.stalling = False
 
     def start(self) -> None:
-        self.opponents.update(self.weights(), self._snapshot)
+        self.opponents.update(self.weights(), self.snapshot)
         self.groups = self._make_groups()
         if self.algo.init_from is not None:
             self.evaluate({})  # so that the best checkpoint is never worse than the initial weights
@@ -185,7 +185,7 @@ class PPOTrainer(NetworkTrainer[PPO]):
             metrics |= correlations
         self.record(measured, metrics, counts)
         self.curriculum.record(stage_score)
-        self.opponents.update(self.weights(), self._snapshot)
+        self.opponents.update(self.weights(), self.snapshot)
         if self.curriculum.stage != stage:
             self.groups = self._make_groups()
             if stats and self._stats():
@@ -194,9 +194,6 @@ class PPOTrainer(NetworkTrainer[PPO]):
     def _load_opponent(self, weights: dict[str, Any]) -> NetworkAgent:
         net = load_network(self.algo.net, weights, self.algo.compute)
         return NetworkAgent(net, self.algo.compute, self.algo.play, greedy=False)
-
-    def _snapshot(self) -> dict[str, Any]:
-        return export_snapshot(self.net, self.env)
 
     def state(self) -> dict[str, Any]:
         shared, groups = super().state(), [group.state() for group in self.groups]

@@ -321,6 +321,11 @@ class NetworkTrainer(Trainer[NetworkConfig]):
     def weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
         return export_weights(self.acting_net, self.env, dtype)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the weights as those of a past self: small and on the CPU."""
+        saved = self.weights(torch.float16)
+        return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
+
     def state(self) -> dict[str, Any]:
         require_finite(self.net, self.steps)
         return {

@@ -72,12 +72,6 @@ def export_weights(net: nn.Module, env: Environment, dtype: torch.dtype = torch.
     return {"weights": weights, "observation_shape": list(shape), "num_actions": actions}
 
 
-def export_snapshot(net: nn.Module, env: Environment) -> dict[str, Any]:
-    """Return `export_weights` for a past self, small and on the CPU."""
-    saved = export_weights(net, env, torch.float16)
-    return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
-
-
 def require_finite(net: nn.Module, step: int) -> None:
     """Raise `UserError` if training diverged, before the weights are saved."""
     finite = torch.stack([torch.isfinite(weight).all() for weight in net.parameters()])  # one device transfer

@@ -758,7 +758,7 @@ def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
         before = {name: weight.clone() for name, weight in trainer.net.state_dict().items()}
         for weight in trainer.net.parameters():
             weight.data += 1
-        trainer.opponents.update(trainer.weights(), trainer._snapshot)
+        trainer.opponents.update(trainer.weights(), trainer.snapshot)
     snapshots = [snapshot.agent.net.state_dict() for snapshot in opponent.snapshots]  # type: ignore[attr-defined]
     for name, weight in before.items():
         assert torch.allclose(snapshots[0][name], weight, atol=1e-3)

@@ -25,7 +25,7 @@ from ...nets.masked import MaskedCategorical
 from ..compute import Compute
 from ..network_agent import InferenceConfig, NetworkAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer
-from ..weights import Architecture, build_net, export_snapshot, load_network, require_finite
+from ..weights import Architecture, build_net, load_network, require_finite
 from .agent import NetworkEvaluator, PlayConfig, SearchAgent
 from .search import SearchConfig, run_searches
 from .self_play import (
@@ -132,7 +132,7 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
         self.unused = 0.0  # positions to train on that do not fill a batch yet
 
     def start(self) -> None:
-        self.past_selves.add(self._snapshot)
+        self.past_selves.add(self.snapshot)
 
     def update(self) -> None:
         """Play `steps_per_env` moves in every game, then train on what became ready, `repeats` times on average."""
@@ -185,15 +185,12 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
         """Also play against the past selves, and add to them."""
         learner = NetworkAgent(self.acting_net, self.algo.compute, NETWORK_ALONE, greedy=False)
         rated = self.past_selves.measure(self.game, learner, self.run.seed)
-        self.past_selves.add(self._snapshot)
+        self.past_selves.add(self.snapshot)
         super().evaluate(metrics | rated)
 
     def _load_past_self(self, weights: dict[str, Any]) -> NetworkAgent:
         net = load_network(self.algo.net, weights, self.algo.compute)
         return NetworkAgent(net, self.algo.compute, NETWORK_ALONE, greedy=False)
-
-    def _snapshot(self) -> dict[str, Any]:
-        return export_snapshot(self.acting_net, self.env)
 
     def state(self) -> dict[str, Any]:
         return {
