@@ -23,8 +23,8 @@ from .core.errors import require
 from .core.play import arena
 from .core.play.agent import Agent, RandomAgent, SelfPlay
 from .core.play.arena import Score
-from .core.runs.algorithm import Environment
 from .core.runs.report import first_baseline
+from .core.runs.run import Environment
 from .registration import register_envs
 from .train import train as train_in
 

@@ -25,8 +25,8 @@ from llvmlite import binding
 from .config.build import build
 from .config.compose import own_hydra
 from .core import kernels
-from .core.machine import CORES
 from .core.package import ROOT, command
+from .core.parallel import CORES
 
 ENVS = Path(__file__).parent / "envs"
 GAMES = sorted(path.parent.name for path in ENVS.glob("*/warm_up.py"))

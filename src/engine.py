@@ -14,14 +14,13 @@ from omegaconf import DictConfig
 from .config import CONF
 from .config.cli import launch, refuse_multirun
 from .config.errors import exit_on_user_error
-from .core.command_reader import MAX_LINE_LENGTH, CommandReader
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
-from .core.play.agent import Agent
+from .core.interrupt import MAX_LINE_LENGTH, CommandReader
+from .core.play.agent import Agent, StoppableAgent
 from .core.play.game import Game, TwoPlayerGame
-from .core.play.record import read_game, write_game
-from .core.play.replay import ReplayedGame
-from .core.play.search import DepthResult, StoppableAgent, score_text
+from .core.play.game_record import ReplayedGame, read_game, write_game
+from .core.play.search_interface import DepthResult, score_text
 from .core.seeding import generator
 
 MAX_ERROR_LENGTH = 300  # characters

@@ -19,7 +19,7 @@ def main(cfg: DictConfig) -> None:
     from .config import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play import arena
-    from .core.play.gif import Animation
+    from .core.play.canvas import Animation
     from .core.runs.console import printable, progress_bar
 
     cfg = compose.validate(cfg, schema.Record, unused=("opponent",))

@@ -17,12 +17,12 @@ from .config.agent_specs import build_agent, compose_spec, parse_specs, quote_ag
 from .config.cli import launch
 from .config.errors import as_user_errors, exit_on_user_error
 from .core.errors import require
-from .core.processes import ordered_results
+from .core.parallel import ordered_results
 
 if TYPE_CHECKING:
     from .core.play.agent import Agent
     from .core.play.game import Game
-    from .core.play.sprt import Hypotheses, PairCounts
+    from .core.play.rating import Hypotheses, PairCounts
 
 _plan: dict[str, Any] = {}  # of a worker process
 
@@ -68,11 +68,11 @@ def build_match(plan: dict[str, Any]) -> Match:
 
 
 def require_playable(cfg: DictConfig, match: Match) -> None:
-    from .core.play import tournament
+    from .core.play import rating
 
     two = match.game.players == 2
     require(two, f"env={cfg.composition.env} is a single-player game: a match needs two players")
-    tournament.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
+    rating.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
 
 
 def _set_plan(plan: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ def main(cfg: DictConfig) -> None:
     from .config import schema
     from .config.compose import validate
     from .core.files import require_writable, write_atomic
-    from .core.play.sprt import Hypotheses, PairCounts
+    from .core.play.rating import Hypotheses, PairCounts
 
     cfg = validate(cfg, schema.Sprt)
     hypotheses = Hypotheses(cfg.elo0, cfg.elo1, cfg.alpha, cfg.beta)

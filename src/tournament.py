@@ -20,8 +20,8 @@ def main(cfg: DictConfig) -> None:
     from .config.build import build
     from .config.compose import validate
     from .core.files import require_writable, write_atomic
-    from .core.play.tournament import Standings, require_playable, round_robin
-    from .core.runs import leaderboard
+    from .core.play.rating import Standings, require_playable, round_robin
+    from .core.runs import report
     from .core.runs.console import progress_bar
     from .core.runs.report import PlainConsole
 
@@ -42,13 +42,13 @@ def main(cfg: DictConfig) -> None:
 
     standings = Standings(matches, anchor)
     title = f"{cfg.composition.env}: Elo above {anchor}, percentage of points against each player"
-    PlainConsole().print(leaderboard.cross_table(title, standings))
+    PlainConsole().print(report.standings_table(title, standings))
     if cfg.markdown is not None:
-        write_atomic(Path(cfg.markdown), leaderboard.markdown(standings))
+        write_atomic(Path(cfg.markdown), report.standings_markdown(standings))
     if cfg.json is not None:
         settings = {"env": cfg.composition.env, "seed": cfg.seed, "opening_plies": cfg.opening_plies}
         agents = {spec.label: ":".join([spec.name, *spec.settings]) for spec in specs}
-        result = {**settings, "agents": agents, **leaderboard.as_dict(standings)}
+        result = {**settings, "agents": agents, **report.standings_as_dict(standings)}
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
 
 

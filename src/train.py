@@ -27,8 +27,7 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
     """
     from .config import compose  # slow imports, which --help does not need
     from .core.runs import report
-    from .core.runs.run import Run
-    from .core.runs.worker_run import WorkerRun
+    from .core.runs.run import Run, WorkerRun
 
     env, algo, curriculum, tracker = compose.prepare(cfg, directory)
     compose.warn_on_device_mismatch(cfg.composition.get("device", "auto"), algo)
@@ -52,7 +51,7 @@ def main(cfg: DictConfig) -> float | None:
     from .config.hparams_search import trial_observer
     from .config.load import load_config
     from .core.runs.run import PRUNED, Pruned, is_finished
-    from .core.runs.sweep import final_metric
+    from .core.runs.sweep_jobs import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
     with discard_outputs_on_error(directory), suggest_resume(directory):

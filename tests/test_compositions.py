@@ -40,8 +40,7 @@ from src.core.errors import UserError
 from src.core.interrupt import handle_interrupts
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
-from src.core.runs.algorithm import Algorithm
-from src.core.runs.run import Run, has_learner
+from src.core.runs.run import Algorithm, Run, has_learner
 from src.envs.deployment.net import Units
 from src.envs.tictactoe.rules import TicTacToe
 from src.nets.flat import MLP

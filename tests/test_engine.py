@@ -13,7 +13,7 @@ import pytest
 from experiments.faults.lines import hostile_line
 from src.algos.minimax import MinimaxAgent
 from src.config.build import build
-from src.core.command_reader import MAX_LINE_LENGTH, CommandReader
+from src.core.interrupt import MAX_LINE_LENGTH, CommandReader
 from src.core.play.agent import RandomAgent
 from src.engine import Engine, serve
 from src.envs.tictactoe.rules import TicTacToe

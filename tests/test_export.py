@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import NetworkAgent, build_net
+from src.algos.network_agent import NetworkAgent
+from src.algos.weights import build_net
 from src.config.build import build
 from src.config.load import load_agent, load_config
 from src.core.play.agent import Agent

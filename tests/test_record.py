@@ -10,7 +10,7 @@ from PIL import Image, ImageSequence
 from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Agent, Decision, RandomAgent
-from src.core.play.gif import COLORS, Animation
+from src.core.play.canvas import COLORS, Animation
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game

@@ -22,10 +22,9 @@ from src.config import CONF, cli
 from src.config.hparams_search import SPACE, Search, Settings, build, parse_space
 from src.core.errors import UserError
 from src.core.runs import trials
-from src.core.runs.lock import LOCK
-from src.core.runs.run import Pruned
-from src.core.runs.search_report import param_importance, write_report
-from src.core.runs.sweep import Job
+from src.core.runs.run import LOCK, Pruned
+from src.core.runs.sweep_jobs import Job
+from src.core.runs.trials import param_importance, write_report
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow
 from tests.test_sweep import need, need_optuna, table

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from src.config import CONF, cli
 from src.core.errors import UserError
 from src.core.play.arena import wilson_interval
-from src.core.runs import checkpoint, sweep
+from src.core.runs import checkpoint, sweep_jobs
 from src.core.runs.report import PlainConsole
 from src.core.runs.trials import import_optuna
 from tests.lab import Lab, read_json
@@ -120,19 +120,23 @@ def test_a_job_that_failed_before_it_was_finished_counts_as_finished(tmp_path: P
     """Such as one that was refused a second time while it still ran."""
     job = tmp_path / "0"
     shutil.copytree(single_run, job)
-    (job / sweep.FAILED).write_text("another process is training in it\n")
+    (job / sweep_jobs.FAILED).write_text("another process is training in it\n")
     for later, status in ((-10, "finished"), (10, "failed: another process is training in it")):
         finished = (job / "eval.json").stat().st_mtime
-        os.utime(job / sweep.FAILED, (finished + later, finished + later))
-        assert [one.status for one in sweep.read_jobs(tmp_path)] == [status]
+        os.utime(job / sweep_jobs.FAILED, (finished + later, finished + later))
+        assert [one.status for one in sweep_jobs.read_jobs(tmp_path)] == [status]
 
 
 def test_the_result_of_an_earlier_job_is_read_by_its_earlier_name(tmp_path: Path):
     """Its curve was called eval/score, and eval/win_rate was the final evaluation."""
     (tmp_path / "metrics.csv").write_text("step,eval/score,eval/win_rate,eval/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert sweep.final_metric(tmp_path, "eval/win_rate") == sweep.final_metric(tmp_path, "final/win_rate") == 0.75
+    assert (
+        sweep_jobs.final_metric(tmp_path, "eval/win_rate")
+        == sweep_jobs.final_metric(tmp_path, "final/win_rate")
+        == 0.75
+    )
     (tmp_path / "metrics.csv").write_text("step,eval/win_rate,final/win_rate,final/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert sweep.final_metric(tmp_path, "final/win_rate") == 0.75
+    assert sweep_jobs.final_metric(tmp_path, "final/win_rate") == 0.75
 
 
 def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
@@ -146,7 +150,7 @@ def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
 def test_a_command_deletes_nothing_of_another_in_its_sweep(lab: Lab, words: tuple[str, ...]):
     """Neither one that is refused because the other runs, nor one whose jobs cannot be composed."""
     folder = lab.folder / "sweep"
-    held = sweep.lock(folder)
+    held = sweep_jobs.lock(folder)
     (folder / "command.txt").write_text(shlex.join(["python", "-m", "src.train", *words, *QUICK]))
     (folder / "optuna.log").touch()
     (folder / "multirun.yaml").touch()
@@ -158,7 +162,7 @@ def test_a_command_deletes_nothing_of_another_in_its_sweep(lab: Lab, words: tupl
     assert contents(folder) == before
     (folder / "command.txt").unlink()
     assert lab.run("train", "-m", "nosuch=1,2", SWEEP).returncode != 0
-    assert {path.name for path in folder.iterdir()} - {sweep.LOCK} == {"optuna.log", "multirun.yaml"}
+    assert {path.name for path in folder.iterdir()} - {sweep_jobs.LOCK} == {"optuna.log", "multirun.yaml"}
 
 
 def test_identical_searches_that_start_together_make_one(lab: Lab):
@@ -193,13 +197,15 @@ def test_a_sweep_without_its_table_ends_with_an_error(lab: Lab):
     done = lab.run(*command)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: sweep/0/metrics.csv: final/episodes=nan")
-    assert not (lab.folder / "sweep" / sweep.LOCK).exists()
+    assert not (lab.folder / "sweep" / sweep_jobs.LOCK).exists()
 
 
 def test_numbers_that_nobody_drew_are_shown_whole():
-    jobs = [sweep.Job(seed, {"seed": seed, "lr": "0.00123456789"}, None, None, None, "") for seed in ("1234567891",)]
+    jobs = [
+        sweep_jobs.Job(seed, {"seed": seed, "lr": "0.00123456789"}, None, None, None, "") for seed in ("1234567891",)
+    ]
     text = io.StringIO()
-    PlainConsole(file=text, width=160).print(sweep.as_table("", jobs))
+    PlainConsole(file=text, width=160).print(sweep_jobs.as_table("", jobs))
     assert "1234567891" in text.getvalue()
     assert "0.001235" in text.getvalue()
 

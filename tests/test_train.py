@@ -405,7 +405,7 @@ def test_a_run_with_a_quote_and_a_space_in_its_path_can_be_resumed(lab: Lab, fin
 def test_an_untrusted_run_does_not_decide_where_results_go(lab: Lab, finished_run: Path):
     run = Path(shutil.copytree(finished_run, lab.folder / "run"))
     config = yaml.safe_load((run / "config.yaml").read_text())
-    target = {"_target_": "src.core.runs.wandb_tracker.WandbTracker", "mode": "online", "project": "theirs"}
+    target = {"_target_": "src.core.runs.trackers.WandbTracker", "mode": "online", "project": "theirs"}
     config["logger"] = {"tracker": target | {"entity": "stranger", "init_timeout": 1}}
     (run / "config.yaml").write_text(yaml.safe_dump(config))
     done = lab.run("train", f"resume={run}")

@@ -14,8 +14,7 @@ from src.config import CONF, schema
 from src.config.build import build
 from src.config.compose import resolved, validate
 from src.core.play.agent import OpponentPool, RandomAgent
-from src.core.play.arena import evaluate, wilson_interval
-from src.core.play.exhaustive import walk_replies
+from src.core.play.arena import evaluate, walk_replies, wilson_interval
 from src.core.runs.run import Run
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.net import UnitsNet

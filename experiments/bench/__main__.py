@@ -25,7 +25,7 @@ from experiments.bench import (
 )
 from experiments.bench.history import Place, append, previous, table
 from experiments.bench.speed import Row
-from src.core.machine import CORES
+from src.core.parallel import CORES
 
 WIDTH = 126  # of the table, also where its output is not a terminal
 HISTORY = Path(__file__).parent / "history.csv"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.bench.deployment_bots import player
-from src.algos.network import NetworkAgent
+from src.algos.network_agent import NetworkAgent
 from src.core.errors import require
 from src.core.kernels import jit
 from src.core.play.arena import wilson_interval

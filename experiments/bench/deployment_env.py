@@ -18,8 +18,9 @@ import sb3_contrib
 
 from experiments.bench.speed import Row, Speed, measure, show, show_header
 from experiments.composition import composed
+from src.algos.compute import Compute
 from src.algos.maskable_ppo import MaskedVecEnv
-from src.algos.network import Compute, InferenceConfig, NetworkAgent
+from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.config.build import build
 from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game

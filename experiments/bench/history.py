@@ -15,7 +15,7 @@ from rich.table import Table
 
 from experiments.bench.speed import Row
 from src.core.errors import require
-from src.core.machine import CORES
+from src.core.parallel import CORES
 
 COLUMNS = ["date", "commit", "machine", "versions", "name", "figure", "unit", "ratio", "peer"]
 PACKAGES = ("numpy", "numba", "torch", "sb3-contrib", "jumanji", "jax", "open_spiel")

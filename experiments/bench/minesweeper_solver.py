@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from experiments.bench.speed import Row
-from src.core.machine import CORES
+from src.core.parallel import CORES
 from src.core.play.arena import wilson_interval
 from src.envs.minesweeper.solver import SOLVERS, GameResults, play_boards, random_boards
 

@@ -25,11 +25,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.bench.speed import Row
 from experiments.composition import composed
+from src.algos.compute import Compute
 from src.algos.maskable_ppo import MaskedVecEnv
 from src.algos.maskable_ppo.model import Model, NetworkPolicy
-from src.algos.network import Architecture, Compute
-from src.algos.optimizer import Optimizer, OptimizerConfig
 from src.algos.ppo import LossWeights, Rollouts, normalized, ppo_losses
+from src.algos.trainer import Optimizer, OptimizerConfig
+from src.algos.weights import Architecture
 from src.config.build import build
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import Backend, MinesweeperEnv

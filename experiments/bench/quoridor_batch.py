@@ -16,7 +16,7 @@ import numpy as np
 from experiments.bench.speed import Row
 from experiments.composition import composed
 from src.config.build import build
-from src.core.machine import CORES
+from src.core.parallel import CORES
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor import positions as compiled
 from src.envs.quoridor.rules import Quoridor

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import hydra
 
+from src.algos.compute import torch_threads
 from src.algos.ppo import PPOTrainer
-from src.algos.threads import torch_threads
 from src.config import CONF
 from src.config.build import build
 from src.core.runs.run import Run

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import RegularPolygon
 
 from experiments.bench.deployment_bots import player
-from src.algos.network import NetworkAgent
+from src.algos.network_agent import NetworkAgent
 from src.config.load import load_agent
 from src.core.play.agent import Agent
 from src.core.seeding import generator

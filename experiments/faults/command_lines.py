@@ -71,7 +71,7 @@ COMMANDS: Mapping[str, Command] = {
     "engine": Command(PLAYERS),  # its input is empty
     "tournament": Command(
         ("agents=[random,minimax]", "env=quoridor agents=[random,alphabeta:difficulty=easy,runner]"),
-        "src.core.play.tournament:round_robin",
+        "src.core.play.rating:round_robin",
     ),
     "sprt": Command(
         ("env=tictactoe agents=[random,minimax]", "agents=[random,runner]"), "src.core.play.arena:evaluate"

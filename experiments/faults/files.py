@@ -26,7 +26,7 @@ from experiments.faults.training import NNUE, TRAININGS
 from src.config.cli import launch
 from src.config.errors import user_message
 from src.core.errors import UserError
-from src.core.runs.lock import is_training
+from src.core.runs.run import is_training
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0  # for one case, on a busy machine

@@ -21,9 +21,9 @@ import numpy as np
 from experiments.faults.report import Row
 from src.config import CONF
 from src.config.build import build as build_node
-from src.core.command_reader import MAX_LINE_LENGTH
+from src.core.interrupt import MAX_LINE_LENGTH
 from src.core.play.game import TwoPlayerGame
-from src.core.play.replay import ReplayedGame
+from src.core.play.game_record import ReplayedGame
 from src.engine import MAX_ERROR_LENGTH, Engine, serve
 
 BLOCK = 100  # lines of a case

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from src.core.errors import require
 from src.core.files import write_atomic
-from src.core.play.sprt import PairCounts, expected_points
+from src.core.play.rating import PairCounts, expected_points
 
 from .match import FEATURES, Outcomes
 

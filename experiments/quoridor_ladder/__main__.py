@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 from experiments.quoridor_ladder.match import play
 from src.core.files import write_atomic
 from src.core.play.arena import Tally
-from src.core.play.rating import Rating
-from src.core.play.tournament import Standings
-from src.core.runs.leaderboard import markdown
+from src.core.play.rating import Rating, Standings
+from src.core.runs.report import standings_markdown
 
 HERE = Path(__file__).parent
 PLAYERS = ("master", "hell", "reference", "hard", "normal", "mcts", "easy", "runner", "random")
@@ -72,9 +71,9 @@ def main() -> None:
     if {ANCHOR} - {name for pair in results for name in pair}:
         raise SystemExit(f"no match of {ANCHOR} is finished yet: there is nothing to report")
     standings = Standings(results, ANCHOR)
-    write_atomic(options.folder / "table.md", markdown(standings))
+    write_atomic(options.folder / "table.md", standings_markdown(standings))
     draw(options.folder / "ladder.png", standings.ratings)
-    print(markdown(standings))
+    print(standings_markdown(standings))
 
 
 if __name__ == "__main__":

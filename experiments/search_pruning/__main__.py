@@ -20,7 +20,7 @@ from src.core.files import write_atomic
 from src.core.play.arena import Tally
 from src.core.runs.report import as_interval, as_percent
 from src.core.runs.runlog import RunLog
-from src.core.runs.sweep import read_jobs
+from src.core.runs.sweep_jobs import read_jobs
 
 HERE, SWEEPS = Path(__file__).parent, Path("outputs/studies/search_pruning")
 PRUNERS = ("none", "median")  # options of conf/pruner; the first is what the other is compared with

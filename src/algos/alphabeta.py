@@ -11,23 +11,26 @@ from ..core.errors import require
 from ..core.play.agent import Agent, Decision, Line
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
-from ..core.play.search import (
+from ..core.play.search_interface import (
     DECIDED,
+    QUIET_PLIES,
     UNLIMITED_PLIES,
     WIN,
-    Evaluation,
     Searcher,
+    SearcherConfig,
     SearchResult,
+    noise_at,
     parent_score,
     score_text,
 )
 from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
 from ..core.runs.run import Run
-from .plain_search import PlainSearch
 
 MAX_DEPTH = 64
 UNLIMITED = 1 << 60
 FIRST_NODES = 1000  # of a search with a time limit, before its speed is known
+LOWER, EXACT, UPPER = -1, 0, 1  # bounds of scores in the table of `PlainSearch`
+INFINITY = 2 * WIN
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class AlphaBetaAgent(Agent):
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
-        self.evaluation = Evaluation(dict(weights), level.noise, seed, level.selective, waiting)
+        self.evaluation = SearcherConfig(dict(weights), level.noise, seed, level.selective, waiting)
         self.deterministic, self.has_budget = seconds is None, nodes is not None or seconds is not None
 
     def check(self, game: Game) -> None:
@@ -79,29 +82,29 @@ class AlphaBetaAgent(Agent):
         require(not missing, f"it has no weight for {', '.join(missing)}")
 
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
-        clock = Clock(self.nodes, self.seconds)
-        found, depth = self._deepen(self._searcher(game), view, clock)
+        budget = SearchBudget(self.nodes, self.seconds)
+        found, depth = self._deepen(self._searcher(game), view, budget)
         parts = {name: value * self.evaluation.weights[name] for name, value in game.factors(view).items()}
         line = ",".join(game.line_names(view, found.line))
-        info = {"score": score_text(found.score), "depth": depth, "nodes": clock.nodes, "line": line}
+        info = {"score": score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
     def search(self, game: TwoPlayerGame, state: Any) -> SearchResult:
         """Return score and line of the search that decides."""
-        return self._deepen(self._searcher(game), state, Clock(self.nodes, self.seconds))[0]
+        return self._deepen(self._searcher(game), state, SearchBudget(self.nodes, self.seconds))[0]
 
     def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Return the chosen move and the best others with their scores and principal variations.
 
         They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
         """
-        searcher, clock = self._searcher(game), Clock(self.nodes, self.seconds)
-        best, reached = self._deepen(searcher, view, clock)
+        searcher, budget = self._searcher(game), SearchBudget(self.nodes, self.seconds)
+        best, reached = self._deepen(searcher, view, budget)
         depth = reached if self.has_budget else self.level.depth  # not reduced by an early win of the first move
         others = []
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
-                found = self._value_of(game, searcher, game.play(view, action), depth - 1, clock)
+                found = self._value_of(game, searcher, game.play(view, action), depth - 1, budget)
                 others.append((parent_score(found.score), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
@@ -111,26 +114,26 @@ class AlphaBetaAgent(Agent):
         """Return a new searcher for each decision, so that results do not depend on earlier searches."""
         return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
 
-    def _deepen(self, searcher: Searcher, state: Any, clock: "Clock") -> tuple[SearchResult, int]:
+    def _deepen(self, searcher: Searcher, state: Any, budget: "SearchBudget") -> tuple[SearchResult, int]:
         """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
         found = searcher.search(state, 1, None, UNLIMITED)
         assert found is not None
-        clock.nodes += found.nodes
+        budget.nodes += found.nodes
         depth, last = 1, MAX_DEPTH if self.has_budget else self.level.depth
         while depth < last and found.score <= DECIDED and not (self.has_budget and found.settled):
-            limit = clock.nodes_left()
+            limit = budget.nodes_left()
             if limit <= 0:
                 break
             deeper = searcher.search(state, depth + 1, found.line[0], limit)
-            clock.nodes += limit if deeper is None else deeper.nodes
+            budget.nodes += limit if deeper is None else deeper.nodes
             if deeper is not None:
                 found, depth = deeper, depth + 1
-            elif clock.is_up():
+            elif budget.is_up():
                 break
         return found, depth
 
     def _value_of(
-        self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, clock: "Clock"
+        self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, budget: "SearchBudget"
     ) -> SearchResult:
         """Search a position below the root, which may be finished or solved."""
         outcome = game.outcome(state)
@@ -139,15 +142,15 @@ class AlphaBetaAgent(Agent):
         plies = game.solved(state) if self.evaluation.selective else None
         if plies is not None:
             return SearchResult(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
-        limit = clock.nodes_left()
+        limit = budget.nodes_left()
         found = searcher.search(state, depth, None, limit) if limit > 0 else None
-        clock.nodes += limit if found is None else found.nodes
+        budget.nodes += limit if found is None else found.nodes
         found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
         assert found is not None
         return found
 
 
-class Clock:
+class SearchBudget:
     """A budget of nodes or seconds, or neither."""
 
     def __init__(self, nodes: int | None, seconds: float | None) -> None:
@@ -165,6 +168,74 @@ class Clock:
     def is_up(self) -> bool:
         """Return whether the budget is used; if the estimated speed was too low, there is time to continue."""
         return self.seconds is None or time.perf_counter() - self.began > 0.9 * self.seconds
+
+
+class _OutOfNodesError(Exception):
+    pass
+
+
+class PlainSearch:
+    """A `Searcher` in Python, for games without a compiled search and as the reference in tests of those."""
+
+    def __init__(self, game: TwoPlayerGame, evaluation: SearcherConfig) -> None:
+        self.game, self.evaluation = game, evaluation
+        self.quiet_plies = QUIET_PLIES if evaluation.selective else 0
+        self.nodes, self.node_limit, self.settled = 0, 0, True
+        self._table: dict[tuple[Any, int], tuple[int, int, tuple[int, ...]]] = {}  # score, bound, line
+
+    def search(self, state: Any, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
+        self.nodes, self.node_limit, self.settled = 0, node_limit, True
+        self._table.clear()
+        try:
+            score, line = self._best(state, depth, -INFINITY, INFINITY, first)
+        except _OutOfNodesError:
+            return None
+        return SearchResult(score, line, self.nodes, self.settled)
+
+    def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
+        """Return the value for the player to move if it is between alpha and beta, else a bound, and the best line."""
+        game = self.game
+        outcome = game.outcome(state)
+        if outcome is not None:
+            self.nodes += 1
+            return WIN * outcome_for_seat(game.to_move(state), outcome), ()
+        plies = game.solved(state) if self.evaluation.selective else None
+        if plies is not None:
+            self.nodes += 1
+            return WIN - plies if plies > 0 else -WIN - plies, ()
+        score, bound, line = self._table.get((state, depth), (0, None, ()))
+        if bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha):
+            return score, line
+        score, line = self._best(state, depth, alpha, beta, None)
+        bound = LOWER if score >= beta else (UPPER if score <= alpha else EXACT)
+        self._table[state, depth] = score, bound, line
+        return score, line
+
+    def _best(self, state: Any, depth: int, alpha: int, beta: int, first: int | None) -> tuple[int, tuple[int, ...]]:
+        game, rules = self.game, self.evaluation
+        self.nodes += 1
+        best: int = -INFINITY
+        best_line: tuple[int, ...] = ()
+        if depth <= 0:
+            self.settled = False
+            factors, noise = game.factors(state), rules.noise
+            best = sum(rules.weights[name] * value for name, value in factors.items())
+            best += noise_at(game.position_key(state), noise, rules.seed) if noise else 0
+            # Stand pat: following a threat is optional.
+            if best >= beta or depth == -self.quiet_plies:
+                return best, ()
+        if self.nodes > self.node_limit:
+            raise _OutOfNodesError
+        actions = game.candidates(state, rules.selective, rules.waiting_plies) if depth > 0 else game.threats(state)
+        for action in sorted(actions, key=lambda action: action != first):
+            window = -beta - 1, -max(alpha, best) + 1  # widened by 1, because wins lose a point with every ply
+            below, line = self._value(game.play(state, action), depth - 1, *window)
+            score = parent_score(below)
+            if score > best:
+                best, best_line = score, (action, *line)
+            if best >= beta:
+                break
+        return best, best_line
 
 
 class AlphaBeta:

@@ -10,19 +10,19 @@ import torch
 from torch import Tensor
 
 from ..core.errors import require
-from ..core.machine import CORES
+from ..core.parallel import CORES
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait
 from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative
-from ..core.runs.algorithm import Environment
-from ..core.runs.run import Run
+from ..core.runs.run import Environment, Run
 from ..core.seeding import generator
-from ..nets.boards import Heads
-from ..nets.losses import aux_loss
+from ..nets.boards import Heads, aux_loss
 from ..nets.masked import MASKED_LOGIT, MaskedCategorical
 from ..nets.symmetry import mirrored
-from .network import Architecture, Compute, InferenceConfig, NetworkAgent, build_net, load_network
-from .trainer import LearnerConfig, Trainer
+from .compute import Compute
+from .network_agent import InferenceConfig, NetworkAgent
+from .trainer import NetworkLearnerConfig, NetworkTrainer
+from .weights import Architecture, build_net, load_network
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Teacher(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imitation(LearnerConfig):
+class Imitation(NetworkLearnerConfig):
     teacher: Teacher
     net: Architecture
     play: InferenceConfig
@@ -93,7 +93,7 @@ class Imitation(LearnerConfig):
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
 
-class ImitationTrainer(Trainer[Imitation]):
+class ImitationTrainer(NetworkTrainer[Imitation]):
     """Its `acting_net` is the moving average of the weights."""
 
     unit = "positions"

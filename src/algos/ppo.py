@@ -19,26 +19,17 @@ from ..core.play.arena import require_varied
 from ..core.play.capabilities import EpisodeStats, Strategy, SupportsAuxTargets, SupportsEpisodeStats, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Trait
+from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
-from ..core.runs.algorithm import Environment
 from ..core.runs.report import first_baseline, win_rate_band
-from ..core.runs.run import Run
-from ..nets.losses import aux_loss
+from ..core.runs.run import Environment, Run
+from ..nets.boards import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
-from .network import (
-    Architecture,
-    Compute,
-    InferenceConfig,
-    NetworkAgent,
-    as_device,
-    build_net,
-    export_snapshot,
-    load_network,
-    require_finite,
-)
+from .compute import Compute
+from .network_agent import InferenceConfig, NetworkAgent
 from .selection import selection_score
-from .self_play import SelfPlayOpponents
-from .trainer import LearnerConfig, Trainer
+from .trainer import NetworkLearnerConfig, NetworkTrainer
+from .weights import Architecture, build_net, load_network, require_finite
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +53,7 @@ class LossWeights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PPO(LearnerConfig):
+class PPO(NetworkLearnerConfig):
     net: Architecture
     play: InferenceConfig
     losses: LossWeights
@@ -108,7 +99,7 @@ class PPO(LearnerConfig):
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
 
 
-class PPOTrainer(Trainer[PPO]):
+class PPOTrainer(NetworkTrainer[PPO]):
     def __init__(self, algo: PPO, env: Environment, curriculum: Curriculum, run: Run) -> None:
         super().__init__(algo, env, run, steps_per_update=algo.num_envs * algo.steps_per_env)
         self.curriculum, self.compiled = curriculum, algo.compute.compiled(self.net)
@@ -119,7 +110,7 @@ class PPOTrainer(Trainer[PPO]):
         self.stalling = False
 
     def start(self) -> None:
-        self.opponents.update(self.weights(), self._snapshot)
+        self.opponents.update(self.weights(), self.snapshot)
         self.groups = self._make_groups()
         if self.algo.init_from is not None:
             self.evaluate({})  # so that the best checkpoint is never worse than the initial weights
@@ -192,11 +183,9 @@ class PPOTrainer(Trainer[PPO]):
             records = add_up(ranks.gather(add_up([one.records() for one in stats])))
             correlations, counts = stats[0].with_records(records).diagnostics()
             metrics |= correlations
-        self.run.log(self.steps, metrics | measured)
-        self.run.diagnose(counts)  # before the checkpoint, after which a search may stop the run
-        self.selection.save(measured, self.weights(torch.float16))
+        self.record(measured, metrics, counts)
         self.curriculum.record(stage_score)
-        self.opponents.update(self.weights(), self._snapshot)
+        self.opponents.update(self.weights(), self.snapshot)
         if self.curriculum.stage != stage:
             self.groups = self._make_groups()
             if stats and self._stats():
@@ -205,9 +194,6 @@ class PPOTrainer(Trainer[PPO]):
     def _load_opponent(self, weights: dict[str, Any]) -> NetworkAgent:
         net = load_network(self.algo.net, weights, self.algo.compute)
         return NetworkAgent(net, self.algo.compute, self.algo.play, greedy=False)
-
-    def _snapshot(self) -> dict[str, Any]:
-        return export_snapshot(self.net, self.env)
 
     def state(self) -> dict[str, Any]:
         shared, groups = super().state(), [group.state() for group in self.groups]
@@ -231,7 +217,7 @@ class PPOTrainer(Trainer[PPO]):
             group.load_state(state)
 
 
-class Batch(NamedTuple):
+class RolloutBatch(NamedTuple):
     """Steps of rollouts, (B, ...)."""
 
     observations: Tensor
@@ -361,12 +347,12 @@ class Rollouts:
             return as_device(self.envs.aux_targets(), self.device)
         return torch.zeros((self.envs.num_envs, 0), dtype=torch.int8, device=self.device)
 
-    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[Batch]:
+    def minibatches(self, count: int, generator: torch.Generator) -> Iterator[RolloutBatch]:
         """Yield the steps to train on, all unless the strategy asks for fewer, in random order and `count` parts.
 
         Steps in which the policy chose the action have priority; the rest is a new random sample of the others.
         """
-        fields = [self.buffer[name].flatten(0, 1) for name in Batch._fields]
+        fields = [self.buffer[name].flatten(0, 1) for name in RolloutBatch._fields]
         steps, device = len(fields[0]), fields[0].device
         order = torch.randperm(steps, generator=generator, device=device)
         wanted = steps if self.strategy is None else self.strategy.training_steps(steps)
@@ -375,7 +361,7 @@ class Rollouts:
             kept = torch.cat([order[chosen], order[~chosen]])[:wanted]
             order = kept[torch.randperm(wanted, generator=generator, device=device)]
         for rows in order.tensor_split(count):
-            yield Batch(*(field[rows] for field in fields))
+            yield RolloutBatch(*(field[rows] for field in fields))
 
     def state(self) -> dict[str, Any]:
         return {"envs": self.envs.state(), **{name: getattr(self, name) for name in self.STATE}}
@@ -400,7 +386,7 @@ def gae(rewards: Tensor, values: Tensor, dones: Tensor, last_values: Tensor, gam
     return advantages
 
 
-def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
+def ppo_losses(net: Any, batch: RolloutBatch, weights: LossWeights, compute: Compute) -> dict[str, Tensor]:
     """Return the loss of a batch, its parts, and the KL divergence from the policy of the rollout."""
     with compute.autocast():
         heads = net(batch.observations, batch.aux_logits) if batch.aux_logits.shape[1] > 0 else net(batch.observations)
@@ -433,7 +419,7 @@ def ppo_losses(net: Any, batch: Batch, weights: LossWeights, compute: Compute) -
     return {"loss": loss, **losses}
 
 
-def normalized(batch: Batch) -> Batch:
+def normalized(batch: RolloutBatch) -> RolloutBatch:
     """Normalize advantages by mean and standard deviation over the chosen steps of all ranks."""
     count = count_chosen(batch.chosen)
     centered = batch.advantages - ranks.mean(mean_chosen(batch, batch.advantages, count))
@@ -447,6 +433,10 @@ def count_chosen(chosen: Tensor) -> Tensor:
     return count.clamp_min(1 / ranks.world_size())
 
 
-def mean_chosen(batch: Batch, values: Tensor, count: Tensor) -> Tensor:
+def mean_chosen(batch: RolloutBatch, values: Tensor, count: Tensor) -> Tensor:
     """Return this rank's part of the mean of `values` (B,) over the chosen steps of all ranks."""
     return torch.where(batch.chosen, values, 0.0).sum() / count
+
+
+def as_device(array: np.ndarray | Tensor, device: str) -> Tensor:
+    return torch.as_tensor(array).to(device, non_blocking=True)

@@ -13,9 +13,8 @@ import numpy as np
 from ..core.errors import UserError, require
 from ..core.files import MAX_DATA_BYTES, read_regular, write_atomic
 from ..core.play.agent import Agent, Decision, Line, RandomAgent, SelfPlay
-from ..core.play.arena import evaluate
+from ..core.play.arena import evaluate, walk_replies
 from ..core.play.curriculum import Curriculum
-from ..core.play.exhaustive import walk_replies
 from ..core.play.game import Game, TabularGame, Trait, outcome_for_seat
 from ..core.play.past_selves import require_no_past_selves
 from ..core.ranges import AboveZero, Count, Fraction, Interval, check_fields

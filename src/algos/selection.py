@@ -6,12 +6,10 @@ from typing import Any
 
 from ..core import ranks
 from ..core.play.agent import Agent
-from ..core.play.arena import evaluate
-from ..core.play.exhaustive import walk_replies
+from ..core.play.arena import evaluate, walk_replies
 from ..core.play.game import Trait
-from ..core.runs.algorithm import Environment
 from ..core.runs.report import elo_metrics, first_baseline, win_rate_metrics
-from ..core.runs.run import Run
+from ..core.runs.run import Environment, Run
 
 
 def selection_metrics(

@@ -16,7 +16,7 @@ from ..core.package import CHECKOUT, ROOT, locate
 from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
-from ..core.runs.algorithm import Algorithm, Environment
+from ..core.runs.run import Algorithm, Environment
 from ..core.runs.runlog import Tracker
 from . import CONF
 

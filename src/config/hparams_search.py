@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -17,8 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..core.errors import UserError, require
 from ..core.runs import trials
-from ..core.runs.lock import is_training
-from ..core.runs.run import Observer
+from ..core.runs.run import Observer, is_training
 
 log = logging.getLogger(__name__)
 

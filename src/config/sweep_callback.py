@@ -28,7 +28,7 @@ from ..core import ranges, ranks
 from ..core.errors import UserError, require
 from ..core.files import new_directories, remove_new_directories, require_closed, write_atomic
 from ..core.package import command
-from ..core.runs import sweep, trials
+from ..core.runs import sweep_jobs, trials
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
 from .cli import SWEEP_DIRECTORY, quote_value
@@ -132,11 +132,13 @@ class SweepCallback(Callback):
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
         full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
         created = [
-            path for name in (sweep.COMMAND, "multirun.yaml", trials.JOURNAL) if not (path := directory / name).exists()
+            path
+            for name in (sweep_jobs.COMMAND, "multirun.yaml", trials.JOURNAL)
+            if not (path := directory / name).exists()
         ]
-        _running.append(partial(finish_sweep, directory, created, sweep.lock(directory)))
+        _running.append(partial(finish_sweep, directory, created, sweep_jobs.lock(directory)))
         atexit.register(_running[-1])
-        write_atomic(directory / sweep.COMMAND, f"{full}\n")
+        write_atomic(directory / sweep_jobs.COMMAND, f"{full}\n")
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Finish a sweep that did not fail; an error in its table is one of the command."""
@@ -147,7 +149,7 @@ class SweepCallback(Callback):
 
     def on_job_start(self, config: DictConfig, **_: Any) -> None:
         if config.hydra.mode == RunMode.MULTIRUN:
-            Path(config.hydra.runtime.output_dir, sweep.FAILED).unlink(missing_ok=True)
+            Path(config.hydra.runtime.output_dir, sweep_jobs.FAILED).unlink(missing_ok=True)
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Save the error of a failed job: Hydra raises only the first one, after all jobs."""
@@ -158,7 +160,7 @@ class SweepCallback(Callback):
                 or f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error))}"
             )
             log.error("failed: %s", reason)
-            write_atomic(Path(config.hydra.runtime.output_dir, sweep.FAILED), f"{reason}\n")
+            write_atomic(Path(config.hydra.runtime.output_dir, sweep_jobs.FAILED), f"{reason}\n")
 
 
 def finish_sweep(directory: Path, created: list[Path], lock: FileLock) -> bool:
@@ -173,30 +175,30 @@ def finish_sweep(directory: Path, created: list[Path], lock: FileLock) -> bool:
             print(printable(f"the table is in {directory}/sweep.csv"))
             is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
             if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
-                print(printable(f"continue the sweep with: {sweep.read_text(directory / sweep.COMMAND)}"))
+                print(printable(f"continue the sweep with: {sweep_jobs.read_text(directory / sweep_jobs.COMMAND)}"))
     except (UserError, OSError) as error:
         succeeded = False
         print(printable(f"error: {user_message(error)}"), file=sys.stderr)
     for path in () if started else created:
         path.unlink(missing_ok=True)
-    (directory / sweep.LOCK).unlink(missing_ok=True)
+    (directory / sweep_jobs.LOCK).unlink(missing_ok=True)
     lock.release()
     if not started:
         remove_new_directories()
     return succeeded
 
 
-def show(directory: Path) -> list[sweep.Job]:
+def show(directory: Path) -> list[sweep_jobs.Job]:
     """Print the table, and write it to the sweep directory as text and CSV, with the report of a search."""
     from ..core.runs.report import PlainConsole
-    from ..core.runs.search_report import write_report
+    from ..core.runs.trials import write_report
 
-    jobs, text = sweep.read_jobs(directory), io.StringIO()
-    table = sweep.as_table(str(directory), jobs)
+    jobs, text = sweep_jobs.read_jobs(directory), io.StringIO()
+    table = sweep_jobs.as_table(str(directory), jobs)
     for console in (PlainConsole(), PlainConsole(file=text, width=160)):
         console.print(table)
     write_atomic(directory / "sweep.txt", text.getvalue())
-    write_atomic(directory / "sweep.csv", sweep.as_csv(jobs))
+    write_atomic(directory / "sweep.csv", sweep_jobs.as_csv(jobs))
     if (best := write_report(directory, jobs)) is not None:
         print(printable(best))
     return jobs

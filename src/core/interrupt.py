@@ -1,14 +1,19 @@
-"""Stop compiled code while it runs: on Ctrl-C, for which Python's own handler would wait, or from another thread."""
+"""Stop compiled code while it runs: on Ctrl-C, for which Python's own handler would wait, from another thread, or by a
+`stop` on standard input."""
 
 import contextlib
+import queue
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TextIO, TypeVar
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
+
+MAX_LINE_LENGTH = 1 << 20  # characters
+MAX_WAITING_LINES = 1000
 
 _running: list[Callable[[], None]] = []  # stops the compiled code that is running
 _interrupted = threading.Event()  # set on Ctrl-C
@@ -34,7 +39,7 @@ class CancellationToken:
 
     def run(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call `work` in this thread; raise `CancelledWorkError` once the token is cancelled."""
-        outer, own.token = own.token, self
+        outer, _thread.token = _thread.token, self
         try:
             self._check()
             result = work(*arguments, **options)
@@ -42,7 +47,7 @@ class CancellationToken:
             self._check()
             raise
         finally:
-            own.token = outer
+            _thread.token = outer
         self._check()
         return result
 
@@ -61,11 +66,16 @@ class CancellationToken:
             self._running.remove(stop)
 
 
-class _Own(threading.local):
-    token: CancellationToken | None = None
+class _ThreadLocal(threading.local):
+    token: CancellationToken | None = None  # of the work of this thread
 
 
-own = _Own()  # the token of the work of each thread
+_thread = _ThreadLocal()
+
+
+def is_cancellable() -> bool:
+    """Return whether the work of this thread has a token that may cancel it."""
+    return _thread.token is not None
 
 
 class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow for searches of microseconds)
@@ -78,7 +88,7 @@ class stoppable:  # noqa: N801 (a context manager; contextlib's would be slow fo
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop
-        self.token = own.token
+        self.token = _thread.token
 
     def __enter__(self) -> None:
         _running.append(self.stop)
@@ -129,3 +139,37 @@ def _watch(receiver: socket.socket) -> None:
             _interrupted.set()
             for stop in list(_running):
                 stop()
+
+
+class CommandReader:
+    """Read lines in a thread of their own, so that `stop` is noticed while a command runs."""
+
+    def __init__(self, lines: TextIO, stop: Callable[[], None]) -> None:
+        self._lines, self._stop = lines, stop
+        self._waiting: queue.Queue[str | None] = queue.Queue(MAX_WAITING_LINES)
+        self._read = self._taken = self._stopped = 0  # numbers of lines: the latest one, and the latest to be stopped
+        threading.Thread(target=self._run, daemon=True).start()  # it may wait for a line that never comes
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines other than `stop`, up to `quit`; of one that is too long, the first MAX_LINE_LENGTH."""
+        while (line := self._waiting.get()) is not None:
+            self._taken += 1
+            yield line
+
+    def is_stopped(self) -> bool:
+        """Whether `stop` was sent after the line that was yielded last."""
+        return self._taken <= self._stopped
+
+    def _run(self) -> None:
+        try:
+            while (line := self._lines.readline(MAX_LINE_LENGTH)) and line.split() != ["quit"]:
+                if line.split() == ["stop"]:
+                    self._stopped = self._read
+                    self._stop()  # before the next line is read: it must not end a later command
+                    continue
+                self._read += 1
+                self._waiting.put(line)
+                while len(line) == MAX_LINE_LENGTH and not line.endswith("\n"):  # skip the rest of a long line
+                    line = self._lines.readline(MAX_LINE_LENGTH)
+        finally:
+            self._waiting.put(None)

@@ -36,7 +36,7 @@ def joined() -> Iterator[None]:
         return
     import torch
 
-    from .processes import exit_with_parent
+    from .parallel import exit_with_parent
 
     exit_with_parent()
     gpus = torch.cuda.device_count()

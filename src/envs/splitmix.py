@@ -36,7 +36,7 @@ def mix(word: Any) -> Any:
 
 @_inlined
 def hash_word(word: Any) -> Any:
-    """Return the first word of the generator with this state: `src.core.play.search.splitmix64`, compiled."""
+    """Return the first word of the generator with this state: `src.core.play.search_interface.splitmix64`, compiled."""
     return mix(word + STRIDE)
 
 

@@ -231,3 +231,12 @@ def as_planes(observation: Tensor, encoder: Encoder | None) -> Tensor:
     if observation.dim() == 4:
         return observation
     return observation.unsqueeze(1) if encoder is None else encoder.encode(observation)
+
+
+def aux_loss(logits: Tensor, probability: Tensor, known: Tensor, count: Tensor | None = None) -> Tensor:
+    """Return the mean binary cross entropy of logits (B, H, W) over the `known` cells (B, HW).
+
+    For a batch that is split over ranks, `count` is the mean number of known cells per rank.
+    """
+    loss = F.binary_cross_entropy_with_logits(logits.float().flatten(1), probability.flatten(1), reduction="none")
+    return (loss * known).sum() / (known.sum() if count is None else count).clamp_min(1)

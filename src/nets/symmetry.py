@@ -1,4 +1,4 @@
-"""Test-time averaging and augmentation over the reflections and rotations of a board."""
+"""Averaging and augmentation over the reflections and rotations of a board, and networks for export."""
 
 from collections.abc import Callable, Iterator
 
@@ -48,3 +48,18 @@ def mirrored(observation: Tensor, policy: Tensor, aux: Tensor, choice: int) -> t
 
 def _as_boards(per_action: Tensor, rows: int, cols: int) -> Tensor:
     return per_action.view(per_action.shape[0], -1, rows, cols)
+
+
+class ExportedNetwork(nn.Module):
+    """A network with plain outputs for other runtimes: (policy, value), or (policy, value, aux) with `aux`.
+
+    `symmetries` averages them over mirror images.
+    """
+
+    def __init__(self, net: nn.Module, *, symmetries: bool, aux: bool) -> None:
+        super().__init__()
+        self.net, self.symmetries, self.aux = net, symmetries, aux
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, ...]:
+        heads = averaged(self.net, observation) if self.symmetries else self.net(observation)
+        return tuple(heads) if self.aux else (heads.policy, heads.value)

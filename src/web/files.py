@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ..core.errors import UserError, require
 from ..core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
 from ..core.runs.runlog import is_complete, parse_rows
-from ..core.runs.wandb_tracker import ADDRESS
+from ..core.runs.trackers import ADDRESS
 
 MAX_TEXT = 1 << 20  # bytes
 MAX_METRICS = 1 << 28  # bytes

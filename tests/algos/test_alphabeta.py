@@ -6,19 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from src.algos import alphabeta
-from src.algos.alphabeta import AlphaBetaAgent, Clock, DifficultyConfig
+from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig, PlainSearch, SearchBudget
 from src.algos.minimax import MinimaxAgent
-from src.algos.plain_search import PlainSearch
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
-from src.core.play.arena import evaluate
-from src.core.play.exhaustive import walk_replies
-from src.core.play.search import (
+from src.core.play.arena import evaluate, walk_replies
+from src.core.play.search_interface import (
     DECIDED,
     UNLIMITED_PLIES,
     WIN,
-    Evaluation,
     Searcher,
+    SearcherConfig,
     SearchResult,
     noise_at,
     parent_score,
@@ -52,11 +50,11 @@ def make_agent(
 
 def evaluation(
     noise: int = 0, selective: bool = False, seed: int = 0, waiting_plies: int = UNLIMITED_PLIES
-) -> Evaluation:
-    return Evaluation(WEIGHTS, noise, seed, selective, waiting_plies)
+) -> SearcherConfig:
+    return SearcherConfig(WEIGHTS, noise, seed, selective, waiting_plies)
 
 
-def plain_minimax(game, state, depth: int, rules: Evaluation) -> int:
+def plain_minimax(game, state, depth: int, rules: SearcherConfig) -> int:
     """Return the value of a position by full search, which pruning, tables and windows must not change."""
     outcome = game.outcome(state)
     if outcome is not None:
@@ -203,8 +201,8 @@ def test_a_budget_is_used_up_while_positions_are_undecided():
             return SearchResult(0, (0,), 10, depth >= 7)
 
     agent = make_agent(1, nodes=1000)
-    assert agent._deepen(AlwaysAsMany(), None, Clock(1000, None))[1] == 7
-    assert make_agent(4)._deepen(AlwaysAsMany(), None, Clock(None, None))[1] == 4
+    assert agent._deepen(AlwaysAsMany(), None, SearchBudget(1000, None))[1] == 7
+    assert make_agent(4)._deepen(AlwaysAsMany(), None, SearchBudget(None, None))[1] == 4
 
 
 def test_a_search_is_settled_where_every_line_ends():
@@ -386,26 +384,26 @@ def test_analysis_ranks_the_moves():
 @pytest.mark.parametrize("budget", [{}, {"nodes": 400}, {"nodes": 1}])
 @pytest.mark.parametrize("selective", [False, True])
 def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, selective, monkeypatch):
-    clocks: list[Clock] = []
+    budgets: list[SearchBudget] = []
 
-    class Watched(Clock):
+    class Watched(SearchBudget):
         def __init__(self, *budget):
             super().__init__(*budget)
-            clocks.append(self)
+            budgets.append(self)
 
     agent = make_agent(3, selective=selective, **budget)
     for seed in range(12):
         state = random_position(GAME, seed, plies=20)
         played = agent.decide(GAME, state, RNG)
         with monkeypatch.context() as patch:
-            patch.setattr(alphabeta, "Clock", Watched)
-            clocks.clear()
+            patch.setattr(alphabeta, "SearchBudget", Watched)
+            budgets.clear()
             lines = agent.analyse(GAME, state, 500)
         assert (lines[0].actions[0], lines[0].score) == (played.action, played.info["score"])
         assert sorted(line.actions[0] for line in lines) == sorted(GAME.candidates(state, selective))
-        assert len(clocks) == 1, "one budget for all"
+        assert len(budgets) == 1, "one budget for all"
         if budget == {"nodes": 400}:
-            assert clocks[0].nodes <= 400
+            assert budgets[0].nodes <= 400
 
 
 def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():

@@ -9,11 +9,12 @@ import torch
 
 from src.algos.alphazero import AlphaZero
 from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
-from src.algos.alphazero.games import Batch, gumbel_noise
 from src.algos.alphazero.learning import AlphaZeroTrainer, RatedPastSelves
 from src.algos.alphazero.search import SearchConfig
+from src.algos.alphazero.self_play import TrainingBatch, gumbel_noise
+from src.algos.compute import Compute
 from src.algos.minimax import MinimaxAgent
-from src.algos.network import Compute, build_net, export_weights
+from src.algos.weights import build_net, export_weights
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
@@ -179,7 +180,7 @@ def test_losses_by_hand(tmp_path: Path):
     trainer.compiled = lambda observations: Heads(logits, torch.tensor([0.5]), torch.zeros(1, 0))
     mask, policy = torch.zeros(1, 9, dtype=torch.bool), torch.zeros(1, 9)
     mask[0, :2], policy[0, :2] = True, torch.tensor([0.25, 0.75])
-    losses = trainer._losses(Batch(torch.zeros(1, 2, 3, 3), mask, policy, torch.tensor([-1.0])))
+    losses = trainer._losses(TrainingBatch(torch.zeros(1, 2, 3, 3), mask, policy, torch.tensor([-1.0])))
     assert losses["policy_loss"].item() == pytest.approx(np.log(2))
     assert losses["value_loss"].item() == pytest.approx(2.25)
     assert losses["loss"].item() == pytest.approx(np.log(2) + 4.5)

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from src.algos.alphazero.search import Evaluated, SearchConfig, SearchResult, run_searches, search
-from src.algos.alphazero.tree import (
+from src.algos.alphazero.search import (
+    Evaluated,
+    SearchConfig,
+    SearchResult,
     SearchTrees,
     Settings,
     back_up_some,
@@ -17,10 +19,12 @@ from src.algos.alphazero.tree import (
     interior_action,
     new_trees,
     root_action,
+    run_searches,
+    search,
     select_some,
 )
 from src.core.play.game import TwoPlayerGame
-from src.core.play.positions import PositionBatch
+from src.core.play.search_interface import PositionBatch
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+from src.algos.compute import Compute
 from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
-from src.algos.network import Compute, InferenceConfig
+from src.algos.network_agent import InferenceConfig
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
@@ -14,9 +15,8 @@ from src.envs.deployment.bots.teacher import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.labels import ExactTeacher
 from src.envs.minesweeper.net import CellCodes
-from src.nets.boards import Residual
+from src.nets.boards import Residual, aux_loss
 from src.nets.flat import MLP
-from src.nets.losses import aux_loss
 from tests.algos.test_ppo import killed_after, playing, read_column, run_in
 from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config

@@ -11,11 +11,12 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
+from src.algos.compute import Compute
 from src.algos.maskable_ppo import MaskablePPO, MaskedVecEnv
 from src.algos.maskable_ppo.adapter import DeviceRolloutBuffer
 from src.algos.maskable_ppo.learning import PLAY
 from src.algos.maskable_ppo.model import NetworkPolicy
-from src.algos.network import Compute, NetworkAgent
+from src.algos.network_agent import NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate
@@ -327,7 +328,7 @@ def test_the_policy_is_the_network_and_nothing_else():
 
 
 def test_the_policy_computes_in_the_configured_precision(monkeypatch):
-    monkeypatch.setattr("src.algos.network.native_bfloat16", lambda _: True)
+    monkeypatch.setattr("src.algos.compute.native_bfloat16", lambda _: True)
     seen, masks = torch.rand(3, 4, 5, 5), np.ones((3, 25), bool)
     dtypes = []
     for precision in ("float32", "bfloat16"):

@@ -5,7 +5,7 @@ import pytest
 
 from src.algos.minimax import MinimaxAgent
 from src.core.play.agent import Agent, Decision
-from src.core.play.exhaustive import walk_replies
+from src.core.play.arena import walk_replies
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.tictactoe.test_rules import STATES
 

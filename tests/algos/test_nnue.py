@@ -12,23 +12,15 @@ import pytest
 import torch
 
 from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig
-from src.algos.network import Compute
-from src.algos.nnue.agent import EvaluationAgent, PlayConfig
+from src.algos.compute import Compute
+from src.algos.nnue.agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
 from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, play_games, stored_score
-from src.algos.nnue.learning import NNUE, NNUETrainer
-from src.algos.nnue.network import (
-    Dataset,
-    EvaluationNetwork,
-    numpy_weights,
-    score_scale,
-    unpacked,
-    win_probabilities,
-)
+from src.algos.nnue.learning import NNUE, Dataset, NNUETrainer, score_scale, unpacked, win_probabilities
 from src.core.errors import UserError
-from src.core.play.agent import RandomAgent, require_traits
+from src.core.play.agent import RandomAgent, StoppableAgent, require_traits
 from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
-from src.core.play.search import WIN, StoppableAgent
+from src.core.play.search_interface import WIN
 from src.core.runs import checkpoint
 from src.core.seeding import generator
 from src.envs.quoridor.learned_evaluation import RECORD

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, InferenceConfig, build_net, export_weights, load_network
-from src.algos.optimizer import Optimizer, OptimizerConfig
-from src.algos.ppo import PPO, Batch, LossWeights, PPOTrainer, Rollouts, gae, normalized, ppo_losses
+from src.algos.compute import Compute
+from src.algos.network_agent import InferenceConfig
+from src.algos.ppo import PPO, LossWeights, PPOTrainer, RolloutBatch, Rollouts, gae, normalized, ppo_losses
 from src.algos.selection import selection_metrics
+from src.algos.trainer import Optimizer, OptimizerConfig
+from src.algos.weights import build_net, export_weights, load_network
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
@@ -173,7 +175,7 @@ def test_sure_cells_need_a_network_that_tells_mines_and_games_that_can_open_them
         ppo(play=play).check(minesweeper("torch"), plain_ladder())
 
 
-def batch_of(size: int, **fields: torch.Tensor) -> Batch:
+def batch_of(size: int, **fields: torch.Tensor) -> RolloutBatch:
     """Return steps with two actions in which everything is 0 and chosen, but the given fields."""
     zeros = dict.fromkeys(("log_probs", "values", "advantages", "returns"), torch.zeros(size))
     defaults = {
@@ -184,10 +186,10 @@ def batch_of(size: int, **fields: torch.Tensor) -> Batch:
         "chosen": torch.ones(size, dtype=torch.bool),
         "aux_logits": torch.zeros(size, 0),
     }
-    return Batch(**(zeros | defaults | fields))
+    return RolloutBatch(**(zeros | defaults | fields))
 
 
-def losses_of(batch: Batch, weights: LossWeights, value: float = 0.0) -> dict[str, float]:
+def losses_of(batch: RolloutBatch, weights: LossWeights, value: float = 0.0) -> dict[str, float]:
     """Return the losses of a network whose logits are 0, so that both actions have a probability of 1/2."""
     size = len(batch.values)
     heads = Heads(torch.zeros(size, 2), torch.full((size,), value), torch.zeros(size, 1, 2))
@@ -333,10 +335,10 @@ def killed_after(saves: int, folder: Path) -> Iterator[Run]:
         run._checkpoint_seconds = 0
         save = run.save
 
-        def save_and_die(learner: dict[str, Any]) -> None:
+        def save_and_die(learner: dict[str, Any] | None) -> None:
             nonlocal done
             save(learner)
-            done += 1
+            done += learner is not None  # a new run first saves that there is none
             if done == saves:
                 raise KeyboardInterrupt
 
@@ -561,11 +563,11 @@ def test_masks_are_narrowed_to_the_frontier_for_as_many_updates_as_configured(tm
     assert narrowed == [True, False]
 
 
-def spy_on_losses(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Batch, float]]:
+def spy_on_losses(monkeypatch: pytest.MonkeyPatch) -> list[tuple[RolloutBatch, float]]:
     """Return a list to which every batch of an update and its loss are added."""
-    seen: list[tuple[Batch, float]] = []
+    seen: list[tuple[RolloutBatch, float]] = []
 
-    def spy(net: Any, batch: Batch, *rest: Any) -> dict[str, torch.Tensor]:
+    def spy(net: Any, batch: RolloutBatch, *rest: Any) -> dict[str, torch.Tensor]:
         losses = ppo_losses(net, batch, *rest)
         seen.append((batch, losses["loss"].item()))
         return losses
@@ -673,7 +675,7 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
 
 def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.MonkeyPatch):
     for native, expected in ((True, torch.bfloat16), (False, torch.float32)):
-        monkeypatch.setattr("src.algos.network.native_bfloat16", lambda on_gpu, native=native: native)
+        monkeypatch.setattr("src.algos.compute.native_bfloat16", lambda on_gpu, native=native: native)
         assert Compute("cpu", "auto", compile=False).dtype == expected
         assert Compute("cpu", "float32", compile=False).dtype == torch.float32
 
@@ -756,7 +758,7 @@ def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
         before = {name: weight.clone() for name, weight in trainer.net.state_dict().items()}
         for weight in trainer.net.parameters():
             weight.data += 1
-        trainer.opponents.update(trainer.weights(), trainer._snapshot)
+        trainer.opponents.update(trainer.weights(), trainer.snapshot)
     snapshots = [snapshot.agent.net.state_dict() for snapshot in opponent.snapshots]  # type: ignore[attr-defined]
     for name, weight in before.items():
         assert torch.allclose(snapshots[0][name], weight, atol=1e-3)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from src.algos.ppo import Batch
+from src.algos.ppo import RolloutBatch
 from src.core import ranks
 from src.core.errors import UserError
 from src.core.runs import checkpoint
@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_ranks_make_the_update_of_the_joined_batch(results: Path):
     first, second = (checkpoint.load(results / f"learned{rank}.safetensors") for rank in (0, 1))
     alone = two_ranks.learned_from(two_ranks.joined_batch())
-    half = two_ranks.learned_from(Batch(*(field[: two_ranks.SIZE // 2] for field in two_ranks.joined_batch())))
+    half = two_ranks.learned_from(RolloutBatch(*(field[: two_ranks.SIZE // 2] for field in two_ranks.joined_batch())))
     for name, gradient in alone["gradients"].items():
         assert torch.equal(first["gradients"][name], second["gradients"][name])
         assert torch.equal(first["weights"][name], second["weights"][name])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.alphazero.games import ReplayBuffer, Symmetries, position_bytes
 from src.algos.alphazero.search import SearchResult
+from src.algos.alphazero.self_play import ReplayBuffer, Symmetries, position_bytes
 from src.envs.tictactoe.rules import TicTacToe
 
 IDENTITY = Symmetries(TicTacToe(symmetric=True).symmetries()[:1], "cpu")

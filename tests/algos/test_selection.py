@@ -5,8 +5,8 @@ import pytest
 from src.algos.minimax import MinimaxAgent
 from src.algos.selection import Selection, selection_error, selection_metrics, selection_score
 from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.arena import walk_replies
 from src.core.play.curriculum import Curriculum
-from src.core.play.exhaustive import walk_replies
 from src.core.runs.run import Run
 from src.envs.tictactoe.rules import TicTacToe
 from src.envs.versus import OutcomeReward, VersusEnv

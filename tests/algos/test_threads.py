@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.network import Compute, InferenceConfig, NetworkAgent
-from src.algos.threads import torch_threads
+from src.algos.compute import Compute, torch_threads
+from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.curriculum import Curriculum

@@ -7,14 +7,13 @@ from typing import Any
 
 import torch
 
-from src.algos.ppo import Batch, normalized, ppo_losses
+from src.algos.ppo import RolloutBatch, normalized, ppo_losses
 from src.core import ranks
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, evaluate
 from src.core.play.curriculum import Mixture
 from src.core.runs import checkpoint
-from src.core.runs.run import Run
-from src.core.runs.worker_run import WorkerRun
+from src.core.runs.run import Run, WorkerRun
 from src.nets.boards import CNN
 from src.nets.flat import MLP
 from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, optimizer_of, plain_ladder, ppo
@@ -24,13 +23,13 @@ SIZE, CELLS = 24, 16
 CONFIG = {"seed": 0, "checkpoint_seconds": 0}
 
 
-def joined_batch() -> Batch:
+def joined_batch() -> RolloutBatch:
     """Return a batch whose halves differ in means, deviations, and numbers of hidden cells and choices."""
     random = torch.Generator().manual_seed(3)
     second_half = torch.arange(SIZE) >= SIZE // 2
     masks = torch.rand(SIZE, CELLS, generator=random) < torch.where(second_half, 0.9, 0.3)[:, None]
     masks[:, 0] = True
-    return Batch(
+    return RolloutBatch(
         observations=torch.randint(-1, 9, (SIZE, 1, 4, 4), generator=random).to(torch.int8),
         masks=masks,
         actions=torch.zeros(SIZE, dtype=torch.int64),
@@ -46,7 +45,7 @@ def joined_batch() -> Batch:
     )
 
 
-def learned_from(batch: Batch) -> dict[str, dict[str, torch.Tensor]]:
+def learned_from(batch: RolloutBatch) -> dict[str, dict[str, torch.Tensor]]:
     """Return the weights after three updates, and the clipped gradients of the last."""
     torch.manual_seed(0)
     net = CNN(8).build((1, 4, 4), CELLS, aux=True)
@@ -89,7 +88,7 @@ def fit_wargame(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     part = slice(ranks.rank() * SIZE // 2, (ranks.rank() + 1) * SIZE // 2)
-    learned = learned_from(Batch(*(field[part] for field in joined_batch())))
+    learned = learned_from(RolloutBatch(*(field[part] for field in joined_batch())))
     score = played()
     report = {"outcomes": score.outcomes, "metrics": score.metrics, "first": ranks.broadcast(f"from {ranks.rank()}")}
     checkpoint.save(folder / f"learned{ranks.rank()}.safetensors", learned)

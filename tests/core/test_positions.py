@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.core.play.game import TwoPlayerGame
-from src.core.play.positions import GamePositions, PositionBatch, board_symmetries
+from src.core.play.game import GamePositions, TwoPlayerGame
+from src.core.play.search_interface import PositionBatch, board_symmetries
 from src.envs.quoridor.positions import QuoridorPositions
 from src.envs.tictactoe.rules import TicTacToe
 from tests.envs.quoridor.making import make_game

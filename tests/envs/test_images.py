@@ -7,7 +7,7 @@ import pytest
 
 from src.core.play.canvas import FIRST, GREEN, INK, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
-from src.core.play.replay import Replay, ReplayedGame
+from src.core.play.game_record import Replay, ReplayedGame
 from src.envs.deployment.rules.scenario import Hex
 from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper

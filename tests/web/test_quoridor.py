@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.core.play.search import Evaluation
+from src.core.play.search_interface import SearcherConfig
 from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
@@ -277,7 +277,7 @@ WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5
 
 
 def searcher():
-    return GAME.searcher(Evaluation(WEIGHTS, 0, 0, True))
+    return GAME.searcher(SearcherConfig(WEIGHTS, 0, 0, True))
 
 
 def test_a_search_reports_every_depth_until_its_last():

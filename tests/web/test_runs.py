@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from src.core.errors import UserError
-from src.core.runs.lock import is_training
+from src.core.runs.run import is_training
 from src.web import files
 from src.web.files import Metrics, RunPath
 from src.web.lab import finished_runs

@@ -19,7 +19,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-from src.core.play.search import SearchResult
+from src.core.play.search_interface import SearchResult
 from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.rules import HIDDEN
 from src.envs.minesweeper.solver import exact_moves

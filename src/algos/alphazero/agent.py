@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from ...core.errors import require
 from ...core.play.agent import Decision, Line, require_traits
 from ...core.play.game import Game, Trait, TwoPlayerGame
-from ...core.play.positions import PositionBatch
+from ...core.play.search_interface import PositionBatch
 from ...core.ranges import Bounds, check_fields
 from ...nets.masked import MaskedCategorical
-from ..network import Compute, InferenceConfig, NetworkAgent
+from ..compute import Compute
+from ..network_agent import InferenceConfig, NetworkAgent
 from .search import MAX_SIMULATIONS, Evaluated, SearchConfig, SearchResult, run_searches, search
 
 SMALLEST_PRIOR = 1e-9  # of a legal action, so that 0 means illegal
@@ -38,17 +39,17 @@ class NetworkEvaluator:
         self.net, self.compute = net, compute
 
     @torch.inference_mode()
-    def __call__(self, positions: PositionBatch) -> "Evaluation":
+    def __call__(self, positions: PositionBatch) -> "NetworkEvaluation":
         device = self.compute.torch_device
         observations = torch.from_numpy(positions.observations).to(device, non_blocking=True)
         masks = torch.from_numpy(positions.masks).to(device, non_blocking=True)
         with self.compute.autocast():
             heads = self.net(observations)
         priors = MaskedCategorical(heads.policy, masks).probs.clamp_min(SMALLEST_PRIOR) * masks
-        return Evaluation(priors, heads.value.float().clamp(-1, 1))
+        return NetworkEvaluation(priors, heads.value.float().clamp(-1, 1))
 
 
-class Evaluation:
+class NetworkEvaluation:
     """An evaluation in progress, with the copy of its result to the CPU."""
 
     def __init__(self, priors: Tensor, values: Tensor) -> None:
@@ -97,7 +98,13 @@ class SearchAgent(NetworkAgent):
         if self.simulations == 0:
             return super().decide_batch(game, views, rngs)
         found = self._search(game, views)
-        return [Decision(int(action), _info(found, i)) for i, action in enumerate(found.actions)]
+        decisions = []
+        for i, action in enumerate(found.actions.tolist()):
+            visits = found.visits[i]
+            info: dict[str, Any] = {"value": round(float(found.values[i]), 3), "visits": int(visits[action])}
+            info |= {"simulations": int(visits.sum()), "action_probability": found.policies[i], "action_visits": visits}
+            decisions.append(Decision(action, info))
+        return decisions
 
     def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
         """Return the most visited moves with their values, or the most probable ones without search."""
@@ -118,14 +125,3 @@ class SearchAgent(NetworkAgent):
         searching = search(positions, self.search, self.discount, noise)
         with self.compute.fixed_threads():
             return run_searches([searching], [positions], NetworkEvaluator(self.net, self.compute))[0]
-
-
-def _info(found: SearchResult, i: int) -> dict[str, Any]:
-    action = int(found.actions[i])
-    return {
-        "value": round(float(found.values[i]), 3),
-        "visits": int(found.visits[i, action]),
-        "simulations": int(found.visits[i].sum()),
-        "action_probability": found.policies[i],
-        "action_visits": found.visits[i],
-    }

@@ -18,25 +18,25 @@ from ...core.play.past_selves import Load, PastSelves, Weights
 from ...core.play.rating import Points, points_of, ratings
 from ...core.ranges import BatchSize, BelowOne, Bounds, Fraction, Interval, NonNegative, NumEnvs, Plies, Positive
 from ...core.runs import checkpoint
-from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
-from ...core.runs.run import Run
+from ...core.runs.run import Environment, Run
 from ...nets.boards import Heads
 from ...nets.masked import MaskedCategorical
-from ..network import (
-    Architecture,
-    Compute,
-    InferenceConfig,
-    NetworkAgent,
-    build_net,
-    export_snapshot,
-    load_network,
-    require_finite,
-)
-from ..trainer import LearnerConfig, Trainer
+from ..compute import Compute
+from ..network_agent import InferenceConfig, NetworkAgent
+from ..trainer import NetworkLearnerConfig, NetworkTrainer
+from ..weights import Architecture, build_net, load_network, require_finite
 from .agent import NetworkEvaluator, PlayConfig, SearchAgent
-from .games import Batch, ReplayBuffer, SelfPlayGames, Symmetries, gumbel_noise, pinned_zeros, position_bytes
 from .search import SearchConfig, run_searches
+from .self_play import (
+    ReplayBuffer,
+    SelfPlayGames,
+    Symmetries,
+    TrainingBatch,
+    gumbel_noise,
+    pinned_zeros,
+    position_bytes,
+)
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ NETWORK_ALONE = InferenceConfig(symmetries=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaZero(LearnerConfig):
+class AlphaZero(NetworkLearnerConfig):
     net: Architecture
     play: PlayConfig
     search: SearchConfig
@@ -97,7 +97,7 @@ class AlphaZero(LearnerConfig):
         return SearchAgent(net, self.compute, self.play, self.search, self.gamma)
 
 
-class AlphaZeroTrainer(Trainer[AlphaZero]):
+class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
     """Its `acting_net` is the moving average of the weights; it plays the games, too."""
 
     unit = "positions"
@@ -114,79 +114,60 @@ class AlphaZeroTrainer(Trainer[AlphaZero]):
         self.sampling = run.generator("sampling")
         symmetries = self.game.symmetries() if algo.augment else self.game.symmetries()[:1]
         self.symmetries = Symmetries(symmetries, algo.compute.torch_device)
-        self.groups = self._make_groups()
-        self.past_selves = RatedPastSelves(algo.past_selves, algo.past_selves_games, self._load_past_self)
-        self.unused = 0.0  # positions to train on that do not fill a batch yet
-
-    def start(self) -> None:
-        self.past_selves.add(self._snapshot)
-
-    def _make_groups(self) -> list[SelfPlayGames]:
-        """Create the games; with a GPU two groups of them, of which one is evaluated while the other is searched."""
-        algo, number = self.algo, 2 if self.algo.compute.on_gpu and self.algo.num_envs > 1 else 1
-        sizes = [len(part) for part in np.array_split(np.arange(algo.num_envs), number)]
-        shape, dtype = self.env.observation_space.shape, self.env.observation_space.dtype
-        groups = []
-        for index, size in enumerate(sizes):
+        self.groups: list[SelfPlayGames] = []  # with a GPU two, of which one is evaluated while the other is searched
+        count = 2 if algo.compute.on_gpu and algo.num_envs > 1 else 1
+        for index, part in enumerate(np.array_split(np.arange(algo.num_envs), count)):
             buffer = ReplayBuffer(
                 max(1, algo.buffer_size // algo.num_envs),
-                np.zeros((size, *shape), dtype),
+                np.zeros((len(part), *env.observation_space.shape), env.observation_space.dtype),
                 self.game.num_actions,
                 algo.compute.torch_device,
                 algo.gamma,
                 algo.td_lambda,
             )
-            rng = self.run.generator("games", index)
-            zeros = pinned_zeros if algo.compute.on_gpu else np.zeros
-            groups.append(SelfPlayGames(self.game, size, algo.search, buffer, algo.opening_plies, rng, zeros))
-        return groups
+            rng, zeros = run.generator("games", index), pinned_zeros if algo.compute.on_gpu else np.zeros
+            games = SelfPlayGames(self.game, len(part), algo.search, buffer, algo.opening_plies, rng, zeros)
+            self.groups.append(games)
+        self.past_selves = RatedPastSelves(algo.past_selves, algo.past_selves_games, self._load_past_self)
+        self.unused = 0.0  # positions to train on that do not fill a batch yet
+
+    def start(self) -> None:
+        self.past_selves.add(self.snapshot)
 
     def update(self) -> None:
-        self._play()
-        self._learn()
-
-    def _play(self) -> None:
-        """Play `steps_per_env` moves in every game."""
-        for _ in range(self.algo.steps_per_env):
-            actions = self.game.num_actions
-            noises = [gumbel_noise(len(group.lengths), actions, self.noise) for group in self.groups]
+        """Play `steps_per_env` moves in every game, then train on what became ready, `repeats` times on average."""
+        algo = self.algo
+        for _ in range(algo.steps_per_env):
+            noises = [gumbel_noise(len(group.lengths), self.game.num_actions, self.noise) for group in self.groups]
             searches = [group.searching(noise) for group, noise in zip(self.groups, noises, strict=True)]
             found = run_searches(searches, [group.positions for group in self.groups], self.evaluator)
             for group, result in zip(self.groups, found, strict=True):
                 outcomes, lengths, positions = group.play(result)
-                self.unused += positions * self.algo.repeats
+                self.unused += positions * algo.repeats
                 self.add({"games": len(outcomes), "length": lengths.sum()})
                 self.add({"first": (outcomes == 1).sum(), "drawn": (outcomes == 0).sum()})
-        self.steps += self.algo.num_envs * self.algo.steps_per_env
+        self.steps += algo.num_envs * algo.steps_per_env
 
-    def _learn(self) -> None:
-        """Train on as many positions as became ready, `repeats` times each on average."""
-        algo = self.algo
-        ready = [group.buffer.size for group in self.groups]
-        while self.unused >= algo.batch_size and sum(ready) > 0:
+        ready = np.array([group.buffer.size for group in self.groups])
+        while self.unused >= algo.batch_size and ready.sum() > 0:
             self.unused -= algo.batch_size
-            self.step(self._losses(self._sample(ready)))
+            counts = self.sampling.multinomial(algo.batch_size, ready / ready.sum()).tolist()
+            parts = [
+                group.buffer.sample(count, self.symmetries, self.sampling)
+                for group, count in zip(self.groups, counts, strict=True)
+                if count > 0
+            ]
+            self.step(self._losses(TrainingBatch(*(torch.cat(fields) for fields in zip(*parts, strict=True)))))
         require_finite(self.net, self.steps)
 
-    def _sample(self, ready: list[int]) -> Batch:
-        """Draw a batch from the games of all groups, in proportion to their positions."""
-        counts = self.sampling.multinomial(self.algo.batch_size, np.array(ready) / sum(ready))
-        parts = [
-            group.buffer.sample(int(count), self.symmetries, self.sampling)
-            for group, count in zip(self.groups, counts, strict=True)
-            if count > 0
-        ]
-        return Batch(*(torch.cat(fields) for fields in zip(*parts, strict=True)))
-
-    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+    def _losses(self, batch: TrainingBatch) -> dict[str, Tensor]:
         with self.algo.compute.autocast():
             heads: Heads = self.compiled(batch.observations)
         policy = MaskedCategorical(heads.policy, batch.masks)
         policy_loss = -(batch.policies * policy.log_probs).sum(dim=1).mean()
         value_loss = ((heads.value.float() - batch.values) ** 2).mean()
         loss = policy_loss + self.algo.vf_coef * value_loss
-        entropy = policy.entropy().mean()
-        return {"loss": loss, "policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy}
+        return {"loss": loss, "policy_loss": policy_loss, "value_loss": value_loss, "entropy": policy.entropy().mean()}
 
     def metrics(self, sums: dict[str, float]) -> dict[str, float]:
         games = sums["games"]
@@ -204,15 +185,12 @@ class AlphaZeroTrainer(Trainer[AlphaZero]):
         """Also play against the past selves, and add to them."""
         learner = NetworkAgent(self.acting_net, self.algo.compute, NETWORK_ALONE, greedy=False)
         rated = self.past_selves.measure(self.game, learner, self.run.seed)
-        self.past_selves.add(self._snapshot)
+        self.past_selves.add(self.snapshot)
         super().evaluate(metrics | rated)
 
     def _load_past_self(self, weights: dict[str, Any]) -> NetworkAgent:
         net = load_network(self.algo.net, weights, self.algo.compute)
         return NetworkAgent(net, self.algo.compute, NETWORK_ALONE, greedy=False)
-
-    def _snapshot(self) -> dict[str, Any]:
-        return export_snapshot(self.acting_net, self.env)
 
     def state(self) -> dict[str, Any]:
         return {

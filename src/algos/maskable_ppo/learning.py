@@ -1,4 +1,4 @@
-"""Train sb3-contrib's MaskablePPO: configuration, evaluation, curriculum and checkpoints."""
+"""Train sb3-contrib's MaskablePPO: configuration, curriculum and checkpoints."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,37 +11,24 @@ from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
 from ...core.play.past_selves import require_no_past_selves
-from ...core.ranges import (
-    Bounds,
-    Count,
-    Fraction,
-    Interval,
-    NonNegative,
-    NumEnvs,
-    Plies,
-    Positive,
-    check_fields,
-)
-from ...core.runs.algorithm import Environment
+from ...core.ranges import Bounds, Fraction, Interval, NonNegative, NumEnvs, Positive
 from ...core.runs.report import first_baseline
-from ...core.runs.run import Run
-from ..network import Architecture, Compute, InferenceConfig, NetworkAgent, export_weights, load_network, load_weights
-from ..selection import Selection, selection_metrics
-from ..trainer import budget_used
+from ...core.runs.run import Environment, Run
+from ..compute import Compute
+from ..network_agent import InferenceConfig, NetworkAgent
+from ..trainer import OTHER_NETWORK, LearnerConfig, Trainer
+from ..weights import Architecture, export_weights, load_network, load_weights
 from .adapter import MaskedVecEnv
 from .model import Model
 
 PLAY = InferenceConfig(symmetries=False)
 
 
-@dataclass(frozen=True)
-class MaskablePPO:
+@dataclass(frozen=True, kw_only=True)
+class MaskablePPO(LearnerConfig):
     """Masked PPO; a run resumes from the last saved rollout."""
 
     net: Architecture
-    compute: Compute
-    total_steps: Count
-    seconds: Positive | None
     num_envs: NumEnvs
     steps_per_env: Interval
     batch_size: Annotated[int, Bounds(ge=2)]
@@ -53,14 +40,11 @@ class MaskablePPO:
     vf_coef: NonNegative
     lr: Positive
     max_grad_norm: Positive
-    eval_every: Interval
-    eval_episodes: Interval
-    eval_opening_plies: Plies
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         rollout = self.num_envs * self.steps_per_env
         require(
             rollout % self.batch_size == 0,
@@ -90,75 +74,79 @@ class MaskablePPO:
         agent.check(env.game)
         require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
 
-    def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
-        self.compute.report_idle_cores()
-        with self.compute.fixed_threads():
-            return self._fit(env, curriculum, run)
-
-    def _fit(self, env: Environment, curriculum: Curriculum, run: Run) -> NetworkAgent:
-        saved = run.restore()
-        curriculum.stage = 0 if saved is None else saved["stage"]
-        games = self._games(env, curriculum)
-        model = Model(
-            games,
-            self.net,
-            self.compute,
-            lr=self.lr,
-            n_steps=self.steps_per_env,
-            batch_size=self.batch_size,
-            n_epochs=self.epochs,
-            gamma=self.gamma,
-            gae_lambda=self.gae_lambda,
-            clip_range=self.clip_range,
-            ent_coef=self.ent_coef,
-            vf_coef=self.vf_coef,
-            max_grad_norm=self.max_grad_norm,
-            seed=int(run.generator("training").integers(2**31)),
-        )
-        self._enter(model, games, env, curriculum, run)
-        net, agent = model.policy.net, NetworkAgent(model.policy.net, self.compute, PLAY)
-        if saved is not None:
-            load_weights(net, saved, "the saved weights are of another network than algo.net describes")
-            model.load_state(saved)
-        selection = Selection(env, run, self.load_agent, self.eval_episodes, self.eval_opening_plies)
-
-        def state() -> dict[str, Any]:
-            return export_weights(net, env) | model.state() | {"stage": curriculum.stage}
-
-        with run.progress("steps", self.total_steps, model.num_timesteps, self.seconds) as advance:
-            while model.progress < 1:
-                evaluations = model.num_timesteps // self.eval_every
-                metrics = model.learn_rollout() | {"train/stage": curriculum.stage}
-                step = model.num_timesteps
-                model.progress = budget_used(step / self.total_steps, self.seconds, run)
-                if step // self.eval_every > evaluations or model.progress >= 1:
-                    metrics |= selection_metrics(env, agent, self.eval_episodes, run.seed, self.eval_opening_plies)
-                    correlations, counts = model.env.diagnostics()
-                    run.log(step, metrics | correlations)
-                    run.diagnose(counts)
-                    score, stage = selection.save(metrics, export_weights(net, env, torch.float16)), curriculum.stage
-                    curriculum.record(score)
-                    if curriculum.stage != stage:
-                        games = self._games(env, curriculum)
-                        games.continue_counts(model.env)
-                        self._enter(model, games, env, curriculum, run)
-                else:
-                    run.log(step, metrics)
-                run.save_when_due(state)
-                advance(min(step, self.total_steps))
-        run.save(state())
-        return run.load_best(self.load_agent)
+    def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "MaskablePPOTrainer":
+        return MaskablePPOTrainer(self, env, curriculum, run)
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
         return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, PLAY)
 
-    def _games(self, env: Environment, curriculum: Curriculum) -> MaskedVecEnv:
-        return MaskedVecEnv(curriculum.env(env).vectorize(self.num_envs), pinned=self.compute.on_gpu)
 
-    def _enter(self, model: Model, games: MaskedVecEnv, env: Environment, curriculum: Curriculum, run: Run) -> None:
+class MaskablePPOTrainer(Trainer[MaskablePPO]):
+    def __init__(self, algo: MaskablePPO, env: Environment, curriculum: Curriculum, run: Run) -> None:
+        super().__init__(algo, env, run)
+        self.curriculum, self.log_every = curriculum, 1
+        curriculum.stage = 0 if self.saved is None else self.saved["stage"]
+        games = self._games()
+        self.model = self.optimizer = Model(
+            games,
+            algo.net,
+            algo.compute,
+            lr=algo.lr,
+            n_steps=algo.steps_per_env,
+            batch_size=algo.batch_size,
+            n_epochs=algo.epochs,
+            gamma=algo.gamma,
+            gae_lambda=algo.gae_lambda,
+            clip_range=algo.clip_range,
+            ent_coef=algo.ent_coef,
+            vf_coef=algo.vf_coef,
+            max_grad_norm=algo.max_grad_norm,
+            seed=int(run.generator("training").integers(2**31)),
+        )
+        self.net = self.model.policy.net
+        self._enter(games)
+        self.latest: dict[str, float] = {}  # metrics of the latest rollout
+
+    def _games(self) -> MaskedVecEnv:
+        """Create the games of the current stage."""
+        envs = self.curriculum.env(self.env).vectorize(self.algo.num_envs)
+        return MaskedVecEnv(envs, pinned=self.algo.compute.on_gpu)
+
+    def _enter(self, games: MaskedVecEnv) -> None:
         """Start the games of the current stage; in self-play the opponent always has the latest policy."""
-        opponent = getattr(curriculum.env(env), "opponent", None)
+        opponent = getattr(self.curriculum.env(self.env), "opponent", None)
         if isinstance(opponent, SelfPlay):
-            opponent.set_agent(NetworkAgent(model.policy.net, self.compute, PLAY, greedy=False))
-        seed = int(run.generator("stage", curriculum.stage).integers(2**31))
-        model.enter(games, seed)
+            opponent.set_agent(NetworkAgent(self.net, self.algo.compute, PLAY, greedy=False))
+        seed = int(self.run.generator("stage", self.curriculum.stage).integers(2**31))
+        self.model.enter(games, seed)
+
+    def update(self) -> None:
+        self.latest = self.model.learn_rollout() | {"train/stage": self.curriculum.stage}
+        self.steps = self.model.num_timesteps
+
+    def take_metrics(self) -> dict[str, float]:
+        return self.latest
+
+    def agent(self) -> NetworkAgent:
+        return NetworkAgent(self.net, self.algo.compute, PLAY)
+
+    def evaluate(self, metrics: dict[str, float]) -> None:
+        """Also advance the curriculum."""
+        measured, stage = self.measure(self.env), self.curriculum.stage
+        correlations, counts = self.model.env.diagnostics()
+        self.curriculum.record(self.record(measured, metrics | correlations, counts))
+        if self.curriculum.stage != stage:
+            games = self._games()
+            games.continue_counts(self.model.env)
+            self._enter(games)
+
+    def weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
+        return export_weights(self.net, self.env, dtype)
+
+    def state(self) -> dict[str, Any]:
+        return self.weights() | self.model.state() | {"stage": self.curriculum.stage}
+
+    def load_state(self, saved: dict[str, Any]) -> None:
+        load_weights(self.net, saved, OTHER_NETWORK)
+        self.model.load_state(saved)
+        self.steps = self.model.num_timesteps

@@ -16,8 +16,9 @@ from stable_baselines3.common.logger import Logger
 from torch import Tensor
 
 from ...core.errors import UserError
-from ..network import Architecture, Compute
-from ..optimizer import cosine_decay
+from ..compute import Compute
+from ..trainer import cosine_decay
+from ..weights import Architecture
 from .adapter import DeviceRolloutBuffer, MaskedVecEnv
 
 REPORTED = {  # our metric: the metric of sb3-contrib and its sign

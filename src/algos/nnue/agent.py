@@ -1,21 +1,42 @@
-"""The search of a game with a trained evaluation as an agent."""
+"""The evaluation network in floating point, and the search of a game with it as an agent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from torch import Tensor, nn
 
 from ...core.errors import require
 from ...core.play.agent import Agent, Decision, Line
 from ...core.play.game import Game, Trait
-from ...core.play.search import DepthResult
+from ...core.play.search_interface import DepthResult
 from ...core.ranges import Count, Positive, Threads, check_fields
-from ..network import load_weights
+from ..weights import load_weights
 from .games import evaluation_of
-from .network import EvaluationNetwork, numpy_weights
 
-LAYERS = ("first", "second", "third")
+LAYERS = ("first", "second", "third")  # of the network
+
+
+class EvaluationNetwork(nn.Module):
+    """Map features (N, F) to log odds (N,); see `LearnedEvaluation`."""
+
+    def __init__(self, layers: tuple[int, int, int]) -> None:
+        super().__init__()
+        features, hidden, narrow = layers
+        self.first = nn.Linear(features, hidden)
+        self.second = nn.Linear(hidden, narrow)
+        self.third = nn.Linear(narrow, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        hidden = self.first(features).clamp(0, 1)
+        odds: Tensor = self.third(self.second(hidden).clamp(0, 1)).squeeze(1)
+        return odds
+
+
+def numpy_weights(net: nn.Module) -> dict[str, np.ndarray]:
+    """Return the weights by name, as `LearnedEvaluation.quantized` takes them."""
+    return {name: weight.detach().cpu().numpy() for name, weight in net.state_dict().items()}
 
 
 @dataclass(frozen=True)

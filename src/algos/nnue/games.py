@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.parallel import ordered_results
 from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.game import Game, TwoPlayerGame, outcome_for_seat
-from ...core.play.search import DECIDED
-from ...core.processes import ordered_results
+from ...core.play.search_interface import DECIDED
 from ...core.ranges import Count, Fraction, Plies, check_fields
 from ...core.seeding import draw, generator
 from ..alphabeta import AlphaBetaAgent

@@ -11,33 +11,35 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from ...core.errors import UserError, require
 from ...core.files import open_regular
 from ...core.play.arena import require_varied
+from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
-from ...core.runs.algorithm import Environment
 from ...core.runs.report import first_baseline
-from ...core.runs.run import NETWORK, Run, checkpoint_path
+from ...core.runs.run import NETWORK, Environment, Run, checkpoint_path
 from ..alphabeta import AlphaBetaAgent
-from ..network import load_weights
-from ..optimizer import Optimizer
-from ..trainer import LearnerConfig, Trainer
-from .agent import EvaluationAgent, PlayConfig
-from .games import GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_games
-from .network import Dataset, EvaluationNetwork, numpy_weights, score_scale
+from ..trainer import NetworkLearnerConfig, NetworkTrainer, Optimizer
+from ..weights import load_weights
+from .agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
+from .games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_games
 
 log = logging.getLogger(__name__)
 
 PLAYING = 0.5  # share of a time limit in which games are played
+MAX_BATCH = 65_536  # positions per forward pass of a validation
+SCALES = np.geomspace(3, 1000, 100)  # candidates for `score_scale`
+DEFAULT_SCALE = 100.0  # if no outcome is known
 
 
 @dataclass(frozen=True, kw_only=True)
-class NNUE(LearnerConfig):
+class NNUE(NetworkLearnerConfig):
     play: PlayConfig
     self_play: SelfPlayConfig
     first_player: AlphaBetaAgent
@@ -130,7 +132,75 @@ def _read_records(path: Path, record: np.dtype, max_bytes: int) -> np.ndarray:
     return records
 
 
-class NNUETrainer(Trainer[NNUE]):
+def unpacked(bits: Tensor) -> Tensor:
+    """Convert (N, F / 8) uint8 to features (N, F) float32."""
+    shifts = torch.arange(8, dtype=torch.uint8, device=bits.device)
+    return (bits[:, :, None] >> shifts & 1).flatten(1).float()
+
+
+def score_scale(records: np.ndarray) -> float:
+    """Return the points per unit of log odds that fit the outcomes best (maximum likelihood)."""
+    known = (np.abs(records["score"]) < PROVEN) & (records["outcome"] != 0)
+    if not known.any():
+        return DEFAULT_SCALE
+    scores, won = records["score"][known].astype(float), records["outcome"][known] > 0
+    losses = [np.logaddexp(0, np.where(won, -scores, scores) / scale).mean() for scale in SCALES]
+    return float(SCALES[int(np.argmin(losses))])
+
+
+def win_probabilities(records: np.ndarray, scale: float, score_weight: float) -> np.ndarray:
+    """Return targets (N,) float32: a mean of the score as a winning probability and the outcome.
+
+    `score_weight` is the weight of the score. A proven result is its own target.
+    """
+    scores, outcomes = records["score"].astype(np.float32), (records["outcome"] + 1) / 2
+    expected = 0.5 + 0.5 * np.tanh(scores / scale / 2)
+    proven = np.abs(scores) == PROVEN
+    mixed = score_weight * expected + (1 - score_weight) * outcomes
+    return np.where(proven, scores > 0, mixed).astype(np.float32)
+
+
+class Dataset:
+    """Features and targets of positions on a device; the last ones of each part are held out."""
+
+    def __init__(
+        self,
+        evaluation: LearnedEvaluation,
+        parts: Sequence[np.ndarray],
+        score_weight: float,
+        holdout: float,
+        device: str,
+    ) -> None:
+        """`parts` are records."""
+        bits = [torch.from_numpy(evaluation.features(part)) for part in parts]
+        targets = [torch.from_numpy(win_probabilities(part, score_scale(part), score_weight)) for part in parts]
+        held_out = [max(1, round(len(part) * holdout)) for part in parts]
+        both = list(zip(bits, targets, held_out, strict=True))
+        self.bits = torch.cat([bits[:-count] for bits, _, count in both]).to(device)
+        self.targets = torch.cat([targets[:-count] for _, targets, count in both]).to(device)
+        require(len(self.targets) > 0, "there are no positions to train on: set algo.games to more games")
+        self.held_out_bits = torch.cat([bits[-count:] for bits, _, count in both]).to(device)
+        self.held_out_targets = torch.cat([targets[-count:] for _, targets, count in both]).to(device)
+
+    def loss(self, net: nn.Module, rows: Tensor, mirror: Tensor | None) -> Tensor:
+        """Return the cross entropy of some positions, on the mirrored board if `mirror` (F,) is given."""
+        features = unpacked(self.bits[rows])
+        if mirror is not None:
+            features = features[:, mirror]
+        return functional.binary_cross_entropy_with_logits(net(features).float(), self.targets[rows])
+
+    @torch.no_grad()
+    def validation_loss(self, net: nn.Module) -> float:
+        """Return the cross entropy of the held-out positions less the entropy of their targets."""
+        total = 0.0
+        for first in range(0, len(self.held_out_targets), MAX_BATCH):
+            bits, goal = (each[first : first + MAX_BATCH] for each in (self.held_out_bits, self.held_out_targets))
+            loss = functional.binary_cross_entropy_with_logits(net(unpacked(bits)).float(), goal, reduction="sum")
+            total += float(loss + (torch.xlogy(goal, goal) + torch.xlogy(1 - goal, 1 - goal)).sum())
+        return total / len(self.held_out_targets)
+
+
+class NNUETrainer(NetworkTrainer[NNUE]):
     """A generation plays its games, then trains on them and on those of the generations before in the window.
 
     An update is one game or one batch.

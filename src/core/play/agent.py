@@ -1,9 +1,9 @@
 """Agents: map a view of a position to a decision."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..ranges import Fraction, checked
 from ..seeding import draw
 from .capabilities import SupportsArrays
 from .game import Game, Trait
+from .search_interface import DepthResult
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -55,6 +56,17 @@ class Agent(ABC):
     def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
         """Return at most `count` moves with scores, best first, if the agent scores moves."""
         raise UserError("this agent does not score its moves: choose one that searches, such as agent=alphabeta")
+
+
+@runtime_checkable
+class StoppableAgent(Protocol):
+    """An agent whose analysis reports every depth and can be stopped."""
+
+    def analyse(self, game: Any, view: Any, count: int, report: Callable[[DepthResult], None] = ...) -> list[Line]:
+        """As `Agent.analyse`; call `report` after every depth, the first of which is always searched."""
+
+    def stop(self) -> None:
+        """End the running analyses, which return what they have found; may be called from another thread."""
 
 
 def require_traits(needs: frozenset[Trait], game: Game) -> None:

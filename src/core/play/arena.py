@@ -1,4 +1,4 @@
-"""Seeded games between agents, and win rates with confidence intervals."""
+"""Seeded games between agents, win rates with confidence intervals, and play against every possible reply."""
 
 import math
 import time
@@ -15,17 +15,18 @@ from ..seeding import draw, generator
 from .agent import Agent
 from .game import Game, Trait, outcome_for_seat
 
+Z95 = 1.959963984540054  # standard errors of a 95% interval
+
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:
     """Return the 95% score interval of a win rate (Wilson 1927), which unlike the normal one stays in [0, 1]."""
     if games == 0:
         return (0.0, 1.0)
-    z = 1.959963984540054
-    rate, denominator = wins / games, 1 + z * z / games
-    centre = (rate + z * z / (2 * games)) / denominator
-    half = z * math.sqrt(rate * (1 - rate) / games + z * z / (4 * games * games)) / denominator
-    low = 0.0 if wins == 0 else centre - half
-    high = 1.0 if wins == games else centre + half
+    rate, denominator = wins / games, 1 + Z95 * Z95 / games
+    center = (rate + Z95 * Z95 / (2 * games)) / denominator
+    half = Z95 * math.sqrt(rate * (1 - rate) / games + Z95 * Z95 / (4 * games * games)) / denominator
+    low = 0.0 if wins == 0 else center - half
+    high = 1.0 if wins == games else center + half
     return (low, high)
 
 
@@ -92,8 +93,8 @@ class Score:
 
 
 @dataclass
-class _Match:
-    """One game in progress; `agents` are in the order of their seats."""
+class _GameInProgress:
+    """A game being played; `agents` are in the order of their seats."""
 
     state: Any
     agents: list[Agent]
@@ -106,6 +107,11 @@ class _Match:
     def play(self, game: Game, action: int) -> None:
         self.state = game.play(self.state, action)
         self.on_position(self.state)
+
+    def own_outcome(self, game: Game) -> int | None:
+        """Return the outcome of a finished game for the evaluated agent; None if it was aborted."""
+        assert self.outcome is not None
+        return None if game.is_aborted(self.state) else outcome_for_seat(self.seat, self.outcome)
 
 
 class _GameResult(NamedTuple):
@@ -135,11 +141,11 @@ def evaluate(
     """
     began = time.perf_counter()
     plies = opening_plies if starts is None else 0
-    finished: list[_Match] = []
+    finished: list[_GameInProgress] = []
     assigned = range(ranks.rank(), episodes, ranks.world_size())
     for first in range(0, len(assigned), agent.games_in_step):
         numbers = assigned[first : first + agent.games_in_step]
-        matches = [_new_match(game, agent, opponent, number, seed, stream, plies) for number in numbers]
+        matches = [_start_game(game, agent, opponent, number, seed, stream, plies) for number in numbers]
         if starts is not None:
             for number, match in zip(numbers, matches, strict=True):
                 match.state = starts[number // game.players]
@@ -171,11 +177,11 @@ def watch(
     A game may modify its state in place, so it is valid only during the call. Return the seat and the outcome of the
     agent, which is None if the game was aborted.
     """
-    match = _new_match(game, agent, opponent, number, seed, "evaluation", opening_plies)
+    match = _start_game(game, agent, opponent, number, seed, "evaluation", opening_plies)
     match.on_position = on_position
     on_position(match.state)
     _play_out(game, [match])
-    return match.seat, _own_outcome(game, match)
+    return match.seat, match.own_outcome(game)
 
 
 def require_openings(game: Game, opening_plies: int) -> None:
@@ -213,39 +219,37 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:
     raise UserError(f"opening_plies={plies} is too many: all of 1,000 random games ended before, choose fewer")
 
 
-def _new_match(
+def _start_game(
     game: Game, agent: Agent, opponent: Agent | None, number: int, seed: int, stream: str, opening_plies: int
-) -> _Match:
+) -> _GameInProgress:
     rng = generator(seed, stream, number)
     seat = number % game.players
     agents = [agent] if opponent is None else [opponent, opponent]
     agents[seat] = agent
-    match = _Match(game.initial(rng), agents, rng.spawn(game.players), seat)
+    match = _GameInProgress(game.initial(rng), agents, rng.spawn(game.players), seat)
     if opening_plies:
         opening = generator(seed, stream, "opening", number // game.players)
         match.state = random_opening(game, opening_plies, opening)
     return match
 
 
-def _play_out(game: Game, matches: list[_Match]) -> None:
-    """Play matches to their end in lockstep, so that each agent decides in batches."""
-    live = [match for match in matches if not _update_outcome(game, match)]
+def _play_out(game: Game, matches: list[_GameInProgress]) -> None:
+    """Play games to their end in lockstep, so that each agent decides in batches."""
+    live = matches
     while live:
-        turns: dict[int, list[_Match]] = {}
+        for match in live:
+            if match.outcome is None:
+                match.outcome = game.outcome(match.state)
+        live = [match for match in live if match.outcome is None]
+        turns: dict[int, list[_GameInProgress]] = {}
         for match in live:
             turns.setdefault(id(match.agents[game.to_move(match.state)]), []).append(match)
         for group in turns.values():
             _move(game, group)
-        live = [match for match in live if match.outcome is None and not _update_outcome(game, match)]
 
 
-def _update_outcome(game: Game, match: _Match) -> bool:
-    """Return whether the game is over."""
-    match.outcome = game.outcome(match.state)
-    return match.outcome is not None
-
-
-def _move(game: Game, group: list[_Match]) -> None:
+def _move(game: Game, group: list[_GameInProgress]) -> None:
+    """Play one decision in each of these games, in all of which the same agent is to move."""
     seats = [game.to_move(match.state) for match in group]
     agent = group[0].agents[seats[0]]
     views = [game.view(match.state) for match in group]
@@ -256,30 +260,44 @@ def _move(game: Game, group: list[_Match]) -> None:
                 match.counters[key] += decision.info[key]
         if decision.action is None:
             match.outcome = outcome_for_seat(seat, -1)
-        else:
-            match.play(game, decision.action)
-            _play_plan(game, match, decision.plan)
+            continue
+        match.play(game, decision.action)
+        assert not decision.plan or game.players == 1, "with two players the other one moves in between"
+        for action in decision.plan:
+            if game.outcome(match.state) is not None:
+                break
+            if game.is_open(match.state, action):  # earlier actions may have made it unnecessary
+                match.play(game, action)
 
 
-def _play_plan(game: Game, match: _Match, actions: Sequence[int]) -> None:
-    """Play actions decided ahead, except those that earlier ones made unnecessary."""
-    assert not actions or game.players == 1, "with two players the other one moves in between"
-    for action in actions:
-        if game.outcome(match.state) is not None:
-            return
-        if game.is_open(match.state, action):
-            match.play(game, action)
-
-
-def _own_outcome(game: Game, match: _Match) -> int | None:
-    assert match.outcome is not None
-    return None if game.is_aborted(match.state) else outcome_for_seat(match.seat, match.outcome)
-
-
-def _game_result(game: Game, agent: Agent, match: _Match) -> _GameResult:
+def _game_result(game: Game, agent: Agent, match: _GameInProgress) -> _GameResult:
     """Each counter x gives two metrics: its value, and whether the game was won while it stayed 0."""
-    metrics, outcome = dict(game.episode_metrics(match.state)), _own_outcome(game, match)
+    metrics, outcome = dict(game.episode_metrics(match.state)), match.own_outcome(game)
     for key in agent.counters:
         metrics[key] = match.counters[key]
         metrics[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0
     return _GameResult(outcome, match.seat, metrics, game.group(match.state))
+
+
+def walk_replies(game: Game, agent: Agent, seat: int) -> Tally:
+    """Count the lines won, drawn and lost by the agent in `seat` over all moves of its opponent."""
+    rng = np.random.default_rng(0)  # required by the interface; a deterministic agent does not use it
+    choices: dict[Any, int | None] = {}
+    lines: Counter[int] = Counter()
+    open_states = [game.initial(rng)]
+    while open_states:
+        state = open_states.pop()
+        outcome = game.outcome(state)
+        if outcome is not None:
+            lines[outcome_for_seat(seat, outcome)] += 1
+        elif game.to_move(state) != seat:
+            open_states += [game.play(state, action) for action in game.legal_actions(game.view(state))]
+        else:
+            if state not in choices:
+                choices[state] = agent.decide(game, game.view(state), rng).action
+            action = choices[state]
+            if action is None:
+                lines[-1] += 1
+            else:
+                open_states.append(game.play(state, action))
+    return Tally(lines[1], lines[0], lines[-1])

@@ -13,8 +13,16 @@ from typing_extensions import TypeVar
 from ..errors import UserError
 from ..seeding import draw
 from .capabilities import AuxTask
-from .positions import GamePositions, PositionBatch, Symmetry, Zeros, board_symmetries, identity
-from .search import UNLIMITED_PLIES, Evaluation, Searcher
+from .search_interface import (
+    UNLIMITED_PLIES,
+    PositionBatch,
+    Searcher,
+    SearcherConfig,
+    Symmetry,
+    Zeros,
+    board_symmetries,
+    identity,
+)
 
 State = TypeVar("State", default=Any)
 View = TypeVar("View", default=Any)  # what the player to move may know of a state
@@ -199,7 +207,7 @@ class TwoPlayerGame(Game[State, State]):
         """Return a 64-bit hash of the position, independent of the moves that led to it."""
         return int.from_bytes(hashlib.blake2b(repr(state).encode(), digest_size=8).digest())
 
-    def searcher(self, evaluation: Evaluation) -> Searcher | None:
+    def searcher(self, config: SearcherConfig) -> Searcher | None:
         """Return the compiled search of this game, if it has one."""
         return None
 
@@ -223,6 +231,47 @@ class TwoPlayerGame(Game[State, State]):
         while (outcome := self.outcome(state)) is None:
             state = self.play(state, draw(rng, self.random_actions(state)))
         return outcome
+
+
+class GamePositions:
+    """A `PositionBatch` in Python, for every game."""
+
+    def __init__(self, game: TwoPlayerGame, count: int, nodes: int, zeros: Zeros = np.zeros) -> None:
+        self._game = game
+        start = game.initial(np.random.default_rng(0))
+        self._states = [[start] * nodes for _ in range(count)]
+        observation = game.observe(start)
+        self.observations = zeros((count, *observation.shape), observation.dtype)
+        self.masks = zeros((count, game.num_actions), np.bool_)
+        self.seats, self.outcomes = np.zeros(count, np.int8), np.zeros(count, np.int8)
+        self.ended, self.solved = np.zeros(count, bool), np.zeros(count, np.int16)
+
+    def set_roots(self, rows: Sequence[int], states: Sequence[Any]) -> None:
+        for row, state in zip(rows, states, strict=True):
+            self._reach(row, 0, state)
+
+    def roots(self) -> list[Any]:
+        return [states[0] for states in self._states]
+
+    def play(self, actions: np.ndarray) -> None:
+        self.expand(np.zeros(len(actions), np.int64), actions, 0)
+
+    def expand(self, parents: np.ndarray, actions: np.ndarray, node: int) -> None:
+        for row, (parent, action) in enumerate(zip(parents.tolist(), actions.tolist(), strict=True)):
+            if parent >= 0:
+                self._reach(row, node, self._game.play(self._states[row][parent], action))
+
+    def _reach(self, row: int, node: int, state: Any) -> None:
+        game = self._game
+        self._states[row][node] = state
+        outcome = game.outcome(state)
+        self.seats[row], self.ended[row] = game.to_move(state), outcome is not None
+        self.outcomes[row] = outcome or 0
+        self.masks[row], self.solved[row] = False, 0
+        if outcome is None:
+            self.solved[row] = game.solved(state) or 0
+            self.masks[row, game.legal_actions(state)] = True
+            self.observations[row] = game.observe(state)
 
 
 class TabularGame(TwoPlayerGame[State]):

@@ -1,4 +1,4 @@
-"""Self-play against a pool of the learner's past selves."""
+"""Opponents that play with the weights of the learner: a pool of its past selves, and all of a curriculum."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from .. import ranks
 from ..errors import require
 from ..ranges import Bounds, Fraction, Interval, NonNegative, checked
 from .agent import Agent, Decision, SelfPlay
+from .curriculum import Curriculum
 from .game import Game
 
 CURRENT = -1  # in place of a snapshot's number: the current self
@@ -132,7 +133,10 @@ class PastSelves(SelfPlay):
             kept = weights()
             self.snapshots.append(Snapshot(self.evaluations, kept, load(kept)))
             if len(self.snapshots) > self.size:
-                del self.snapshots[self._redundant()]
+                # Remove the one whose neighbors are nearest in time, so that the rest covers all training; the first
+                # and the newest are kept.
+                numbers = [snapshot.number for snapshot in self.snapshots]
+                del self.snapshots[min(range(1, len(numbers) - 1), key=lambda i: numbers[i + 1] - numbers[i - 1])]
         self.evaluations += 1
 
     def recent_results(self) -> np.ndarray:
@@ -173,14 +177,6 @@ class PastSelves(SelfPlay):
             snapshot.points = self.memory * snapshot.points + points
             snapshot.games = self.memory * snapshot.games + games
 
-    def _redundant(self) -> int:
-        """Return the index of the snapshot whose neighbours are nearest in time, so that the rest covers all training.
-
-        The first and the newest are kept.
-        """
-        numbers = [snapshot.number for snapshot in self.snapshots]
-        return min(range(1, len(numbers) - 1), key=lambda i: numbers[i + 1] - numbers[i - 1])
-
 
 def pool_metrics(pools: Collection[PastSelves]) -> dict[str, float]:
     """Return the snapshots in all pools, and the learner's score against them since the last evaluation."""
@@ -195,3 +191,45 @@ def require_no_past_selves(opponent: object, algo: str) -> None:
     """Raise `UserError` if an algorithm that keeps no snapshots is configured with this opponent."""
     fits = not isinstance(opponent, PastSelves)
     require(fits, f"algo={algo} keeps no snapshots of the learner: choose agent@env.opponent=self, or algo=ppo")
+
+
+class SelfPlayOpponents:
+    """The opponents in the stages of a curriculum that keep weights of the learner until the next evaluation."""
+
+    def __init__(self, env: Any, curriculum: Curriculum, load: Load) -> None:
+        self._env, self._curriculum, self._load = env, curriculum, load
+        self._weights: Weights | None = None  # of the current self, None without self-play
+
+    def update(self, weights: Weights, snapshot: Callable[[], Weights]) -> None:
+        """Play with these weights from now on, and add to the past selves of the current stage."""
+        self._set_agents(weights)
+        for pool in self._past_selves(self._current()).values():
+            pool.add_snapshot(snapshot, self._load)
+
+    def metrics(self) -> dict[str, float]:
+        return pool_metrics(self._past_selves(self._current()).values())
+
+    def state(self) -> dict[str, Any]:
+        pools = self._past_selves(self._curriculum.all(self._env))
+        return {"opponent": self._weights, "past_selves": {number: pool.state() for number, pool in pools.items()}}
+
+    def load_state(self, saved: dict[str, Any], weights: Weights) -> None:
+        """Restore a `state`; without saved weights, as in a run without self-play, use the given ones."""
+        self._set_agents(saved["opponent"] or weights)
+        for number, pool in self._past_selves(self._curriculum.all(self._env)).items():
+            pool.load_state(saved["past_selves"][number], self._load)
+
+    def _set_agents(self, weights: Weights) -> None:
+        for opponent in (getattr(env, "opponent", None) for env in self._current()):
+            if isinstance(opponent, SelfPlay):
+                self._weights = weights
+                opponent.set_agent(self._load(weights))
+
+    def _current(self) -> list[Any]:
+        return [env for env, _ in self._curriculum.mixture(self._env)]
+
+    def _past_selves(self, envs: list[Any]) -> dict[str, PastSelves]:
+        """Return the opponents of these environments that keep snapshots, by the number of their stage."""
+        stages = enumerate(self._curriculum.all(self._env))
+        found = {str(number): getattr(env, "opponent", None) for number, env in stages if env in envs}
+        return {number: pool for number, pool in found.items() if isinstance(pool, PastSelves)}

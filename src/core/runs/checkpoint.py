@@ -51,29 +51,37 @@ def load(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"there is no checkpoint at {path}")
     try:
-        _require_small(path)
-        with safetensors.safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        with path.open("rb") as file:
+            excess = _excess(path.stat().st_size, file.read(8))
+        if excess is not None:  # before memory is allocated for it
+            raise CheckpointError(f"{path} is damaged or not a checkpoint: {excess}")
+        with safetensors.safe_open(path, framework="np") as tensors:
+            metadata = tensors.metadata() or {}
+            arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (not a dict)
     except (safetensors.SafetensorError, OSError, TypeError, ValueError) as error:  # also a dtype numpy lacks
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}); use another or a new run") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} is a safetensors file of another program, not a checkpoint of this repository")
-    tree = _read_tree(path, metadata, arrays)
+    try:
+        version, text = int(metadata["version"]), metadata["tree"]
+        if version > VERSION:
+            raise CheckpointError(
+                f"{path} was written by a newer version (format {version}, this one reads up to {VERSION}): "
+                "update the code to use it"
+            )
+        if metadata.get(CHECKSUM, "") not in ("", _checksum(text, arrays)):
+            raise CheckpointError(f"{path} is damaged: its contents do not match its checksum; use another or a copy")
+        tree = _attach_arrays(json.loads(text), arrays)
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:  # a RecursionError is a RuntimeError
+        raise CheckpointError(f"{path} is damaged: its contents are inconsistent ({error!r})") from error
+    if not isinstance(tree, dict):
+        raise CheckpointError(f"{path} is damaged: its content is not a dict")
     broken = next(_not_finite(tree, ""), None)
     if broken is not None:
         raise CheckpointError(
             f"{path} cannot be used: {broken} holds NaN or infinite values, probably because training diverged"
         )
     return tree
-
-
-def _require_small(path: Path) -> None:
-    """Raise `CheckpointError` for a file that is too large, before memory is allocated for it."""
-    with path.open("rb") as file:
-        excess = _excess(path.stat().st_size, file.read(8))
-    if excess is not None:
-        raise CheckpointError(f"{path} is damaged or not a checkpoint: {excess}")
 
 
 def size_limit() -> int:
@@ -101,24 +109,6 @@ def as_checkpoint_errors(reader: str, path: Path) -> Iterator[None]:
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise CheckpointError(f"{path} does not hold what {reader} expects ({reason})") from error
-
-
-def _read_tree(path: Path, metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    try:
-        version, text = int(metadata["version"]), metadata["tree"]
-        if version > VERSION:
-            raise CheckpointError(
-                f"{path} was written by a newer version (format {version}, this one reads up to {VERSION}): "
-                "update the code to use it"
-            )
-        if metadata.get(CHECKSUM, "") not in ("", _checksum(text, arrays)):
-            raise CheckpointError(f"{path} is damaged: its contents do not match its checksum; use another or a copy")
-        tree = _attach_arrays(json.loads(text), arrays)
-    except (KeyError, ValueError, TypeError, RuntimeError) as error:  # a RecursionError is a RuntimeError
-        raise CheckpointError(f"{path} is damaged: its contents are inconsistent ({error!r})") from error
-    if not isinstance(tree, dict):
-        raise CheckpointError(f"{path} is damaged: its content is not a dict")
-    return tree
 
 
 def _checksum(tree: str, arrays: dict[str, np.ndarray]) -> str:

@@ -79,7 +79,9 @@ def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
     pairs = zip(rates, games, strict=True) if all(games) else ()
     intervals = [wilson_interval(round(rate * count), count) for rate, count in pairs]
     against = f" against {next(iter(scores))}" if _is_two_player(scores) else ""
-    label = f"learner{against} during training" + (f" (n={_counted(games)} a point, 95% band)" if intervals else "")
+    fewest, most = min(games), max(games)
+    counted = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    label = f"learner{against} during training" + (f" (n={counted} a point, 95% band)" if intervals else "")
     return Curve(label, "win rate", steps, rates, intervals)
 
 
@@ -121,11 +123,6 @@ def _set_axes(axes: Any, drawn: Sequence[float], scores: Mapping[str, Any]) -> N
 def _is_two_player(scores: Mapping[str, Any]) -> bool:
     """Return whether the scores have results by seat, as only two-player games have."""
     return any("seats" in score for score in scores.values())
-
-
-def _counted(games: Sequence[int]) -> str:
-    fewest, most = min(games), max(games)
-    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:

@@ -3,13 +3,14 @@
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from .. import ranks
-from ..machine import CORES
+from ..parallel import CORES
 
 DIFF = "diff.patch"  # in the run directory: uncommitted changes
 MAX_DIFF_CHARS = 1 << 20
@@ -17,12 +18,17 @@ PACKAGES = ("boardlab", "torch", "numpy", "numba", "gymnasium", "hydra-core", "s
 
 
 def provenance() -> dict[str, Any]:
-    commit = _git("rev-parse", "HEAD")
+    commit, versions = _git("rev-parse", "HEAD"), {"python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):  # some are optional
+            versions[name] = version(name)
+    cuda = sys.modules["torch"].cuda if "torch" in sys.modules else None  # not imported for this
+    gpus = [] if cuda is None else [cuda.get_device_name(number) for number in range(cuda.device_count())]
     return {
         "commit": commit,
         "dirty": bool(_git("status", "--porcelain")) if commit else None,  # whether there are uncommitted changes
-        "versions": {"python": platform.python_version(), **_versions()},
-        "hardware": {"platform": platform.platform(), "cores": CORES, "gpus": _gpus(), "ranks": ranks.world_size()},
+        "versions": versions,
+        "hardware": {"platform": platform.platform(), "cores": CORES, "gpus": gpus, "ranks": ranks.world_size()},
     }
 
 
@@ -58,19 +64,3 @@ def _git_here(*arguments: str) -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.rstrip("\n")  # spaces count in a patch
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # some are optional
-            continue
-    return found
-
-
-def _gpus() -> list[str]:
-    """Return the names of the GPUs, without importing torch for it."""
-    torch = sys.modules.get("torch")
-    return [] if torch is None else [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]

@@ -1,4 +1,4 @@
-"""Evaluation results as tables and as plain values for files."""
+"""Results of evaluations and tournaments as metrics, as tables and as plain values for files."""
 
 import logging
 import math
@@ -12,12 +12,11 @@ from rich.text import Text
 
 from ..errors import UserError, require
 from ..play.agent import Agent, RandomAgent
-from ..play.arena import Score, Tally, evaluate, require_varied, wilson_interval
-from ..play.exhaustive import walk_replies
+from ..play.arena import Score, Tally, evaluate, require_varied, walk_replies, wilson_interval
 from ..play.game import Game, Trait
-from ..play.rating import rating_against
-from .algorithm import Environment
+from ..play.rating import Standings, points_of, rating_against
 from .console import printable, progress_bar
+from .run import Environment
 
 log = logging.getLogger(__name__)
 
@@ -63,30 +62,9 @@ def score_table(title: str, scores: Mapping[str, Score], players: int) -> Table:
         table.add_column(f"as {seat}", justify="right")
     for name, score in scores.items():
         total = score.total
-        cells = [str(total.games), counts_of(total)]
-        cells += [as_percent(total.win_rate), as_interval(total)]
+        cells = [str(total.games), counts_of(total), as_percent(total.win_rate), as_interval(total)]
         cells += [as_percent(score.of_seat(seat).win_rate) for seat in range(players) if players == 2]
         table.add_row(name, *cells)
-    return table
-
-
-def group_table(title: str, groups: Mapping[str, Tally]) -> Table:
-    table = new_table(title)
-    for heading in ("", "games", "win rate", "95% range"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, tally in groups.items():
-        table.add_row(name, str(tally.games), as_percent(tally.win_rate), as_interval(tally))
-    return table
-
-
-def metrics_table(scores: Mapping[str, Score]) -> Table:
-    table = new_table("Means a game")
-    table.add_column("")
-    for name in scores:
-        table.add_column(name, justify="right")
-    for metric in dict.fromkeys(metric for score in scores.values() for metric in score.metrics):
-        values = [score.metrics.get(metric) for score in scores.values()]
-        table.add_row(metric.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
     return table
 
 
@@ -179,15 +157,34 @@ def scores_as_dict(game: Game, scores: Mapping[str, Score], lines: Mapping[str, 
 
 
 def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str, Tally]) -> None:
+    """Print the scores, those of groups of games, the means of metrics, and the lines over every play."""
     console = PlainConsole()
     console.print(score_table(title, scores, game.players))
     for name, score in scores.items():
         if groups := score.by_group():
-            console.print(group_table(name, groups))
-    if any(score.metrics for score in scores.values()):
-        console.print(metrics_table(scores))
+            table = new_table(name)
+            for heading in ("", "games", "win rate", "95% range"):
+                table.add_column(heading, justify="right", no_wrap=True)
+            for group, tally in groups.items():
+                table.add_row(group, str(tally.games), as_percent(tally.win_rate), as_interval(tally))
+            console.print(table)
+    if metrics := list(dict.fromkeys(metric for score in scores.values() for metric in score.metrics)):
+        table = new_table("Means a game")
+        table.add_column("")
+        for name in scores:
+            table.add_column(name, justify="right")
+        for metric in metrics:
+            values = [score.metrics.get(metric) for score in scores.values()]
+            table.add_row(metric.replace("_", " "), *("-" if value is None else f"{value:.4g}" for value in values))
+        console.print(table)
     if lines:
-        console.print(every_reply_table(lines))
+        table = new_table("Every possible play of the opponent")
+        table.add_column("moving")
+        for heading in ("lines", "won", "drawn", "lost"):
+            table.add_column(heading, justify="right")
+        for seat, tally in lines.items():
+            table.add_row(seat, str(tally.games), str(tally.wins), str(tally.draws), str(tally.losses))
+        console.print(table)
 
 
 def every_reply(game: Game, agent: Agent) -> dict[str, Tally]:
@@ -197,14 +194,61 @@ def every_reply(game: Game, agent: Agent) -> dict[str, Tally]:
     return {name: walk_replies(game, agent, seat) for seat, name in enumerate(SEATS)}
 
 
-def every_reply_table(lines: Mapping[str, Tally]) -> Table:
-    table = new_table("Every possible play of the opponent")
-    for heading in ("moving", "lines", "won", "drawn", "lost"):
-        table.add_column(heading, justify="left" if heading == "moving" else "right")
-    for seat, tally in lines.items():
-        table.add_row(seat, str(tally.games), str(tally.wins), str(tally.draws), str(tally.losses))
+def lines_as_dict(lines: Mapping[str, Tally]) -> dict[str, Any]:
+    return {"every_reply": {seat: vars(tally) for seat, tally in lines.items()}} if lines else {}
+
+
+def standings_table(title: str, standings: Standings) -> Table:
+    """Return a row per player, the best first; column n has the percentages of points against the player in row n."""
+    table = new_table(title)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("player", min_width=12)
+    numbers = [str(number) for number in range(1, len(standings.ratings) + 1)]
+    for name in ("Elo (95%)", "games", *numbers):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, (name, rating) in zip(numbers, standings.ratings.items(), strict=True):
+        half = f" ±{rating.high - rating.elo:.0f}" if rating.high > rating.elo else ""
+        met = [standings.against(name, other) for other in standings.ratings]
+        cells = ["" if tally is None else _percent(tally, 0) for tally in met]
+        table.add_row(number, name, f"{rating.elo:+.0f}{half}", _games(standings.total(name)), *cells)
     return table
 
 
-def lines_as_dict(lines: Mapping[str, Tally]) -> dict[str, Any]:
-    return {"every_reply": {seat: vars(tally) for seat, tally in lines.items()}} if lines else {}
+def standings_markdown(standings: Standings) -> str:
+    """Return the same table with the names of the opponents."""
+    heading = ["player", "Elo (95%)", "games", *standings.ratings]
+    lines = [heading]
+    for name, rating in standings.ratings.items():
+        met = [standings.against(name, other) for other in standings.ratings]
+        points = ["" if tally is None else _percent(tally, 1, "%") for tally in met]
+        is_anchor = rating.low == rating.high
+        elo = f"{rating.elo:.0f}" if is_anchor else f"{rating.elo:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})"
+        lines.append([name, elo, _games(standings.total(name)), *points])
+    cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
+    head, *rows = [f"| {line} |\n" for line in cells]
+    return "".join([head, "|---" * len(heading) + "|\n", *rows])
+
+
+def standings_as_dict(standings: Standings) -> dict[str, Any]:
+    players = []
+    for name, rating in standings.ratings.items():
+        total = standings.total(name)
+        players.append({"player": name, "elo": rating.elo, "elo_ci95": [rating.low, rating.high], **_results(total)})
+    matches = [{"first": one, "second": other, **_results(tally)} for (one, other), tally in standings.matches.items()]
+    return {"anchor": standings.anchor, "players": players, "matches": matches}
+
+
+def _games(tally: Tally) -> str:
+    return f"{tally.games:,}" + (f", {tally.aborted:,} aborted" if tally.aborted else "")
+
+
+def _percent(tally: Tally, digits: int, unit: str = "") -> str:
+    """Return the percentage of points, or a dash if every game was aborted."""
+    points = points_of(tally)
+    return f"{100 * points.scored / points.games:.{digits}f}{unit}" if points.games else "-"
+
+
+def _results(tally: Tally) -> dict[str, Any]:
+    counts = {"games": tally.games, "wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+    counts["aborted"] = tally.aborted
+    return {**counts, "points": points_of(tally).scored}

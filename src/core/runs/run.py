@@ -1,13 +1,17 @@
-"""A training run on disk: its log and checkpoints, from which it can be resumed after being killed at any time."""
+"""A training run on disk: its log and checkpoints, from which it can be resumed after being killed at any time.
+
+`Environment` and `Algorithm` are the interfaces of what a run trains.
+"""
 
 import hashlib
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import yaml
@@ -17,21 +21,25 @@ from .. import ranks
 from ..errors import UserError, require
 from ..files import require_closed, require_replaceable, write_atomic
 from ..package import command
+from ..play.agent import Agent
+from ..play.curriculum import Curriculum
+from ..play.game import Game, Trait
 from ..seeding import generator
 from . import checkpoint
 from .config_file import CONFIG, read_config
 from .console import approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
-from .lock import LOCK
 from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
-from .runlog import RunLog, Tracker
+from .runlog import RunLog
+from .trackers import Tracker
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Observer = Callable[[int, float], None]  # called after each evaluation with its step and score; may raise `Pruned`
 WATCH_COMMAND = f"{command('play')} (page Runs)"
+LOCK = ".lock"  # held by the process that trains in the directory
 BEST = "checkpoints/best.safetensors"
 NETWORK = "network.safetensors"  # of algo=nnue: the best weights in the integers of the search
 PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
@@ -78,7 +86,11 @@ class Run:
             write_atomic(self.directory / CONFIG, yaml.safe_dump(self._config, sort_keys=False))
             write_atomic(self.directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
             (self.directory / PRUNED).unlink(missing_ok=True)  # it is trained again
-            self._save_diff()
+            patch = uncommitted()  # with changes the commit alone does not identify the code
+            if patch is None:
+                (self.directory / DIFF).unlink(missing_ok=True)  # from before the run was resumed
+            else:
+                write_atomic(self.directory / DIFF, patch)
             if self._tracker is not None:
                 self._tracker.start(self.directory, {**self._config, "provenance": origin})
         except BaseException:
@@ -88,7 +100,10 @@ class Run:
 
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if isinstance(error, Pruned):
-            self._record_pruned(error)
+            self._draw_curve()
+            if self._tracker is not None:
+                self._tracker.mark_pruned(self._logged_step)
+            write_atomic(self.directory / PRUNED, f"{error}\n")
         if self._tracker is not None:
             self._tracker.finish(failed=error_type is not None and not isinstance(error, Pruned))
         self._lock.release()
@@ -96,32 +111,18 @@ class Run:
             with checkpoint.as_checkpoint_errors("this run", self._path("last")):
                 raise error
 
-    def _record_pruned(self, reason: Pruned) -> None:
-        """Draw the learning curve so far, and mark the run as pruned."""
-        drawn = draw_run(self.directory)
-        if self._tracker is not None:
-            if drawn:
-                self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
-            self._tracker.mark_pruned(self._logged_step)
-        write_atomic(self.directory / PRUNED, f"{reason}\n")
-
-    def _save_diff(self) -> None:
-        """Save uncommitted changes: with them the commit alone does not identify the code."""
-        path, patch = self.directory / DIFF, uncommitted()
-        if patch is None:
-            path.unlink(missing_ok=True)  # from before the run was resumed
-        else:
-            write_atomic(path, patch)
+    def _draw_curve(self) -> None:
+        """Draw the learning curve so far, also for the tracker."""
+        if draw_run(self.directory) and self._tracker is not None:
+            self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
 
     def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
         """Record the final evaluation: the last row of the log, and eval.json."""
         self._log.write(self._logged_step, {**metrics, "time/seconds": self.seconds}, once=True)
         write_atomic(self.directory / "eval.json", json.dumps(result, indent=2) + "\n")
-        drawn = draw_run(self.directory)
         if self._tracker is not None:
             self._tracker.results(self.directory, result)
-            if drawn:
-                self._tracker.picture("eval/win_rate_curve", self.directory / PICTURE)
+        self._draw_curve()
 
     def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
         """Record how often each action was chosen in training, as numbers and as an image."""
@@ -183,7 +184,7 @@ class Run:
         if self._restored is None or self._restored["learner"] is None:
             self._log.truncate(0)
             self._began = time.monotonic()
-            self._save(None)  # so that a missing last checkpoint later means that the file was lost
+            self.save(None)  # so that a missing last checkpoint later means that the file was lost
             return ranks.broadcast(None)
         self._resuming = True
         self._log.truncate(self._restored["rows"])
@@ -218,10 +219,7 @@ class Run:
                 checkpoint.load(self._path("best"))
         return saved
 
-    def save(self, learner: dict[str, Any]) -> None:
-        self._save(learner)
-
-    def _save(self, learner: dict[str, Any] | None) -> None:
+    def save(self, learner: dict[str, Any] | None) -> None:
         checkpoint.save(
             self._path("last"),
             {
@@ -275,6 +273,53 @@ class Run:
         return checkpoint_path(self.directory, name)
 
 
+class WorkerRun(Run):
+    """The run on all ranks except 0: takes part in collective operations and writes nothing."""
+
+    def __init__(
+        self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
+    ) -> None:
+        self.directory, self.seed, self._profile = directory, config["seed"], False  # rank 0 is profiled
+
+    def __enter__(self) -> "WorkerRun":
+        return self
+
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        pass
+
+    def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
+        pass
+
+    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
+        pass
+
+    @property
+    def seconds(self) -> float:
+        return 0.0  # rank 0 measures time
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        pass
+
+    def restore(self) -> dict[str, Any] | None:
+        return ranks.broadcast(None)
+
+    def save(self, learner: dict[str, Any] | None) -> None:
+        pass
+
+    def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
+        if ranks.broadcast(False):
+            learner()  # gathers the state of all ranks
+
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
+        return ranks.broadcast(False)
+
+    def best_score(self) -> float | None:
+        return ranks.broadcast(None)
+
+    def best(self) -> dict[str, Any]:
+        return ranks.broadcast({})
+
+
 def has_learner(directory: Path) -> bool:
     """Return whether the last checkpoint has a learner to resume from."""
     path = checkpoint_path(directory, "last")
@@ -298,3 +343,55 @@ def _digest(config: dict[str, Any]) -> str:
     """Return a digest of the settings that affect the result."""
     settings = {key: value for key, value in config.items() if key not in ("logger", "resume", "profile")}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+_PROBING = threading.Lock()  # or two simultaneous probes would take each other for a training run
+
+
+def is_training(directory: Path) -> bool:
+    """Return whether a process trains in a run directory; its lock file is not created."""
+    path = directory / LOCK
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with _PROBING, FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # deleted meanwhile, or not accessible
+        return False
+
+
+class Environment(Protocol):
+    """A Gymnasium environment with the rules of its game and the baselines to evaluate against."""
+
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def baselines(self) -> dict[str, Agent]: ...
+
+    @property
+    def observation_space(self) -> Any: ...
+
+    def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
+        """Return a `gymnasium.vector.VectorEnv` of this configuration with autoreset in the same step.
+
+        An environment on torch keeps its tensors on `device`; the others return numpy arrays and ignore it.
+
+        In addition to Gymnasium's interface it has `action_masks()` (N, A), also as `info["action_mask"]`, `final_obs`,
+        `final_info["won"]`, and `state()` and `load_state(saved)` for checkpoints.
+        """
+
+
+class Algorithm(Protocol):
+    needs: ClassVar[frozenset[Trait]]
+
+    def check(self, env: Any, curriculum: Curriculum) -> None:
+        """Raise `UserError` if these settings cannot be trained, before anything is written."""
+
+    def fit(self, env: Any, curriculum: Curriculum, run: Run) -> Agent:
+        """Train until the budget is used, from the last checkpoint of `run` if any; return the best agent."""
+
+    def load_agent(self, saved: dict[str, Any]) -> Agent:
+        """Return the agent of a checkpoint that `fit` saved."""

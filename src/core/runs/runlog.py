@@ -2,41 +2,17 @@
 
 import csv
 import io
-import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import UserError, require
 from ..files import read_regular, write_atomic
 from .metrics import CURVES, is_documented
-
-log = logging.getLogger(__name__)
+from .trackers import Tracker
 
 MAX_BYTES = 1 << 28  # of metrics.csv
-
-
-class Tracker(Protocol):
-    """An additional destination of the metrics. It may fail at any time without ending the run."""
-
-    def start(self, directory: Path, config: dict[str, Any]) -> None: ...
-    def log(self, row: Mapping[str, float]) -> None: ...
-    def summarize(self, row: Mapping[str, float]) -> None: ...  # values of the whole run
-    def picture(self, name: str, path: Path) -> None: ...
-    def results(self, directory: Path, result: Mapping[str, Any]) -> None: ...
-    def mark_pruned(self, step: int) -> None: ...  # a search has stopped the run at this step
-    def finish(self, failed: bool) -> None: ...
-
-
-def try_tracker(tracker: str, what: str, call: Callable[[], None]) -> bool:
-    """Return whether a tracker call succeeded; log errors instead of ending the training."""
-    try:
-        call()
-    except Exception as error:
-        log.warning("%s could not %s (%s); the run continues, its metrics are in metrics.csv", tracker, what, error)
-        return False
-    return True
 
 
 class RunLog:

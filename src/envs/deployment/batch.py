@@ -12,11 +12,11 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...core.kernels import by_reference, jit
+from ...core.parallel import run_in_spans
 from ...core.play.agent import Agent, acts_on_arrays
 from ...core.play.capabilities import SupportsArrays
 from ...core.play.game import outcome_for_seat
 from ...core.play.past_selves import CURRENT, PastSelves
-from ...core.threads import run_in_spans
 from ..masked_vector_env import load_arrays, save_arrays
 from ..splitmix import below, next_word, seed_word
 from ..versus import OutcomeReward

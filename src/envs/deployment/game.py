@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ...core.errors import require
+from ...core.parallel import run_in_spans
 from ...core.play.game import Game, Trait
 from ...core.ranges import Bounds, checked
-from ...core.threads import run_in_spans
 from . import observation, rules
 from .metrics import deployment_metrics
 from .notation import Actions, board_text

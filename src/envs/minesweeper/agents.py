@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.errors import require
+from ...core.parallel import map_in_threads
 from ...core.play.agent import Agent, Decision
 from ...core.play.game import Game, Trait
-from ...core.threads import map_in_threads
 from .game import Minesweeper, View
 from .solver import choose, exact_moves, heuristic_moves, rules_moves
 

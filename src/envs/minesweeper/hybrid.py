@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ...core.errors import UserError, require
+from ...core.parallel import map_in_threads
 from ...core.play.agent import Decision
 from ...core.play.game import Game
 from ...core.ranges import Size, checked
-from ...core.threads import map_in_threads
 from .agents import SolverAgent, first_reveal
 from .game import Minesweeper, View
 from .solver import choice

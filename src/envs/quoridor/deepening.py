@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...core.interrupt import stoppable
-from ...core.play.search import DECIDED, WIN, DepthResult
+from ...core.play.search_interface import DECIDED, WIN, DepthResult
 from . import timed_search
 from .board import new_board, place, turned
 from .evaluation import position_key

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.agent import Agent, Decision, Line
 from ...core.play.game import Game, outcome_for_seat
-from ...core.play.search import WIN, DepthResult, parent_score, score_text
+from ...core.play.search_interface import WIN, DepthResult, parent_score, score_text
 from ...core.ranges import Bounds, Count, Positive, checked
 from .deepening import TimedSearch
 from .features import MAX_WALLS, SIZE

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.kernels import by_reference
-from ...core.play.positions import Symmetry, Zeros
-from ...core.threads import run_in_spans
+from ...core.parallel import run_in_spans
+from ...core.play.search_interface import Symmetry, Zeros
 from .board import BOARD, inlined, kernel, make, on_goal, place, unmake
 from .moves import is_over
 from .notation import Position

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.interrupt import stoppable
 from ...core.kernels import by_reference
-from ...core.play.search import DECIDED, QUIET_PLIES, WIN, Evaluation, SearchResult
+from ...core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult
 from ..splitmix import hash_word
 from .board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
 from .evaluation import FACTORS, list_candidates, list_threats, measure, position_key
@@ -51,7 +51,7 @@ class SearchBuffers(NamedTuple):
 NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED, WAITING_PLIES = range(8)
 
 
-def new_buffers(evaluation: Evaluation) -> SearchBuffers:
+def new_buffers(evaluation: SearcherConfig) -> SearchBuffers:
     settings = np.zeros(8, np.int64)
     settings[[NOISE, SELECTIVE, WAITING_PLIES]] = evaluation.noise, evaluation.selective, evaluation.waiting_plies
     return SearchBuffers(
@@ -85,7 +85,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 @inlined
 def _parent_score(score: int) -> int:
-    """Compiled version of `src.core.play.search.parent_score`."""
+    """Compiled version of `src.core.play.search_interface.parent_score`."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score
@@ -210,7 +210,7 @@ def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> N
 class CompiledSearch:
     """A `Searcher` for Quoridor positions."""
 
-    def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
+    def __init__(self, size: int, ply_limit: int, evaluation: SearcherConfig) -> None:
         self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
         self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
 

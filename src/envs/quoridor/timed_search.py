@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.kernels import by_reference
-from ...core.play.search import DECIDED, WIN
+from ...core.play.search_interface import DECIDED, WIN
 from .board import inlined, kernel, make, on_goal, unmake
 from .evaluation import position_key
 from .features import PATH_WORDS, WORDS, trace, write_features

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from ...core.parallel import run_in_spans
 from ...core.play.agent import Agent, RandomAgent
-from ...core.threads import run_in_spans
 from ..masked_vector_env import MaskedVectorEnv, Step, load_arrays, save_arrays
 from ..splitmix import seed_word
 from ..versus import GameReward

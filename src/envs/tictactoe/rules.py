@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.errors import UserError
 from ...core.play.game import Canonical, TabularGame, Trait
-from ...core.play.positions import Symmetry, board_symmetries
+from ...core.play.search_interface import Symmetry, board_symmetries
 from . import symmetry
 
 EMPTY, STONES = ".", "XO"

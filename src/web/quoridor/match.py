@@ -5,7 +5,7 @@ from typing import Any
 
 from ...core.errors import require
 from ...core.play.game import Game
-from ...core.play.record import read_game, write_game
+from ...core.play.game_record import read_game, write_game
 from ...envs.quoridor.moves import free_walls
 from ...envs.quoridor.notation import Position, parse_move
 from ...envs.quoridor.rules import Quoridor

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...core.play.game import outcome_for_seat
-from ...core.play.search import WIN, Searcher, parent_score
+from ...core.play.search_interface import WIN, Searcher, parent_score
 from ...envs.quoridor.notation import Position
 from ...envs.quoridor.rules import Quoridor
 from .panels import win_share

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
-from ...core.play.search import DECIDED, Evaluation, Searcher, SearchResult
+from ...core.play.search_interface import DECIDED, Searcher, SearcherConfig, SearchResult
 from ...envs.quoridor.notation import Position
 
 UNLIMITED = 1 << 60
@@ -14,7 +14,7 @@ UNLIMITED = 1 << 60
 class SearchingAgent(Protocol):
     """An agent that evaluates positions by a search."""
 
-    evaluation: Evaluation
+    evaluation: SearcherConfig
 
 
 class Budget:

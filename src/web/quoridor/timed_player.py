@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
-from ...core.play.search import DepthResult
+from ...core.play.search_interface import DepthResult
 from ...envs.quoridor.deepening import TimedSearch
 from ...envs.quoridor.master import MasterAgent
 from ...envs.quoridor.notation import Position

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from ...core.errors import UserError
-from ...core.runs.wandb_tracker import ADDRESS
+from ...core.runs.trackers import ADDRESS
 from .. import files
 from ..files import RunPath, Stamp
 from . import notes

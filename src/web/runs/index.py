@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.errors import UserError
-from ...core.runs.lock import LOCK, is_training
 from ...core.runs.metrics import CURVES
+from ...core.runs.run import LOCK, is_training
 from .. import files
 from ..files import RunPath, Stamp
 from . import notes

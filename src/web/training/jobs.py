@@ -22,7 +22,7 @@ from typing import Any
 from ...core.errors import UserError, require
 from ...core.files import read_regular, write_atomic
 from ...core.package import ROOT
-from ...core.runs.lock import is_training
+from ...core.runs.run import is_training
 
 MAX_RUNNING = 2  # trainings at a time
 NICENESS = 10  # of a training, so that those who play on the same cores come first

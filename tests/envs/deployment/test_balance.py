@@ -7,7 +7,8 @@ from torch import nn
 
 from experiments.bench.deployment_balance import BOTS, ENVS, Balance, balance, network_balance
 from experiments.bench.deployment_bots import player
-from src.algos.network import Compute, InferenceConfig, NetworkAgent
+from src.algos.compute import Compute
+from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from experiments.bench.deployment_env import ByViews
-from src.algos.network import Compute, InferenceConfig, NetworkAgent, sampled
+from src.algos.compute import Compute
+from src.algos.network_agent import InferenceConfig, NetworkAgent, sampled
 from src.core.errors import UserError
 from src.core.play.agent import Agent, SelfPlay, acts_on_arrays
 from src.core.play.past_selves import PastSelves

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
-from src.core.play.search import DECIDED, WIN, DepthResult
+from src.core.play.search_interface import DECIDED, WIN, DepthResult
 from src.envs.quoridor.board import new_board, place
 from src.envs.quoridor.board import turned as turned_move
 from src.envs.quoridor.deepening import TimedSearch

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 
 from src.core.errors import UserError
-from src.core.play.record import read_game, write_game
+from src.core.play.game_record import read_game, write_game
 from tests.envs.quoridor.making import GAME, START, positions
 
 

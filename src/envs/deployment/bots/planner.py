@@ -11,10 +11,10 @@ import numpy as np
 
 from ....core.errors import require
 from ....core.kernels import by_reference, jit
+from ....core.parallel import run_in_spans
 from ....core.play.agent import Agent, Decision, Line
 from ....core.play.game import Game, Trait
 from ....core.ranges import Bounds, Fraction, NonNegative, checked
-from ....core.threads import run_in_spans
 from ...splitmix import hash_word
 from .. import rules
 from ..game import DeploymentGame

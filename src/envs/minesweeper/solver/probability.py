@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ....core.errors import UserError
-from ....core.interrupt import own, stoppable
+from ....core.interrupt import is_cancellable, stoppable
 from ....core.kernels import by_reference
 from .constraints import (
     MINE,
@@ -105,7 +105,7 @@ def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tu
     states = STATES
     while states <= MAX_STATES:
         engine = _kept_engine(shape) if states == STATES else make_engine(shape, states)
-        status, result = _stoppable(attempt, engine) if own.token else attempt(engine)  # the former takes longer
+        status, result = _stoppable(attempt, engine) if is_cancellable() else attempt(engine)  # the former takes longer
         if status == CONSISTENT:
             return result
         if status == INCONSISTENT:

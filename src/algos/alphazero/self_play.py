@@ -9,12 +9,11 @@ from torch import Tensor
 
 from ...core.play.arena import random_opening
 from ...core.play.game import TwoPlayerGame
-from ...core.play.positions import Symmetry, Zeros
-from .search import SearchConfig, Searching, SearchResult, search
-from .tree import new_trees
+from ...core.play.search_interface import Symmetry, Zeros
+from .search import SearchConfig, Searching, SearchResult, new_trees, search
 
 
-class Batch(NamedTuple):
+class TrainingBatch(NamedTuple):
     observations: Tensor  # (B, ...)
     masks: Tensor  # (B, A) bool
     policies: Tensor  # (B, A) float32: targets of the policy
@@ -94,7 +93,7 @@ class ReplayBuffer:
         self._rows = None
         return ready
 
-    def sample(self, size: int, symmetries: "Symmetries", rng: np.random.Generator) -> Batch:
+    def sample(self, size: int, symmetries: "Symmetries", rng: np.random.Generator) -> TrainingBatch:
         """Draw positions uniformly, each under a random symmetry of the game."""
         chosen = self.rows[rng.integers(len(self.rows), size=size)]
         images = torch.from_numpy(rng.integers(symmetries.count, size=size))
@@ -104,7 +103,7 @@ class ReplayBuffer:
         values = torch.from_numpy(self.targets.ravel()[chosen]).to(self.masks.device)
         if observations.dtype == torch.float16:
             observations = observations.float()
-        return Batch(observations, masks, policies.float(), values)
+        return TrainingBatch(observations, masks, policies.float(), values)
 
     def state(self) -> dict[str, Any]:
         """Return the stored moves, for `load_state`."""

@@ -91,22 +91,20 @@ def _read_job(directory: Path) -> Job:
     is_name = metric is None or isinstance(metric, str)
     require(is_name, f"{directory / CONFIG}: optimized_metric={metric} must be the name of a metric")
     result, interval = None, None
-    if _failed_last(directory):
-        status = "failed: " + read_text(directory / FAILED).partition("\n")[0]
+    failed, done = directory / FAILED, directory / "eval.json"
+    # A job may finish after an earlier failure.
+    if failed.exists() and not (done.exists() and done.stat().st_mtime >= failed.stat().st_mtime):
+        status = "failed: " + read_text(failed).partition("\n")[0]
     elif (directory / PRUNED).exists():
         status = f"pruned: {read_text(directory / PRUNED)}"
-    elif metric is None or not (directory / "eval.json").exists():
+    elif metric is None or not done.exists():
         status = "not finished"
     else:
         result, status = final_metric(directory, metric), "finished"
-        interval = _interval(directory, metric, result)
+        if metric.split("/")[-1] in RATES:
+            games = round(final_metric(directory, "final/episodes"))
+            interval = wilson_interval(round(result * games), games)
     return Job(directory.name, parameters, metric, result, interval, status)
-
-
-def _failed_last(directory: Path) -> bool:
-    """Return whether the last attempt failed: a job may finish after an earlier failure."""
-    failed, result = directory / FAILED, directory / "eval.json"
-    return failed.exists() and not (result.exists() and result.stat().st_mtime >= failed.stat().st_mtime)
 
 
 def final_metric(directory: Path, metric: str) -> float:
@@ -122,13 +120,6 @@ def final_metric(directory: Path, metric: str) -> float:
     low, high = RANGES.get(kind, (value, value))
     require(kind not in RANGES or low <= value <= high, f"{log.path}: {name}={value} must be in [{low}, {high}]")
     return value
-
-
-def _interval(directory: Path, metric: str, result: float) -> tuple[float, float] | None:
-    if metric.split("/")[-1] not in RATES:
-        return None
-    games = round(final_metric(directory, "final/episodes"))
-    return wilson_interval(round(result * games), games)
 
 
 def as_table(title: str, jobs: Sequence[Job]) -> Table:

@@ -1,14 +1,14 @@
-"""Input and output of a search, written in Python or compiled."""
+"""What games offer to searches and what searches return: alpha-beta to a depth, and tree search over many games."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from ..errors import require
 from ..ranges import NonNegativeInt, check_fields
-
-if TYPE_CHECKING:
-    from .agent import Line
 
 WIN = 1_000_000  # the score of a won position; a win n plies away is worth n less
 QUIET_PLIES = 2  # how far a selective search follows threats beyond its depth
@@ -17,9 +17,11 @@ UNLIMITED_PLIES = 99_999  # longer than any game
 MAX_FACTOR = 100  # magnitude of the factors of every game
 _WORD = (1 << 64) - 1
 
+Zeros = Callable[[tuple[int, ...], Any], np.ndarray]  # creates an array of a shape and dtype, like `np.zeros`
+
 
 @dataclass(frozen=True)
-class Evaluation:
+class SearcherConfig:
     """Static evaluation at the leaves, and pruning."""
 
     weights: Mapping[str, int]  # of the game's factors, by name
@@ -65,17 +67,6 @@ class Searcher(Protocol):
         """Search an unfinished position to `depth` >= 1 plies; return None if `node_limit` is exceeded."""
 
 
-@runtime_checkable
-class StoppableAgent(Protocol):
-    """An agent whose analysis reports every depth and can be stopped."""
-
-    def analyse(self, game: Any, view: Any, count: int, report: Callable[[DepthResult], None] = ...) -> "list[Line]":
-        """As `Agent.analyse`; call `report` after every depth, the first of which is always searched."""
-
-    def stop(self) -> None:
-        """End the running analyses, which return what they have found; may be called from another thread."""
-
-
 def noise_at(key: int, noise: int, seed: int) -> int:
     """Return the evaluation noise of a position: uniform in -noise..noise, a function of key and seed."""
     return splitmix64(key ^ splitmix64(seed)) % (2 * noise + 1) - noise
@@ -101,3 +92,58 @@ def parent_score(score: int) -> int:
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score
+
+
+class PositionBatch(Protocol):
+    """The positions in the trees of N games. Node 0 of a tree is its root, the position of the game.
+
+    Every method describes the positions that it reaches in the arrays below. A finished position has no legal actions
+    and any observation.
+    """
+
+    observations: np.ndarray  # (N, ...)
+    masks: np.ndarray  # (N, A) bool: legal actions
+    seats: np.ndarray  # (N,) int8: the player to move
+    ended: np.ndarray  # (N,) bool: the game is over
+    outcomes: np.ndarray  # (N,) int8 for seat 0; 0 while the game continues
+    solved: np.ndarray  # (N,) int16: plies to a forced win as by `TwoPlayerGame.solved`; 0 if unknown or over
+
+    def set_roots(self, rows: Sequence[int], states: Sequence[Any]) -> None:
+        """Set the positions of some games."""
+
+    def roots(self) -> list[Any]:
+        """Return the position of every game."""
+
+    def play(self, actions: np.ndarray) -> None:
+        """Play a legal action (N,) in every game."""
+
+    def expand(self, parents: np.ndarray, actions: np.ndarray, node: int) -> None:
+        """Reach node number `node` of every tree by a legal action (N,) from the nodes `parents` (N,).
+
+        Nothing happens in the trees with a negative parent.
+        """
+
+
+class Symmetry(NamedTuple):
+    """A symmetry of the rules, as indices: the image of an array is `array.flat[index]`."""
+
+    observation: np.ndarray  # (size of the observation,) int64
+    actions: np.ndarray  # (A,) int64
+
+
+def identity(size: int, num_actions: int) -> Symmetry:
+    return Symmetry(np.arange(size), np.arange(num_actions))
+
+
+def board_symmetries(shape: tuple[int, ...], num_actions: int) -> list[Symmetry]:
+    """Return all reflections and rotations of planes (..., H, W), the identity first; actions are cells, too."""
+    cells = np.arange(math.prod(shape)).reshape(shape)
+    actions = np.arange(num_actions).reshape(-1, *shape[-2:])
+    images = []
+    for transposed in (False, True) if shape[-2] == shape[-1] else (False,):
+        for axes in ((), (-2,), (-1,), (-2, -1)):
+            turned = [np.flip(index, axes) for index in (cells, actions)]
+            images.append(
+                Symmetry(*(index.swapaxes(-2, -1).ravel() if transposed else index.ravel() for index in turned))
+            )
+    return images

@@ -1,5 +1,7 @@
-"""Names and addresses of tracked runs."""
+"""Names and addresses of runs in wandb, and what TensorBoard reads."""
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import pytest
 import wandb
 
-from src.core.runs.wandb_tracker import ADDRESS, NAME_LENGTH, TAG_LENGTH, WandbTracker, run_name
+from src.core.runs.run import Run
+from src.core.runs.trackers import ADDRESS, NAME_LENGTH, TAG_LENGTH, TensorboardTracker, WandbTracker, run_name
 
 CONFIG: dict[str, Any] = {
     "composition": {"env": "e", "algo": "a", "reward": "r", "curriculum": "c", "sweep": None, "experiment": None},
@@ -44,7 +47,7 @@ def test_an_online_run_notes_its_address_and_no_other_does(
 def test_only_files_that_the_run_has_written_are_uploaded(tmp_path: Path):
     tracker = WandbTracker("offline", "lab", entity=None, init_timeout=1)
     uploaded: list[wandb.Artifact] = []
-    tracker._run = SimpleNamespace(id="1", dir=tmp_path / "files", log=print, log_artifact=uploaded.append)
+    tracker.session = SimpleNamespace(id="1", dir=tmp_path / "files", log=print, log_artifact=uploaded.append)
     for name in ("eval.json", "checkpoints/last.safetensors", "checkpoints/another.safetensors"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -81,3 +84,33 @@ def test_tags_are_no_longer_than_wandb_takes(tmp_path: Path, monkeypatch: pytest
     config = CONFIG | {"composition": CONFIG["composition"] | {"reward": "r" * 100}}
     WandbTracker("offline", "lab", entity=None, init_timeout=1).start(tmp_path, config)
     assert given["tags"] == ["env:e", "algo:a", f"reward:{'r' * 100}"[:TAG_LENGTH], "curriculum:c"]
+
+
+@pytest.fixture
+def needs_tensorboard() -> None:
+    if find_spec("tensorboard") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("tensorboard is not installed: extra tensorboard")
+
+
+@pytest.mark.usefixtures("needs_tensorboard")
+def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
+        run.log(10, {"eval/win_rate": 0.25})
+        run.log(20, {"eval/win_rate": 0.5})
+        run.finish({"final/win_rate": 0.75}, {})
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [(event.step, event.value) for event in events.Scalars("eval/win_rate")] == [(10, 0.25), (20, 0.5)]
+    assert [(event.step, event.value) for event in events.Scalars("final/win_rate")] == [(20, 0.75)]
+    assert events.Tags()["images"] == ["eval/win_rate_curve"]
+
+
+@pytest.mark.usefixtures("needs_tensorboard")
+def test_a_run_continues_without_it(tmp_path, caplog):
+    (tmp_path / "tensorboard").write_text("a file where the folder should be")
+    with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
+        run.log(10, {"eval/win_rate": 0.25})
+        run.finish({"final/win_rate": 0.75}, {})
+    assert caplog.text.count("the run continues") == 1
+    assert "0.75" in (tmp_path / "metrics.csv").read_text()

@@ -1,4 +1,4 @@
-"""Numbered tasks in several processes."""
+"""Work in threads, which compiled kernels let run in parallel because they release the GIL, and in processes."""
 
 import multiprocessing
 import os
@@ -6,17 +6,62 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from functools import cache
+from itertools import islice, pairwise
 from typing import Any, TypeVar
 
 from .errors import UserError
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+# Available to this process; in a container fewer than the machine has.
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+MIN_ITEMS = 8  # with fewer items threads cost more than they save
 AHEAD = 8  # tasks per process that are begun or wait while an earlier one is carried out
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the pool of a process: threads do not survive a fork. It is cached because each thread keeps buffers.
+
+    All calls share it, so they must not be nested.
+    """
+    return ThreadPoolExecutor(CORES)
+
+
+def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results in the order of the items; thread i computes items i, i + `CORES`, ..."""
+    if len(items) < MIN_ITEMS:
+        return [function(item) for item in items]
+
+    def share(first: int) -> list[Result]:
+        return [function(item) for item in items[first::CORES]]
+
+    results: list[Any] = [None] * len(items)
+    for first, done in enumerate(_pool(os.getpid()).map(share, range(CORES))):
+        results[first::CORES] = done
+    return results
+
+
+def run_in_spans(function: Callable[[int, int], Result], count: int, min_size: int) -> list[Result]:
+    """Call `function(first, end)` for spans that cover 0..count-1: one per core, of at least `min_size` each.
+
+    The calling thread takes the first span: waking another one for it would take longer than many steps.
+    """
+    spans = min(CORES, max(1, count // min_size))
+    if spans == 1:
+        return [function(0, count)]
+    edges = [count * k // spans for k in range(spans + 1)]
+    others = [_pool(os.getpid()).submit(function, first, end) for first, end in pairwise(edges[1:])]
+    try:
+        result = function(0, edges[1])
+    finally:
+        wait(others)  # they write to the caller's arrays
+    return [result, *(other.result() for other in others)]
 
 
 def ordered_results(
