@@ -51,8 +51,11 @@ MOVED = {  # classes of earlier versions, likewise
     "src.core.curriculum.Mixture": "src.core.play.curriculum.Mixture",
     "src.core.tensorboard_tracker.TensorboardTracker": "src.core.runs.tensorboard_tracker.TensorboardTracker",
     "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
-    "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
-    "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
+    "src.envs.minesweeper.hybrid.HybridAgent": "src.envs.minesweeper.agents.HybridAgent",
+    "src.envs.minesweeper.labels.ExactTeacher": "src.envs.minesweeper.teachers.ExactTeacher",
+    "src.envs.minesweeper.labels.RulesTeacher": "src.envs.minesweeper.teachers.RulesTeacher",
+    "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.teachers.ExactTeacher",
+    "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.teachers.RulesTeacher",
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version if available
 
