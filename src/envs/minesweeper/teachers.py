@@ -209,6 +209,7 @@ class Teacher:
         """Return batch `number` of a seed."""
         assert isinstance(game, Minesweeper)
         boards, engine = _buffers(game)
+        # The name is part of the seed: with another one the same command would draw other games.
         boards.games[0]["random"] = generator(seed, "lesson", number).integers(2**64, dtype=np.uint64)
         board, flat = (rows, game.rows, game.cols), (rows, game.cells)
         batch = LabeledBatch(

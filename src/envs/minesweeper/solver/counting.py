@@ -292,23 +292,18 @@ def decide(
                 last += 1
             to = s.table[place]
             s.follow[i, k] = to
-            pour(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
-    for i in range(end, last):
-        clear(s, i, wrap)
+            add_ways(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
+    for i in range(end, last):  # clear each state in the hash table, and the entries after it, which are of this layer
+        place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
+        while s.table[place] >= 0:
+            s.table[place] = -1
+            place = (place + 1) & wrap
     return last
 
 
 @lean_kernel
-def clear(s: Sweep, i: int, wrap: int) -> None:
-    """Clear a state's entry in the hash table, and the entries after it, which belong to the same layer."""
-    place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
-    while s.table[place] >= 0:
-        s.table[place] = -1
-        place = (place + 1) & wrap
-
-
-@lean_kernel
-def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
+def add_ways(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
+    """Add the ways to reach state `i`, with `k` more mines, to the ways to reach state `to`."""
     source, target = value + (i - first) * width, value + (to - first) * width + k
     low, high = s.low[i], min(s.high[i], width - 1 - k)
     for m in range(low, high + 1):
@@ -326,9 +321,7 @@ def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) 
         largest = max(largest, s.ways[v])
     if largest < 1e100:
         return 0.0
-    for v in range(start, stop):
-        if s.ways[v] > 0.0:
-            s.ways[v] = max(s.ways[v] / largest, FLOOR)
+    scale_down(s.ways, start, stop, largest)
     return np.log(largest)
 
 
@@ -363,21 +356,23 @@ def backward(
                 mixed += weight * k * (size - k)
             for m in range(s.low[i], s.high[i] + 1):
                 largest = max(largest, s.rest[source + m])
-        chance[box] = share(mines, gaps, total * size)
+        chance[box] = ratio(mines, gaps, total * size)
         differ[box] = 2.0 * mixed / (total * size * max(size - 1, 1))
         if largest > 1e100:
-            shrink(s, s.layer[layer], s.layer[layer + 1], first, value, width, largest)
+            start, stop = value + (s.layer[layer] - first) * width, value + (s.layer[layer + 1] - first) * width
+            scale_down(s.rest, start, stop, largest)
 
 
 @lean_kernel
-def shrink(s: Sweep, begin: int, end: int, first: int, value: int, width: int, largest: float) -> None:
-    for v in range(value + (begin - first) * width, value + (end - first) * width):
-        if s.rest[v] > 0.0:
-            s.rest[v] = max(s.rest[v] / largest, FLOOR)
+def scale_down(values: np.ndarray, begin: int, end: int, largest: float) -> None:
+    """Divide values[begin:end] by the largest of them; what is possible stays so."""
+    for i in range(begin, end):
+        if values[i] > 0.0:
+            values[i] = max(values[i] / largest, FLOOR)
 
 
 @lean_kernel
-def share(mines: float, gaps: float, total: float) -> float:
+def ratio(mines: float, gaps: float, total: float) -> float:
     """Return mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
     if mines == 0.0:
         return 0.0

@@ -144,24 +144,11 @@ def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
     def ints(*shape: int) -> np.ndarray:
         return np.zeros(shape, np.int32)
 
-    frontier = Frontier(
-        stack=ints(cells),
-        queued=np.zeros(cells, np.bool_),
-        need=ints(cells),
-        room=ints(cells),
-        box_of=ints(cells),
-        box_size=ints(cells),
-        box_degree=ints(cells),
+    frontier = Frontier(**{name: ints(cells) for name in Frontier._fields})._replace(
         box_witness=ints(cells, 8),
-        witness_degree=ints(cells),
         witness_box=ints(cells, 8),
-        left=ints(cells),
-        seen=np.zeros(cells, np.bool_),
-        placed=np.zeros(cells, np.bool_),
-        open=ints(cells),
-        members=ints(cells),
-        order=ints(cells),
         start=ints(cells + 1),
+        **{name: np.zeros(cells, np.bool_) for name in ("queued", "seen", "placed")},
     )
     sweep = Sweep(
         state=np.zeros(states, np.int64),

@@ -8,7 +8,7 @@ from math import lgamma
 
 import numpy as np
 
-from .counting import CHOOSE, FLOOR, backward, forward, group_boxes, order_boxes, share
+from .counting import CHOOSE, FLOOR, backward, forward, group_boxes, order_boxes, ratio, scale_down
 from .engine import (
     CONSISTENT,
     INCONSISTENT,
@@ -42,7 +42,7 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
     status, components, most, unseen, hidden_mines, scale = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
         return status, 0.0
-    elsewhere = weigh(e, components, most, unseen, hidden_mines)
+    elsewhere = fill_chances(e, components, most, unseen, hidden_mines)
     for cell in range(visible.size):
         if visible[cell] >= 0 or known[cell] == SAFE:
             probability[cell] = 0.0
@@ -132,14 +132,12 @@ def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray, m
         largest = max(largest, before[used])
     if largest == 0.0:
         return 0.0
-    for used in range(most + 1):
-        if before[used] > 0.0:
-            before[used] = max(before[used] / largest, FLOOR)
+    scale_down(before, 0, most + 1, largest)
     return np.log(largest)
 
 
 @lean_kernel
-def weigh(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
+def fill_chances(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
     """Fill in the chances of all boxes; returns that of an unseen cell."""
     earlier, later = e.earlier, e.later
     for used in range(1, most + 1):
@@ -161,7 +159,7 @@ def weigh(e: Engine, components: int, most: int, unseen: int, mines: int) -> flo
         total += weight * unseen
         left += weight * (mines - used)
         gaps += weight * (unseen - (mines - used))
-    return share(left, gaps, total)
+    return ratio(left, gaps, total)
 
 
 @lean_kernel
@@ -176,9 +174,7 @@ def add_component(e: Engine, c: int, earlier: np.ndarray, most: int, reach: int)
             ways += earlier[used - m] * e.sweep.ways[solved + m]
         earlier[used] = ways
         largest = max(largest, ways)
-    for used in range(reach):
-        if earlier[used] > 0.0:
-            earlier[used] = max(earlier[used] / largest, FLOOR)
+    scale_down(earlier, 0, reach, largest)
     return reach
 
 

@@ -23,8 +23,8 @@ from .engine import (
 )
 
 
-class Position(Protocol):
-    """The view of a player, such as a `View`."""
+class PlayerView(Protocol):
+    """What a player may know; a `View` of the game, which this package does not import."""
 
     @property
     def visible(self) -> np.ndarray: ...  # (rows, cols) int8
@@ -33,15 +33,15 @@ class Position(Protocol):
     def mines(self) -> int: ...
 
 
-def forced_moves(state: Position) -> list[tuple[str, int]]:
+def forced_moves(view: PlayerView) -> list[tuple[str, int]]:
     """Return the moves proven by the two classic rules, applied until nothing changes; flags on the board are ignored.
 
     A number whose mines are all found has no other mines around it; one with as many undecided neighbors as missing
     mines has mines on all of them. The same holds for the whole board and its mine count.
     """
-    flat, known = flatten(state.visible), np.zeros(state.visible.size, np.int8)
-    if not deduce(flat, known, state.mines, make_engine(state.visible.shape, 1)):
-        raise InconsistentPosition(f"no placement of {state.mines} mines agrees with the numbers on the board")
+    flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
+    if not deduce(flat, known, view.mines, make_engine(view.visible.shape, 1)):
+        raise InconsistentPosition(f"no placement of {view.mines} mines agrees with the numbers on the board")
     reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
     flags = [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat < 0) & (flat != FLAGGED))]
     return reveals + flags
