@@ -17,10 +17,9 @@ from experiments.weights import digest
 from src.config.load import load_agent
 from src.core.play.agent import Agent
 from src.core.play.arena import evaluate, wilson_interval
-from src.envs.minesweeper.agents import ExactAgent
-from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.agents import ExactAgent, HybridAgent, ValueNetwork
+from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.hybrid import HybridAgent, ValueNetwork
 
 MIRRORED = {"play": {"symmetries": True}}
 AGENTS: dict[str, Callable[[str], Agent]] = {

@@ -6,12 +6,10 @@ import numpy as np
 
 from src.core.errors import require
 from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game, start_revealed
-from src.envs.minesweeper.solver.constraints import kernel
+from src.envs.minesweeper.solver.engine import CONSISTENT, GUESSED, SEARCHED, Engine, kernel, make_engine
 from src.envs.minesweeper.solver.exact import prove
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
-from src.envs.minesweeper.solver.local import GUESSED, SEARCHED
-from src.envs.minesweeper.solver.probability import CONSISTENT, Engine, make_engine
-from src.envs.minesweeper.solver.sample import draw_completions
+from src.envs.minesweeper.solver.probability import draw_completions
 
 STATES = 1 << 16
 

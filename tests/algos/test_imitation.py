@@ -13,8 +13,8 @@ from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
 from src.envs.deployment.bots.teacher import BotTeacher
 from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.minesweeper.labels import ExactTeacher
 from src.envs.minesweeper.net import CellCodes
+from src.envs.minesweeper.teachers import ExactTeacher
 from src.nets.boards import Residual, aux_loss
 from src.nets.flat import MLP
 from tests.algos.test_ppo import killed_after, playing, read_column, run_in

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from src.core.errors import UserError
-from src.envs.minesweeper.encoding import Encoding
+from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.net import CellCodes
-from src.envs.minesweeper.planes import encode
+from src.envs.minesweeper.observation import encode
 from src.nets.auto import AutoNet
 from src.nets.boards import CNN, BoardNet, Residual
 from src.nets.flat import MLP, FlatNet

@@ -1,16 +1,26 @@
-"""The solvers as agents."""
+"""Agents: the solvers, and exact inference with a network to choose among guesses."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...core.errors import require
+from ...core.errors import UserError, require
 from ...core.parallel import map_in_threads
 from ...core.play.agent import Agent, Decision
 from ...core.play.game import Game, Trait
+from ...core.ranges import Size, checked
 from .game import Minesweeper, View
 from .solver import choose, exact_moves, heuristic_moves, rules_moves
+from .solver.engine import CONSISTENT, GUESSED, STUCK, Engine, flatten, kernel, run_with_engine
+from .solver.exact import REASONS, prove
+from .solver.guess import list_guesses
+from .solver.probability import solve
+from .solver.single_point import propagate_from
+
+FIRST_REVEAL = "the first reveal is safe"
+NUMBERS = 9  # that a cell may show
+HYBRID_REASONS = REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "the guess with the best win probability"}
 
 
 def first_reveal(rows: int, cols: int) -> int:
@@ -33,7 +43,7 @@ class SolverAgent(Agent):
 
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
         if (view.visible < 0).all():  # the first reveal is always safe
-            info = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
+            info = {"guess": False, "risk": 0.0, "reason": FIRST_REVEAL}
             return Decision(first_reveal(*view.visible.shape), info)
         choice = choose(view.visible, view.mines, type(self).moves)
         guess = choice.action is not None and not choice.certain
@@ -60,3 +70,135 @@ class ExactAgent(SolverAgent):
     """Uses exact mine probabilities and searches for the best guess."""
 
     moves = exact_moves
+
+
+@runtime_checkable
+class ValueNetwork(Protocol):
+    """A network that predicts the outcome of a game."""
+
+    def values(self, observations: np.ndarray) -> np.ndarray:
+        """Return values (B,) from -1, a certain loss, to 1, a certain win."""
+
+
+class Options(NamedTuple):
+    """The result of exact inference: certain cells, or guesses and their successors for the network."""
+
+    certain: np.ndarray  # cells to reveal: all safe ones, or the best one of a searched endgame; may be empty
+    reason: str
+    risk: np.ndarray  # (cells,) float64: mine probabilities
+    guesses: np.ndarray  # (G,) candidate cells if nothing is certain
+    boards: np.ndarray  # (M, cells) int8: successors of the guesses
+    chances: np.ndarray  # (M,) their probabilities
+    owner: np.ndarray  # (M,) index of the guess that leads there
+
+
+class HybridAgent(SolverAgent):
+    """Reveals certain cells, and chooses guesses by a network; `info` also has the win probability after a guess.
+
+    The value of a guess is the expectation over the numbers it may show: the exact probability of each number times the
+    win probability that the network predicts for the board with it.
+    """
+
+    counters = ("guess",)
+    games_in_step = 512
+
+    @checked
+    def __init__(self, value_net: ValueNetwork, candidates: Size) -> None:
+        """`candidates` is the number of guesses to evaluate."""
+        is_network = isinstance(value_net, ValueNetwork)
+        require(is_network, "agent.value_net must be a trained network: it predicts the outcome of games")
+        self.value_net, self.candidates = value_net, candidates
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        assert isinstance(game, Minesweeper)
+        try:
+            self.value_net.values(np.full((1, game.rows, game.cols), -1, np.int8))
+        except RuntimeError as error:
+            raise UserError(
+                f"agent.value_net needs extra planes, but only the board is given to it: {error}"
+            ) from error
+
+    def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
+        return self.decide_batch(game, [view], [rng])[0]
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        """Decide for all games; the network evaluates the positions after all guesses in one batch."""
+        options = map_in_threads(self._options, views)
+        boards = np.concatenate([one.boards for one in options])
+        shape = (len(boards), *views[0].visible.shape)
+        wins = (self.value_net.values(boards.reshape(shape)) + 1) / 2 if len(boards) else np.zeros(0)
+        decisions, first = [], 0
+        for one in options:
+            last = first + len(one.boards)
+            decisions.append(self._decision(one, wins[first:last]))
+            first = last
+        return decisions
+
+    def _options(self, view: View) -> Options:
+        if (view.visible < 0).all():
+            middle = np.array([first_reveal(*view.visible.shape)])
+            return _without_guesses(middle, FIRST_REVEAL, view.visible.size)
+        flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
+        risk, moves = np.zeros(flat.size), np.zeros(flat.size, np.int32)
+
+        def attempt(engine: Engine) -> tuple[int, Options]:
+            status, count, reason, log_completions = prove(flat, known, view.mines, engine, risk, moves)
+            if status != CONSISTENT or reason != GUESSED:
+                return status, _without_guesses(moves[:count], HYBRID_REASONS[reason], flat.size, risk)
+            ahead = look_ahead(flat, known, view.mines, engine, risk, log_completions, self.candidates)
+            return status, Options(moves[:0], HYBRID_REASONS[reason], risk, *ahead)
+
+        return run_with_engine(view.visible.shape, view.mines, attempt)
+
+    def _decision(self, options: Options, wins: np.ndarray) -> Decision:
+        if options.certain.size:
+            action, *plan = options.certain.tolist()
+            risk = float(options.risk[action])
+            return Decision(action, {"guess": risk > 0, "risk": risk, "reason": options.reason}, plan)
+        if options.guesses.size == 0:
+            return Decision(None, {"guess": False, "risk": 1.0, "reason": options.reason})
+        win_chances = np.bincount(options.owner, options.chances * wins, minlength=options.guesses.size)
+        action = int(options.guesses[win_chances.argmax()])
+        info = {"guess": True, "risk": float(options.risk[action]), "reason": options.reason}
+        return Decision(action, {**info, "win_chance": float(win_chances.max())})
+
+
+def _without_guesses(cells: np.ndarray, reason: str, size: int, risk: np.ndarray | None = None) -> Options:
+    none = np.zeros(0, np.int64)
+    risk = np.zeros(size) if risk is None else risk
+    return Options(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
+
+
+@kernel
+def look_ahead(
+    visible: np.ndarray,
+    known: np.ndarray,
+    mines: int,
+    e: Engine,
+    risk: np.ndarray,
+    log_completions: float,
+    candidates: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the most promising guesses, all boards they may lead to, their probabilities, and the guess of each."""
+    guesses = e.guess.shortlist[: min(list_guesses(visible, e, risk), candidates)].copy()
+    boards = np.empty((guesses.size * NUMBERS, visible.size), np.int8)
+    chances, owner = np.empty(boards.shape[0]), np.empty(boards.shape[0], np.int64)
+    after, then = known.copy(), np.empty(visible.size)
+    count = 0
+    for g in range(guesses.size):
+        cell = guesses[g]
+        before, highest = visible[cell], 0
+        for n in e.near[cell]:
+            highest += n >= 0 and visible[n] < 0
+        for number in range(highest + 1):
+            visible[cell] = number
+            after[:] = known
+            if not propagate_from(visible, e.near, after, e.frontier, cell):
+                continue
+            status, log_after = solve(visible, after, mines, e, then)
+            if status == CONSISTENT:
+                boards[count], chances[count], owner[count] = visible, np.exp(log_after - log_completions), g
+                count += 1
+        visible[cell] = before
+    return guesses, boards[:count].copy(), chances[:count].copy(), owner[:count].copy()

@@ -16,19 +16,18 @@ from ...core.play.agent import Agent, check_baselines
 from ...core.ranges import checked
 from ..rendering import RENDER_FPS, RENDER_MODES
 from ..splitmix import seed_word
-from . import rules, viewer
-from .batch import Batch
-from .calibration import GAMES, mine_calibration
 from .config import EnvConfig
+from .game import components_of
+from .metrics import GAMES, mine_calibration
+from .notation import text_board
 from .play_local import play_local
-from .reward_kernel import components_of
-from .vec_env import VecMinesweeper
+from .rules import LOST, WON
+from .variant import MINE
+from .vec_env import Batch, VecMinesweeper
 
 __all__ = ["EnvConfig", "MinesweeperEnv"]
 
 Backend = Literal["auto", "numpy", "torch"]
-
-_ONLY = np.zeros(1, np.int64)  # the index of the only board
 
 
 class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
@@ -45,16 +44,14 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
     def __init__(
         self, config: EnvConfig, baselines: Mapping[str, Agent] = MappingProxyType({}), backend: Backend = "auto"
     ) -> None:
-        """`baselines` are agents to compare a learner with; `backend` selects the implementation of vector
-        environments.
-        """
+        """`baselines` are agents to compare a learner with; `backend` is the implementation of vector environments."""
         self.config, self.baselines, self.backend = config, dict(baselines), backend
         self.game = self.config.game()
         check_baselines(self.baselines, self.game)
         self.render_mode: str | None = self.config.render_mode
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = self.game.encoding.space(self.game.rows, self.game.cols)
-        self._batch = Batch(self.game, self.config.reward, 1, frontier_mask=self.config.frontier_mask, restart=False)
+        self._batch = Batch(self.game, 1, restart=False)
         self._seeded = False
         self._playing = False
         self._last_cell: int | None = None  # of the last action
@@ -87,7 +84,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
             self._batch.boards.games[0]["random"] = seed_word(seed)
         elif not self._seeded:
             self._batch.boards.games[0]["random"] = self.np_random.integers(2**64, dtype=np.uint64)
-        self._batch.restart(_ONLY)
+        self._batch.restart()
         self._seeded = self._playing = True
         return self._observation(), self._info()
 
@@ -114,21 +111,18 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     def mine_mask(self) -> np.ndarray:
         """Return the mines, (H, W) bool; none before the first reveal."""
-        return self._board(self._batch.boards.number) == rules.MINE
+        return self._board(self._batch.boards.number) == MINE
 
     def render(self) -> Any:
         visible, mines = self._board(self._batch.boards.visible), int(self._batch.boards.games[0]["mines"])
         if self.render_mode != "rgb_array":
-            return None if self.render_mode is None else viewer.text_board(visible, mines)
+            return None if self.render_mode is None else text_board(visible, mines)
         from . import image  # Pillow, needed for pictures only
 
-        return image.draw(visible, mines, None if self._playing else self._ending(image))
-
-    def _ending(self, image: Any) -> Any:
-        """Return what a picture shows of the finished game."""
-        status = int(self._batch.boards.games[0]["status"])
-        exploded = self._last_cell if status == rules.LOST else None
-        return image.Ending({rules.WON: 1, rules.LOST: -1}.get(status, 0), self.mine_mask(), exploded)
+        status, ending = int(self._batch.boards.games[0]["status"]), None
+        if not self._playing:
+            ending = image.Ending(status, self.mine_mask(), self._last_cell if status == LOST else None)
+        return image.draw(visible, mines, ending)
 
     def _observation(self) -> np.ndarray:
         buffer = self._batch.boards.visible if self.config.compact else self._batch.buffers.planes
@@ -142,7 +136,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
             "invalid_steps": int(result["invalid_steps"]),
             "invalid_rate": int(result["invalid_steps"]) / max(int(result["steps"]), 1),
             "safe_revealed": 1 - int(game["safe_left"]) / (self.game.cells - int(game["mines"])),
-            "won": int(game["status"]) == rules.WON,
+            "won": int(game["status"]) == WON,
         }
 
     def _board(self, buffer: np.ndarray) -> np.ndarray:

@@ -1,23 +1,94 @@
-"""Minesweeper as a `Game`, as used by agents, the arena and the web page."""
+"""Minesweeper as a `Game`, as used by agents, the arena and the web page; and one compiled step with its reward."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...core.errors import UserError
 from ...core.play.capabilities import AuxTask
 from ...core.play.game import Game, Trait
-from ..versus import OutcomeReward
-from . import planes, rules, viewer
-from .encoding import Encoding
-from .fixed_boards import read_boards
-from .planes import frontier_or_hidden
-from .reward import COMPONENTS, Reward, weights
-from .reward_kernel import RESULT, components_of, flags_worth, write_reward
-from .variant import FirstClick, Variant
+from . import observation, reward, rules
+from .config import Encoding
+from .notation import read_boards, text_board
+from .reward import COMPONENTS, AnyReward, Reward, StepFeatures
+from .rules import LOST, PLAYING, WON, Boards, kernel
+from .variant import MINE, Variant
+
+RESULT = np.dtype(
+    [
+        ("reward", np.float64),  # the sum of the next
+        ("components", np.float64, len(COMPONENTS)),
+        ("final_safe_revealed", np.float64),  # of a game that ended in this step: share of its safe cells revealed
+        ("final_steps", np.int32),
+        ("final_invalid_steps", np.int32),
+        ("final_won", np.bool_),
+        ("terminated", np.bool_),
+        ("truncated", np.bool_),
+        ("steps", np.int32),  # of the game in progress
+        ("invalid_steps", np.int32),
+    ],
+    align=True,
+)
+
+_components, _flags_worth = kernel(reward.components), kernel(reward.flags_worth)
+
+
+@kernel
+def play_action(boards: Boards, i: int, action: int, result: Any, max_steps: int, weights: Any) -> int:
+    """Play an action on board `i`, write the step to `result`, a record of `RESULT`, and return the cells opened."""
+    cells = boards.visible.shape[1]
+    cell = action if action < cells else action - cells
+    valid = boards.visible[i, cell] < 0
+    flags_before = flags_worth(boards.games[i], weights)
+    opened = 0
+    if valid and action < cells:
+        opened = rules.reveal(boards, i, cell)
+    elif valid:
+        rules.toggle_flag(boards, i, cell)
+    finish_step(boards.games[i], result, valid, opened, flags_before, max_steps, weights)
+    return opened
+
+
+@kernel
+def flags_worth(game: Any, weights: Any) -> float:
+    """Return the reward for the flags that are on the board of `game`, a record of `Boards.games`."""
+    if not game.laid:
+        return 0.0
+    return _flags_worth(game.right_flags, game.flags - game.right_flags, weights)
+
+
+@kernel
+def finish_step(
+    game: Any, result: Any, valid: bool, opened: int, flags_before: float, max_steps: int, weights: Any
+) -> None:
+    """Count a step and compute its reward."""
+    result.steps += 1
+    result.invalid_steps += not valid
+    result.terminated = game.status != PLAYING
+    result.truncated = not result.terminated and result.steps >= max_steps
+    result.terminated = result.terminated or result.truncated  # a truncated game is lost
+    step = StepFeatures(
+        opened,
+        game.status == WON,
+        game.status == LOST,
+        result.truncated,
+        game.status == PLAYING,
+        not valid,
+        flags_worth(game, weights) - flags_before,
+    )
+    parts = _components(step, weights)
+    result.reward = 0.0
+    for k in range(len(parts)):
+        result.components[k] = parts[k] + 0.0  # -0.0 would be shown as a penalty
+        result.reward += parts[k]
+
+
+def components_of(result: Any) -> dict[str, float]:
+    """Return the parts of the reward in a record of `RESULT` by name."""
+    return dict(zip(COMPONENTS, result["components"].tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -31,66 +102,33 @@ class View:
 
 @dataclass
 class Position:
-    boards: rules.Boards  # of one board
-    steps: int = 0
-    invalid_steps: int = 0
+    boards: Boards  # of one board
     exploded: int | None = None  # the cell of the mine that ended the game
     result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # of the latest step
     reward_totals: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
 
-class Minesweeper(Game[Position, View]):
+@dataclass(eq=False, kw_only=True)
+class Minesweeper(Variant, Game[Position, View]):
     """Actions 0..HW-1 reveal a cell; HW..2HW-1 toggle a flag, if there are flag actions.
 
     An action on a revealed cell changes nothing: it is counted as invalid and rewarded with the invalid penalty.
     """
 
     traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER, Trait.TEACHABLE})
-    aux_task = AuxTask("mine")
+    aux_task: ClassVar[AuxTask | None] = AuxTask("mine")
     mirrored: ClassVar[bool] = True
     has_coded_labels: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        rows: int,
-        cols: int,
-        mines: int,
-        *,
-        safe_neighborhood: bool = True,
-        first_click: FirstClick = "agent",
-        mine_density: Sequence[float] | None = None,
-        max_steps: int | None = None,
-        flag_actions: bool = True,
-        frontier_mask: bool = False,
-        encoding: Encoding | None = None,
-        reward: Reward | OutcomeReward | None = None,
-    ) -> None:
-        """`mine_density=[low, high]` draws the mine count of each game from this fraction of the cells, instead of
-        `mines`.
+    frontier_mask: bool = False  # restricts masks to cells next to a revealed one; the rules allow all
+    encoding: Encoding = field(default_factory=Encoding)
+    reward: AnyReward = field(default_factory=Reward)
 
-        With `first_click="uniform"` the game plays the first reveal on a random cell. Without `max_steps` the length of
-        a game is not limited.
-        """
-        self.variant = Variant(
-            rows=rows,
-            cols=cols,
-            mines=mines,
-            safe_neighborhood=safe_neighborhood,
-            first_click=first_click,
-            mine_density=mine_density,
-            max_steps=max_steps,
-            flag_actions=flag_actions,
-        )
-        self.rows, self.cols, self.mines = rows, cols, mines
-        self.cells, self.num_actions = self.variant.cells, self.variant.num_actions
-        self.safe_neighborhood = safe_neighborhood
-        self.first_click = first_click
-        self.max_steps = max_steps
-        self.flag_actions, self.frontier_mask = flag_actions, frontier_mask
-        self.mine_range = self.variant.mine_range
-        self.encoding = encoding or Encoding()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.has_coded_cells = self.encoding.compact
-        self._weights = weights(reward or Reward())
+        self.weights = reward.weights(self.reward)
+        self.step_limit = np.iinfo(np.int32).max if self.max_steps is None else self.max_steps
 
     def initial(self, rng: np.random.Generator) -> Position:
         boards = self._empty_board()
@@ -111,20 +149,10 @@ class Minesweeper(Game[Position, View]):
             raise UserError("the game is over")
         if not 0 <= action < self.num_actions:
             raise UserError(f"action {action} does not exist: they are 0..{self.num_actions - 1}")
-        kind, cell = divmod(action, self.cells)
-        game, valid, opened = state.boards.games[0], bool(state.boards.visible[0, cell] < 0), 0
-        flags_before = flags_worth(game, self._weights)
-        if valid and kind == 0:
-            opened = rules.reveal(state.boards, 0, cell)
-        elif valid:
-            rules.toggle_flag(state.boards, 0, cell)
-        state.steps += 1
-        state.invalid_steps += not valid
-        state.exploded = cell if int(game["status"]) == rules.LOST else None
-        playing = int(game["status"]) == rules.PLAYING
-        state.result[0]["truncated"] = playing and self.max_steps is not None and state.steps >= self.max_steps
-        write_reward(game, state.result[0], valid, opened, flags_before, self._weights)
-        for name, amount in components_of(state.result[0]).items():
+        result = state.result[0]
+        play_action(state.boards, 0, action, result, self.step_limit, self.weights)
+        state.exploded = action if int(state.boards.games[0]["status"]) == LOST else None
+        for name, amount in components_of(result).items():
             state.reward_totals[name] += amount
         return state
 
@@ -136,7 +164,7 @@ class Minesweeper(Game[Position, View]):
     def sensible_mask(self, view: View) -> np.ndarray:
         """Return the mask of the environments: hidden cells, or the frontier if that is configured."""
         hidden = view.visible.ravel() < 0
-        reveals = frontier_or_hidden(view.visible) if self.frontier_mask else hidden
+        reveals = observation.frontier_or_hidden(view.visible) if self.frontier_mask else hidden
         if not self.flag_actions:
             return reveals.copy()
         # Without a step limit a deterministic player could toggle a flag forever.
@@ -147,20 +175,20 @@ class Minesweeper(Game[Position, View]):
 
     def outcome(self, state: Position) -> int | None:
         status = int(state.boards.games[0]["status"])
-        if status != rules.PLAYING:
+        if status != PLAYING:
             return status
-        return 0 if self.max_steps is not None and state.steps >= self.max_steps else None
+        return 0 if state.result[0]["truncated"] else None
 
     def view(self, state: Position) -> View:
         visible = state.boards.visible[0].reshape(self.rows, self.cols).copy()
         return View(visible, int(state.boards.games[0]["mines"]), over=self.outcome(state) is not None)
 
     def observe(self, view: View) -> np.ndarray:
-        return planes.encode(self.encoding, view.visible, view.mines)
+        return observation.encode(self.encoding, view.visible, view.mines)
 
     def render(self, state: Position) -> str:
         view = self.view(state)
-        return viewer.text_board(view.visible, view.mines)
+        return text_board(view.visible, view.mines)
 
     def image(self, state: Position) -> np.ndarray:
         """Draw the board as the player sees it; with all mines once the game is over."""
@@ -168,16 +196,16 @@ class Minesweeper(Game[Position, View]):
 
         view, outcome, ending = self.view(state), self.outcome(state), None
         if outcome is not None:
-            mines = (state.boards.number[0] == rules.MINE).reshape(self.rows, self.cols)
+            mines = (state.boards.number[0] == MINE).reshape(self.rows, self.cols)
             ending = image.Ending(outcome, mines, state.exploded)
         return image.draw(view.visible, view.mines, ending)
 
     def episode_metrics(self, state: Position) -> dict[str, float]:
-        safe = self.cells - int(state.boards.games[0]["mines"])
+        game, steps = state.boards.games[0], int(state.result[0]["steps"])
         return {
-            "safe_revealed": 1 - int(state.boards.games[0]["safe_left"]) / safe,
-            "steps": float(state.steps),
-            "invalid_rate": state.invalid_steps / max(state.steps, 1),
+            "safe_revealed": 1 - int(game["safe_left"]) / (self.cells - int(game["mines"])),
+            "steps": float(steps),
+            "invalid_rate": int(state.result[0]["invalid_steps"]) / max(steps, 1),
             **{f"reward_{name}": amount for name, amount in state.reward_totals.items()},
         }
 
@@ -202,5 +230,5 @@ class Minesweeper(Game[Position, View]):
         rules.reveal(boards, 0, first)
         return Position(boards)
 
-    def _empty_board(self) -> rules.Boards:
+    def _empty_board(self) -> Boards:
         return rules.new_boards(1, self.rows, self.cols, self.safe_neighborhood)

@@ -1,14 +1,17 @@
-"""A picture of a Minesweeper board."""
+"""Pictures of a Minesweeper board, and heatmaps of its mine probabilities."""
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.errors import require
 from ...core.play.canvas import CARD, CELL, CLOSED, CLOSED_EDGE, EDGE, GREEN, INK, SECOND, Canvas
 from .variant import FLAGGED
 
 SIZE = 30  # of a cell
 MARGIN, HEADER = 12, 34
+HEATMAP_NUMBERS = ("#1f4fd8", "#2a7d2a", "#cc2222", "#1b1b7a", "#7a1b1b", "#1b7a7a", "#222222", "#666666")  # likewise
 NUMBERS = ("#0063a0", "#007d5a", "#c04d00", "#8d4373", "#8a5a00", "#1a7fa8", "#1c2430", "#6a7482")  # colors of 1..8
 RESULTS = {1: ("won", GREEN), 0: ("out of steps", INK), -1: ("lost", SECOND)}
 
@@ -70,3 +73,49 @@ def _mine(canvas: Canvas, x: float, y: float) -> None:
         canvas.line([(x - dx, y - dy), (x + dx, y + dy)], INK, 2)
     canvas.circle((x, y), 6.5, INK)
     canvas.circle((x - 2, y - 2), 1.6, CARD)
+
+
+def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, title: str = "") -> None:
+    """Save a PNG of a board (H, W) whose unrevealed cells are colored by their mine probability (H, W)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow import, needed for heatmaps only
+    from matplotlib.figure import Figure
+
+    require(path.parent.is_dir(), f"there is no folder {path.parent} to draw {path.name} in")
+    rows, cols = visible.shape
+    figure = Figure(figsize=(0.42 * cols + 1.6, 0.42 * rows + 0.9), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    hidden = np.where(visible < 0, mine_probability, np.nan)
+    image = axes.imshow(np.ma.masked_invalid(hidden), cmap="YlOrRd", vmin=0, vmax=1)
+    axes.set_facecolor("#f4f4f2")
+    for row, col in np.ndindex(rows, cols):
+        _draw_cell(axes, row, col, int(visible[row, col]), float(mine_probability[row, col]))
+    axes.set_xticks(np.arange(cols + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="both", length=0, labelsize=7, colors="#888888")
+    axes.set_xticks(range(cols))
+    axes.set_yticks(range(rows))
+    axes.xaxis.tick_top()
+    axes.spines[:].set_visible(False)
+    if title:
+        axes.set_title(title, fontsize=10)
+    bar = figure.colorbar(image, ax=axes, fraction=0.035, pad=0.02, format=lambda share, _: f"{share:.0%}")
+    bar.set_label("mine probability", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_visible(False)
+    figure.savefig(path, format="png", bbox_inches="tight", pad_inches=0.1)
+
+
+def _draw_cell(axes: Any, row: int, col: int, value: int, chance: float) -> None:
+    if value > 0:
+        style = {"color": HEATMAP_NUMBERS[value - 1], "fontsize": 11, "fontweight": "bold"}
+        axes.text(col, row, str(value), ha="center", va="center", **style)
+    elif value < 0:
+        color, label = "white" if chance > 0.55 else "#444444", f"{100 * chance:.0f}"
+        flagged = value == FLAGGED
+        axes.text(
+            col, row + 0.3 * flagged, label, ha="center", va="center", fontsize=5.5 if flagged else 7, color=color
+        )
+        if flagged:
+            axes.text(col, row - 0.14, "\N{BLACK FLAG}", ha="center", va="center", fontsize=12, color=color)

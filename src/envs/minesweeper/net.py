@@ -3,17 +3,22 @@
 import torch
 from torch import Tensor
 
-from .encoding import BASE_PLANES
+from .config import BASE_PLANES
 from .variant import FLAGGED
 
 
+def cell_planes(board: Tensor) -> Tensor:
+    """Return the planes (B, 11, H, W) bool of boards (B, H, W) int8: revealed, flags, and each of the numbers 0..8."""
+    numbers = torch.arange(9, device=board.device).view(1, 9, 1, 1)
+    board = board.unsqueeze(1)
+    return torch.cat([board >= 0, board == FLAGGED, board == numbers], dim=1)
+
+
 class CellCodes:
-    """An `Encoder` of codes (B, H, W) int8: planes for revealed cells, flags, and each of the numbers 0..8."""
+    """An `Encoder` of the compact observation."""
 
     def planes(self) -> int:
         return BASE_PLANES
 
     def encode(self, observation: Tensor) -> Tensor:
-        numbers = torch.arange(9, device=observation.device).view(1, 9, 1, 1)
-        board = observation.unsqueeze(1)
-        return torch.cat([board >= 0, board == FLAGGED, board == numbers], dim=1)
+        return cell_planes(observation)

@@ -7,9 +7,10 @@ import numpy as np
 
 from ...core.errors import UserError
 from ...core.play.agent import Agent
-from . import rules, viewer
 from .game import Minesweeper, Position, View
+from .notation import text_board
 from .solver import mine_probabilities
+from .variant import MINE
 
 HELP = "r ROW COLUMN reveals, f ROW COLUMN sets or takes a flag, m shows the mine probabilities, q quits"
 ENDINGS = {1: "You won.", 0: "The step limit is reached.", -1: "That was a mine."}
@@ -55,9 +56,9 @@ def play_local(
         else:
             if game.outcome(state) is None:
                 output(game.render(state))
-    solution = (state.boards.number[0] == rules.MINE).reshape(game.rows, game.cols)
+    solution = (state.boards.number[0] == MINE).reshape(game.rows, game.cols)
     view = game.view(state)
-    output(viewer.text_board(view.visible, view.mines, solution=solution))
+    output(text_board(view.visible, view.mines, solution=solution))
     output(ENDINGS[outcome])
     return outcome
 
@@ -67,9 +68,11 @@ def show_probabilities(view: View, heatmap: Path | None, output: Callable[[str],
         output("The mines are laid by the first reveal, which is safe.")
         return
     probability = mine_probabilities(view.visible, view.mines)
-    output(viewer.text_board(view.visible, view.mines, mine_probability=probability))
+    output(text_board(view.visible, view.mines, mine_probability=probability))
     if heatmap is not None:
-        viewer.save_heatmap(heatmap, view.visible, probability)
+        from .image import save_heatmap  # Pillow, needed for pictures only
+
+        save_heatmap(heatmap, view.visible, probability)
         output(f"drawn to {heatmap}")
 
 
@@ -101,7 +104,7 @@ def consult(
     action, info, _ = agent.decide(game, view, rng)
     boards = {name: info[name] for name in ("action_probability", "mine_probability") if name in info}
     if boards:
-        output(viewer.text_board(view.visible, view.mines, **boards))
+        output(text_board(view.visible, view.mines, **boards))
     shown = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in info.items()}
     facts = ", ".join(f"{name}: {value}" for name, value in shown.items() if name not in boards)
     if action is not None:

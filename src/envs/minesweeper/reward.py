@@ -1,7 +1,7 @@
 """The reward of a step, defined once for the single, the compiled and the torch environment.
 
-`flags_worth` and `components` take numbers or tensors: `reward_kernel.py` compiles them, `torch_env.py` calls them with
-tensors (N,) float64. So they may only use arithmetic, without branches.
+`flags_worth` and `components` take numbers or tensors: `game.py` compiles them, `torch_env.py` calls them with tensors
+(N,) float64. So they may only use arithmetic, without branches.
 """
 
 from collections import namedtuple
@@ -34,10 +34,11 @@ class Reward:
         check_fields(self)
 
 
+AnyReward = Reward | OutcomeReward
 Weights: Any = namedtuple("Weights", [field.name for field in fields(Reward)])  # type: ignore[misc]
 
 
-def weights(reward: Reward | OutcomeReward) -> Any:
+def weights(reward: AnyReward) -> Any:
     """Return the values of a reward as floats, for `components`; those of an `OutcomeReward` have no shaping."""
     if isinstance(reward, OutcomeReward):
         win, _, loss = outcome_values(reward)  # a game cannot be drawn

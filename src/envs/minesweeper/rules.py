@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.errors import require
 from ...core.kernels import jit
 from ..splitmix import below
-from .variant import FLAGGED as FLAGGED
-from .variant import HIDDEN as HIDDEN
-from .variant import MINE as MINE
+from .variant import FLAGGED, HIDDEN, MINE
 
 PLAYING, WON, LOST = 0, 1, -1
 
@@ -26,10 +25,7 @@ GAME = np.dtype(
     [
         ("mines", np.int32),
         ("safe_left", np.int32),  # safe cells still to reveal
-        (
-            "random",
-            np.uint64,
-        ),  # generator state; not the first field, or Numba would treat a bare generator as a prefix of this type
+        ("random", np.uint64),  # generator state; not first, or Numba would take a bare generator for a prefix of this
         ("flags", np.int32),
         ("right_flags", np.int32),  # flags on a mine
         ("status", np.int32),  # PLAYING, WON or LOST
@@ -40,13 +36,13 @@ GAME = np.dtype(
 
 
 class Boards(NamedTuple):
-    near: np.ndarray  # (HW, 8) int32: the neighbours of each cell, `degree` of them
+    near: np.ndarray  # (HW, 8) int32: the neighbors of each cell, `degree` of them
     degree: np.ndarray  # (HW,) int32
     number: np.ndarray  # (N, HW) int8: 0..8 or MINE; all 0 until the mines are laid
     visible: np.ndarray  # (N, HW) int8: what the player sees
     opened: np.ndarray  # (N, HW + 1) int32: cells opened by the last reveal, in order; one extra element
     games: np.ndarray  # (N,) GAME
-    safe_neighborhood: bool  # the first reveal keeps its neighbours free of mines too
+    safe_neighborhood: bool  # the first reveal keeps its neighbors free of mines too
 
 
 def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boards:
@@ -65,7 +61,7 @@ def new_boards(count: int, rows: int, cols: int, safe_neighborhood: bool) -> Boa
 
 @cache
 def neighbors(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the neighbours of each cell (HW, 8) and their number (HW,); cached, so read-only."""
+    """Return the neighbors of each cell (HW, 8) and their number (HW,); cached, so read-only."""
     near = np.zeros((rows * cols, 8), np.int32)
     degree = np.zeros(rows * cols, np.int32)
     for cell in range(rows * cols):
@@ -105,11 +101,8 @@ def lay_mines(boards: Boards, i: int, first: int) -> None:
 
     Rejection sampling over all cells makes every set of allowed cells equally likely and needs no list of them.
     """
-    game, number, mines = (
-        boards.games[i],
-        boards.number[i],
-        boards.opened[i],
-    )  # `opened` is free as scratch space before the first reveal
+    game, number = boards.games[i], boards.number[i]
+    mines = boards.opened[i]  # free as scratch space before the first reveal
     _fill_clearing(boards, i, first, MINE)
     for drawn in range(game.mines):
         cell = below(game, number.size)
@@ -169,7 +162,7 @@ def reveal(boards: Boards, i: int, cell: int) -> int:
 
 @kernel
 def _cascade(boards: Boards, i: int, cell: int) -> int:
-    """Open a safe cell and the neighbours of every zero reached; the queue of cells is also the result."""
+    """Open a safe cell and the neighbors of every zero reached; the queue of cells is also the result."""
     number, visible, queue = boards.number[i], boards.visible[i], boards.opened[i]
     flags = int(visible[cell] == FLAGGED)
     visible[cell] = number[cell]
@@ -199,3 +192,27 @@ def toggle_flag(boards: Boards, i: int, cell: int) -> None:
     game.flags += change
     if boards.number[i, cell] == MINE:
         game.right_flags += change
+
+
+def chord(visible: np.ndarray, cell: int) -> list[int]:
+    """Return the cells (H, W) that a click on a number reveals: its hidden neighbors, once all its mines are flagged.
+
+    Flags may be wrong, so a chord can lose like any reveal.
+    """
+    near, degree = neighbors(*visible.shape)
+    around = near[cell, : degree[cell]]
+    flat = visible.ravel()
+    if flat[cell] < 1 or np.count_nonzero(flat[around] == FLAGGED) != flat[cell]:
+        return []
+    return around[flat[around] == HIDDEN].tolist()
+
+
+def clicked_cells(visible: np.ndarray, cell: int) -> list[int]:
+    """Return what a click on `cell` reveals: the cell itself if hidden, or a chord; a flag protects its cell."""
+    value = visible.ravel()[cell]
+    require(value != FLAGGED, "take the flag off before you reveal the cell")
+    return [cell] if value == HIDDEN else chord(visible, cell)
+
+
+def require_flaggable(visible: np.ndarray, cell: int) -> None:
+    require(visible.ravel()[cell] in (HIDDEN, FLAGGED), "a cell that is revealed takes no flag")

@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
 import torch
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from ...core.errors import UserError
 from ..masked_vector_env import MaskedVectorEnv, Step
-from . import viewer
-from .config import EPISODE_MEANS, RENDER_MODES, EnvConfig
-from .reward import Components, StepFeatures, components, flags_worth, weights
+from .config import EPISODE_MEANS, VECTOR_METADATA, EnvConfig
+from .net import cell_planes
+from .notation import text_board
+from .reward import StepFeatures, components, flags_worth, weights
 from .torch_rules import (
     BoardPool,
     Games,
@@ -37,7 +38,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
     `pool - 1` steps. With `first_click="agent"` the mines depend on the click, so every step synchronizes.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata = VECTOR_METADATA
     episode_means = EPISODE_MEANS
     can_truncate = False  # a game that reaches its step limit is lost, so its value is not bootstrapped
 
@@ -51,12 +52,9 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise UserError(f"device={device}: torch finds no CUDA device here")
         self.render_mode, self._frontier_mask = config.render_mode, config.frontier_mask
-        self._shown = torch.tensor([FLAGGED, *range(9)], dtype=torch.int8, device=self.device).view(-1, 1, 1)
         self._games = blank_games(self.variant, num_envs, self.device)
         self._pool = BoardPool(self.variant, num_envs, pool, self.device)
-        self._taken = torch.zeros(
-            (), dtype=torch.int64, device=self.device
-        )  # total number of games taken from the pool
+        self._taken = torch.zeros((), dtype=torch.int64, device=self.device)  # number of games taken from the pool
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
@@ -89,7 +87,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         self._require_started()
         self.config.require_multi_action()
         self._pool.refill(self._taken)
-        self._games, self._taken, *result = self._settle(self._games, self._taken, *reveal_all(self._games, cells))
+        self._games, self._taken, *result = self._finish(self._games, self._taken, *reveal_all(self._games, cells))
         return tuple(result)
 
     def play(self, games: Games, taken: Tensor, actions: Tensor) -> tuple[Any, ...]:
@@ -100,15 +98,17 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         cells = self.variant.cells
         exists = (actions >= 0) & (actions < self.variant.num_actions)
         cell = torch.where(exists, actions % cells, cells)  # out of bounds, so that indexing raises on a GPU too
-        return self._settle(games, taken, *act(games, cell, actions < cells))
+        return self._finish(games, taken, *act(games, cell, actions < cells))
 
-    def _settle(self, games: Games, taken: Tensor, after: Games, result: StepResult) -> tuple[Any, ...]:
-        """Compute the rewards, and replace the games that ended."""
+    def _finish(self, games: Games, taken: Tensor, after: Games, result: StepResult) -> tuple[Any, ...]:
+        """Compute the rewards, (N,) float64 each, and replace the games that ended."""
         after = after._replace(flags_worth=self._flags_worth(after))
         won = after.safe_left == 0
         truncated = ~(won | result.lost) & (after.steps >= self.config.max_steps)
         terminated = ended = won | result.lost | truncated  # a truncated game is lost
-        rewards = self._rewards(result, won, truncated, after.flags_worth - games.flags_worth)
+        flags_gain = after.flags_worth - games.flags_worth
+        features = (result.opened, won, result.lost, truncated, ~(won | result.lost), ~result.valid, flags_gain)
+        rewards = components(StepFeatures(*(feature.double() for feature in features)), self._weights)
         following, taken = self._pool.take(after, taken, ended)
         info = {
             "action_mask": self._mask(following),
@@ -124,14 +124,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
             },
             "_final_info": ended,
         }
-        reward = sum(rewards)
-        return following, taken, self._encode(following), reward, terminated, truncated, info
-
-    def _rewards(self, result: StepResult, won: Tensor, truncated: Tensor, flags_gain: Tensor) -> Components:
-        """Return the parts of the rewards, (N,) float64 each."""
-        undecided = ~(won | result.lost)
-        facts = (result.opened, won, result.lost, truncated, undecided, ~result.valid, flags_gain)
-        return components(StepFeatures(*(fact.double() for fact in facts)), self._weights)
+        return following, taken, self._encode(following), sum(rewards), terminated, truncated, info
 
     def _flags_worth(self, games: Games) -> Tensor:
         if not self._weights.use_flag_shaping:
@@ -177,7 +170,7 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         if self.render_mode is None:
             return None
         pairs = zip(self._games.visible.cpu().numpy(), self._games.mines.tolist(), strict=True)
-        return tuple(viewer.text_board(visible, mines) for visible, mines in pairs)
+        return tuple(text_board(visible, mines) for visible, mines in pairs)
 
     def state(self) -> dict[str, Any]:
         """Return everything that later steps depend on; of the pool, the generator states it is drawn from."""
@@ -235,19 +228,16 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
     def _encode(self, games: Games) -> Tensor:
         if self.encoding.compact:
             return games.visible
-        visible = games.visible[:, None]
-        planes = [torch.cat([visible >= 0, visible == self._shown], 1).float()]
+        planes, visible = [cell_planes(games.visible).float()], games.visible[:, None]
         if self.encoding.frontier:
             planes.append(frontier(games.visible)[:, None].float())
         if self.encoding.remaining_mines_ratio:
-            planes.append(self._mines_ratio(games).float().view(-1, 1, 1, 1).expand_as(visible))
+            mines_left = games.mines - (games.visible == FLAGGED).sum((1, 2))
+            ratio = mines_left.clamp(min=0).double() / (games.safe_left + mines_left).clamp(min=1)
+            planes.append(ratio.float().view(-1, 1, 1, 1).expand_as(visible))
         if self.encoding.progress:
             planes.append(self._progress(games).float().view(-1, 1, 1, 1).expand_as(visible))
         return torch.cat(planes, 1) if len(planes) > 1 else planes[0]
-
-    def _mines_ratio(self, games: Games) -> Tensor:
-        flags = (games.visible == FLAGGED).sum((1, 2))
-        return (games.mines - flags).clamp(min=0).double() / (games.safe_left + games.mines - flags).clamp(min=1)
 
     def _progress(self, games: Games) -> Tensor:
         return 1 - games.safe_left.double() / (self.variant.cells - games.mines)

@@ -133,7 +133,7 @@ def cells_opened(code: Tensor, cell: Tensor) -> Tensor:
 
 
 def spread(board: Tensor, fold: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """Combine each cell of (N, H, W) with its neighbours."""
+    """Combine each cell of (N, H, W) with its neighbors."""
     return fold_blocks(pad(board, (1, 1, 1, 1)), fold)
 
 

@@ -1,18 +1,118 @@
-"""Vector environment of Minesweeper: N games stepped together."""
+"""Vector environment of Minesweeper: N games stepped by one compiled call.
+
+Observations and masks are updated incrementally: a step writes only the cells that it changed.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from numba import prange
 
 from ...core.errors import UserError
+from ...core.kernels import jit
 from ..masked_vector_env import MaskedVectorEnv, Step
 from ..splitmix import seed_word
-from . import rules, viewer
-from .batch import Batch
-from .config import EPISODE_MEANS, RENDER_MODES, EnvConfig
+from . import rules
+from .config import EPISODE_MEANS, FLAGS, VECTOR_METADATA, EnvConfig
+from .game import RESULT, Minesweeper, finish_step, play_action
+from .notation import text_board
+from .observation import show_cell, show_options, spread_frontier
 from .reward import COMPONENTS
+from .rules import PLAYING, WON, Boards, kernel
+from .variant import FLAGGED, MINE
+
+PARALLEL_FROM = 128  # envs; with fewer, threads cost more than they save
+
+
+class Buffers(NamedTuple):
+    planes: np.ndarray  # (N, C, HW) float32; C is 0 for the compact observation, which is `Boards.visible`
+    mask: np.ndarray  # (N, A) bool: legal actions
+    frontier: np.ndarray  # (N, HW) bool: unrevealed cells next to a revealed one, if `track_frontier`
+    final_planes: np.ndarray  # (N, C, HW) float32: last observation of a game that ended in this step
+    final_visible: np.ndarray  # (N, HW) int8
+    results: np.ndarray  # (N,) RESULT
+
+
+class Setup(NamedTuple):
+    fewest: int  # mines
+    most: int
+    uniform_first: bool
+    max_steps: int
+    flag_actions: bool
+    track_frontier: bool
+    frontier_mask: bool
+    restart: bool  # a game that ends is followed by a new one in the same step
+    frontier: int  # from here the fields of `Layout`, as parallel loops take no nested tuples
+    remaining_mines_ratio: int
+    progress: int
+
+
+class Batch:
+    """The state of N games and the output buffers of their steps."""
+
+    def __init__(self, game: Minesweeper, count: int, *, restart: bool) -> None:
+        planes, cells = game.encoding.planes, game.cells
+        self.boards = rules.new_boards(count, game.rows, game.cols, game.safe_neighborhood)
+        self.buffers = Buffers(
+            planes=np.zeros((count, planes, cells), np.float32),
+            mask=np.ones((count, game.num_actions), np.bool_),
+            frontier=np.zeros((count, cells), np.bool_),
+            final_planes=np.zeros((count, planes, cells), np.float32),
+            final_visible=np.zeros((count, cells), np.int8),
+            results=np.zeros(count, RESULT),
+        )
+        self._setup = Setup(
+            *game.mine_range,
+            uniform_first=game.first_click == "uniform",
+            max_steps=game.step_limit,
+            flag_actions=game.flag_actions,
+            track_frontier=game.frontier_mask or game.encoding.frontier,
+            frontier_mask=game.frontier_mask,
+            restart=restart,
+            **game.encoding.layout._asdict(),
+        )
+        self._weights, self._parallel = game.weights, count >= PARALLEL_FROM
+
+    def restart(self) -> None:
+        """Start new games on all boards."""
+        _restart_all(self.boards, self.buffers, self._setup)
+
+    def step(self, actions: np.ndarray) -> None:
+        """Play one action (N,) int64 per board; the results are written to `buffers`."""
+        step = _step_parallel if self._parallel else _step_serial
+        step(actions, self.boards, self.buffers, self._setup, self._weights)
+
+    def reveal_all(self, cells: np.ndarray) -> None:
+        """Reveal the hidden cells among `cells` (N, HW) bool in one step of each game."""
+        reveal_all = _reveal_all_parallel if self._parallel else _reveal_all_serial
+        reveal_all(cells, self.boards, self.buffers, self._setup, self._weights)
+
+    def set_frontier_mask(self, on: bool) -> None:
+        self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._setup.frontier >= 0)
+        _show_all(self.boards, self.buffers, self._setup)
+
+    def state(self) -> dict[str, np.ndarray | bool]:
+        """Return the games as plain arrays, for `load_state`; observations and masks are recomputed from them."""
+        saved = {name: array.copy() for name, array in self._saved_arrays().items()}
+        return saved | {"frontier_mask": self._setup.frontier_mask}
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        for name, array in self._saved_arrays().items():
+            if saved[name].shape != array.shape:
+                raise UserError(
+                    f"{name} was saved with shape {saved[name].shape} and has {array.shape} here: load it with the "
+                    "board and num_envs that it was saved with"
+                )
+            array[:] = saved[name]
+        self.set_frontier_mask(bool(saved["frontier_mask"]))
+
+    def _saved_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the state; records are viewed as bytes (N, bytes)."""
+        records = {"games": self.boards.games, "results": self.buffers.results}
+        return {"number": self.boards.number, "visible": self.boards.visible} | {
+            name: array.view(np.uint8).reshape(len(array), -1) for name, array in records.items()
+        }
 
 
 class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
@@ -23,13 +123,13 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
     step returns new arrays, which is several times slower.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata = VECTOR_METADATA
     episode_means = EPISODE_MEANS
 
     def __init__(self, num_envs: int, config: EnvConfig, *, copy: bool = False) -> None:
         self.config, self.copy, self.game, self.render_mode = config, copy, config.game(), config.render_mode
         super().__init__(num_envs, self.game.encoding.space(self.game.rows, self.game.cols), self.game.num_actions)
-        self._batch = Batch(self.game, config.reward, num_envs, frontier_mask=config.frontier_mask, restart=True)
+        self._batch = Batch(self.game, num_envs, restart=True)
         boards, buffers = self._batch.boards, self._batch.buffers
         shape = self.observation_space.shape
         self._observations = (boards.visible if config.compact else buffers.planes).reshape(shape)
@@ -40,7 +140,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
     def _start(self, seeds: Sequence[int]) -> None:
         if seeds:
             self._batch.boards.games["random"] = [seed_word(seed) for seed in seeds]
-        self._batch.restart(np.arange(self.num_envs))
+        self._batch.restart()
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one action per env (N,). `info["rewards"]` has the components of the rewards of this step."""
@@ -66,14 +166,10 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         }
         ended = terminated | truncated
         if ended.any():
-            info |= self._final(ended, self._final_info(ended))
+            final, names = results[ended], ("steps", "invalid_steps", "safe_revealed", "won")
+            rate = final["final_invalid_steps"] / np.maximum(final["final_steps"], 1)
+            info |= self._final(ended, {name: final[f"final_{name}"] for name in names} | {"invalid_rate": rate})
         return self._observe(), results["reward"].copy(), terminated, truncated, info
-
-    def _final_info(self, ended: np.ndarray) -> dict[str, np.ndarray]:
-        results = self._batch.buffers.results[ended]
-        rate = results["final_invalid_steps"] / np.maximum(results["final_steps"], 1)
-        names = ("steps", "invalid_steps", "safe_revealed", "won")
-        return {name: results[f"final_{name}"] for name in names} | {"invalid_rate": rate}
 
     def action_masks(self) -> np.ndarray:
         return self._hand_out(self._batch.buffers.mask)
@@ -95,13 +191,13 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
 
     def mine_mask(self) -> np.ndarray:
         """Return the mines, (N, H, W) bool; none before the first reveal."""
-        return (self._batch.boards.number == rules.MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
+        return (self._batch.boards.number == MINE).reshape(self.num_envs, self.game.rows, self.game.cols)
 
     def aux_targets(self) -> np.ndarray:
         """Return 1 for mines, 0 for safe cells, -1 for cells that are revealed or not laid yet, (N, H, W) int8."""
         boards = self._batch.boards
         unknown = (boards.visible < 0) & boards.games["laid"][:, None]
-        labels = np.where(unknown, boards.number == rules.MINE, np.int8(-1)).astype(np.int8)
+        labels = np.where(unknown, boards.number == MINE, np.int8(-1)).astype(np.int8)
         return labels.reshape(self.num_envs, self.game.rows, self.game.cols)
 
     def render(self) -> tuple[str, ...] | None:
@@ -109,7 +205,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
             return None
         boards, shape = self._batch.boards, (self.game.rows, self.game.cols)
         pairs = zip(boards.visible, boards.games["mines"], strict=True)
-        return tuple(viewer.text_board(visible.reshape(shape), int(mines)) for visible, mines in pairs)
+        return tuple(text_board(visible.reshape(shape), int(mines)) for visible, mines in pairs)
 
     def _observe(self) -> np.ndarray:
         return self._hand_out(self._observations)
@@ -119,3 +215,141 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
 
     def _hand_out(self, buffer: np.ndarray) -> np.ndarray:
         return buffer.copy() if self.copy else buffer
+
+
+@kernel
+def _step_serial(actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    for i in range(actions.size):
+        _step(i, actions[i], boards, buffers, setup, weights)
+
+
+@jit(parallel=True)
+def _step_parallel(actions: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    for i in prange(actions.size):
+        _step(i, actions[i], boards, buffers, setup, weights)
+
+
+@kernel
+def _step(i: int, action: int, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    cells = boards.visible.shape[1]
+    cell = action if action < cells else action - cells
+    opened = play_action(boards, i, action, buffers.results[i], setup.max_steps, weights)
+    if buffers.planes.shape[1] > 0:
+        buffers.planes[i, FLAGS, cell] = boards.visible[i, cell] == FLAGGED
+    _show(i, opened, boards, buffers, setup)
+    _restart_if_ended(i, boards, buffers, setup)
+
+
+@kernel
+def _reveal_all_serial(cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    for i in range(cells.shape[0]):
+        _reveal_all(i, cells[i], boards, buffers, setup, weights)
+
+
+@jit(parallel=True)
+def _reveal_all_parallel(cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    for i in prange(cells.shape[0]):
+        _reveal_all(i, cells[i], boards, buffers, setup, weights)
+
+
+@kernel
+def _reveal_all(i: int, cells: np.ndarray, boards: Boards, buffers: Buffers, setup: Setup, weights: Any) -> None:
+    """Reveal the hidden cells among `cells` (HW,) bool in one step; if one is a mine, only that mine."""
+    visible, number = boards.visible[i], boards.number[i]
+    mine, opened = -1, 0
+    for cell in range(cells.size):
+        if cells[cell] and visible[cell] < 0 and number[cell] == MINE:
+            mine = cell
+    if mine >= 0:
+        rules.reveal(boards, i, mine)
+    else:
+        for cell in range(cells.size):
+            if cells[cell] and visible[cell] < 0:
+                count = rules.reveal(boards, i, cell)
+                _show(i, count, boards, buffers, setup)
+                opened += count
+    finish_step(boards.games[i], buffers.results[i], True, opened, 0.0, setup.max_steps, weights)
+    _restart_if_ended(i, boards, buffers, setup)
+
+
+@kernel
+def _restart_if_ended(i: int, boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    """If the game ended in this step, save its last observation and statistics, and start the next one."""
+    game, result, cells = boards.games[i], buffers.results[i], boards.visible.shape[1]
+    if not (setup.restart and result.terminated):
+        return
+    result.final_safe_revealed = 1 - game.safe_left / (cells - game.mines)
+    result.final_steps = result.steps
+    result.final_invalid_steps = result.invalid_steps
+    result.final_won = game.status == WON
+    for cell in range(cells):
+        buffers.final_visible[i, cell] = boards.visible[i, cell]
+    for plane in range(buffers.planes.shape[1]):
+        for cell in range(cells):
+            buffers.final_planes[i, plane, cell] = buffers.planes[i, plane, cell]
+    _restart(i, boards, buffers, setup)
+
+
+@kernel
+def _restart_all(boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    for i in range(boards.visible.shape[0]):
+        _restart(i, boards, buffers, setup)
+
+
+@kernel
+def _restart(i: int, boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    game, result, opened = boards.games[i], buffers.results[i], 0
+    if setup.uniform_first:
+        game.status = WON
+        while game.status != PLAYING:  # won by the first reveal: start another
+            opened = rules.start_revealed(boards, i, setup.fewest, setup.most)
+    else:
+        rules.start_game(boards, i, setup.fewest, setup.most)
+    result.steps = 0
+    result.invalid_steps = 0
+    _show_nothing(i, buffers)
+    _show(i, opened, boards, buffers, setup)
+
+
+@kernel
+def _show_all(boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    """Recompute observations, masks and frontiers from the boards."""
+    for i in range(boards.visible.shape[0]):
+        opened = 0
+        _show_nothing(i, buffers)
+        for cell in range(boards.visible.shape[1]):
+            if boards.visible[i, cell] >= 0:
+                boards.opened[i, opened] = cell
+                opened += 1
+            elif boards.visible[i, cell] == FLAGGED and buffers.planes.shape[1] > 0:
+                buffers.planes[i, FLAGS, cell] = 1
+        _show(i, opened, boards, buffers, setup)
+
+
+@kernel
+def _show_nothing(i: int, buffers: Buffers) -> None:
+    buffers.planes[i] = 0
+    buffers.mask[i] = True
+    buffers.frontier[i] = False
+
+
+@kernel
+def _show(i: int, opened: int, boards: Boards, buffers: Buffers, setup: Setup) -> None:
+    """Write the cells opened by a reveal into observation and mask."""
+    visible, mask, frontier, planes = boards.visible[i], buffers.mask[i], buffers.frontier[i], buffers.planes[i]
+    game, has_planes = boards.games[i], planes.shape[0] > 0
+    for k in range(opened):
+        cell = boards.opened[i, k]
+        mask[cell] = False
+        if setup.flag_actions:
+            mask[visible.size + cell] = False
+        if setup.track_frontier:
+            spread_frontier(frontier, visible, cell, boards.near, boards.degree)
+        if has_planes:
+            show_cell(planes, visible, cell)
+    if setup.frontier_mask:  # reveals on the frontier only, or on all hidden cells if it is empty
+        everywhere = not frontier.any()
+        for cell in range(visible.size):
+            mask[cell] = visible[cell] < 0 and (everywhere or frontier[cell])
+    if has_planes:
+        show_options(planes, frontier, setup, game.mines, game.flags, game.safe_left)

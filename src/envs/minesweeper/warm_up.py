@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from .batch import PARALLEL_FROM, Batch
 from .env import MinesweeperEnv
-from .reward import Reward
 from .solver import SOLVERS, analyse, choose, exact_moves, play_boards
+from .vec_env import PARALLEL_FROM, Batch
 
 ENV = "minesweeper_8x8"
 
@@ -28,8 +27,8 @@ def rules(env: MinesweeperEnv) -> None:
     state = game.play(state, int(np.flatnonzero(game.view(state).visible.ravel() < 0)[0]))
     game.observe(game.view(state))
     for count in (2, PARALLEL_FROM):
-        batch = Batch(game, Reward(), count, frontier_mask=True, restart=True)
-        batch.restart(np.arange(count))
+        batch = Batch(game, count, restart=True)
+        batch.restart()
         batch.step(np.zeros(count, np.int64))
         batch.reveal_all(np.zeros((count, game.cells), np.bool_))
         batch.set_frontier_mask(False)

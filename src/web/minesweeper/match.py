@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import UserError, require
-from ...envs.minesweeper import rules
-from ...envs.minesweeper.chord import require_flaggable, reveals
 from ...envs.minesweeper.game import Minesweeper, Position, View
+from ...envs.minesweeper.rules import clicked_cells, require_flaggable
 from ...envs.minesweeper.solver import no_guess_board
-from ...envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN, MINE
 from ..match import SeededMatch
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
@@ -110,7 +109,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
     @property
     def mines(self) -> np.ndarray:
         """(rows, cols) bool, shown when the game is over."""
-        return (self.state.boards.number[0] == rules.MINE).reshape(self.game.rows, self.game.cols)
+        return (self.state.boards.number[0] == MINE).reshape(self.game.rows, self.game.cols)
 
     def views(self) -> Iterator[View]:
         """Yield the view before each move, replayed on a state of their own; each is valid until the next."""
@@ -126,7 +125,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         """Reveal a cell, or the neighbours of a number (chord), until the game ends."""
         if self.is_over:
             self.play(cell)  # raises `UserError`
-        for other in reveals(self.view.visible, cell):
+        for other in clicked_cells(self.view.visible, cell):
             if not self.is_over and self.value(other) == HIDDEN:
                 self.play(other)
 

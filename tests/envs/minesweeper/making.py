@@ -2,25 +2,74 @@
 
 from typing import Any
 
+import numpy as np
+import torch
+
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.minesweeper.vec_env import VecMinesweeper
 
 FIELDS = {"rows": "H", "cols": "W", "mines": "mine_count", "safe_neighborhood": "guarantee_safe_neighborhood"}
+BACKENDS = ("numpy", "torch")
 
 
-BASE: dict[str, Any] = {
-    "H": 8,
-    "W": 8,
-    "mine_count": 10,
-    "first_click": "agent",
-    "max_steps": 1000,
-    "flag_actions": True,
+def variant(rows: int, cols: int, mines: int = 10, **settings: Any) -> dict[str, Any]:
+    return {"rows": rows, "cols": cols, "mines": mines, **settings}
+
+
+BASE = variant(8, 8, first_click="agent", max_steps=1000, flag_actions=True)
+SHAPED = Reward(use_flag_shaping=True, flag_incorrect_reward=-0.003)
+PLANES = {"frontier": True, "remaining_mines_ratio": True, "progress": True}
+VARIANTS = {
+    "shipped": variant(8, 8, first_click="uniform"),
+    "everything on": variant(
+        6, 9, first_click="uniform", mine_density=[0.08, 0.3], frontier_mask=True, reward=SHAPED, **PLANES
+    ),
+    "compact, reveals only": variant(
+        5, 4, 3, first_click="uniform", safe_neighborhood=False, compact=True, flag_actions=False
+    ),
+    "the agent begins, compact": variant(4, 6, 4, safe_neighborhood=False, compact=True),
+    "one row": variant(1, 12, 3, first_click="uniform", progress=True),
+    "the agent begins": variant(7, 4, mine_density=[0.1, 0.3], remaining_mines_ratio=True, reward=SHAPED),
 }
 
 
 def make_config(**settings: Any) -> EnvConfig:
-    return EnvConfig(**BASE | {FIELDS.get(name, name): value for name, value in settings.items()})
+    return EnvConfig(**{FIELDS.get(name, name): value for name, value in (BASE | settings).items()})
 
 
 def make_env(**settings: Any) -> MinesweeperEnv:
     return MinesweeperEnv(make_config(**settings))
+
+
+def make_batch(backend: str, count: int, **settings: Any) -> Any:
+    """Return a vector environment whose results later steps do not overwrite."""
+    config = make_config(**settings)
+    return VecMinesweeper(count, config, copy=True) if backend == "numpy" else TorchMinesweeper(count, config, "cpu")
+
+
+def to_backend(backend: str, array: np.ndarray) -> Any:
+    return array if backend == "numpy" else torch.from_numpy(array)
+
+
+def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    """Return mostly legal actions, sometimes any."""
+    scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
+    return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
+
+
+def assert_equal_trees(left: Any, right: Any) -> None:
+    if isinstance(left, dict):
+        assert left.keys() == right.keys()
+        left, right = list(left.values()), list(right.values())
+    if isinstance(left, np.ndarray) and left.dtype == object:
+        left, right = list(left), list(right)
+    if isinstance(left, list | tuple):
+        for one, other in zip(left, right, strict=True):
+            assert_equal_trees(one, other)
+    elif left is None:
+        assert right is None
+    else:
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))

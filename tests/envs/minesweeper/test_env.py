@@ -1,4 +1,4 @@
-"""The single environment: details of rules and rewards."""
+"""The single environment: details of rules and rewards, and the shipped configurations."""
 
 import warnings
 from typing import Any
@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from src.config.build import build
 from src.core.errors import UserError
-from src.envs.minesweeper import planes, rules
+from src.envs.minesweeper import rules
 from src.envs.minesweeper.env import MinesweeperEnv
+from src.envs.minesweeper.observation import encode
 from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.minesweeper.variant import HIDDEN
+from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import make_config, make_env
+from tests.test_compositions import composed
 
 STEP, CELL = -1e-4, 0.01
 
@@ -65,42 +71,36 @@ def test_flood_fill_counts_new_cells() -> None:
 
 
 def test_win_loss_detection() -> None:
+    """The last step has the last progress and the outcome, and no penalty."""
     env = make("*..")
     _, reward, terminated, truncated, info = env.step(2)
     assert (terminated, truncated, info["won"]) == (True, False, True)
+    assert info["rewards"] == {"progress": pytest.approx(2 * CELL), "outcome": 1, "step": 0, "invalid": 0, "flag": 0}
     assert reward == pytest.approx(1 + 2 * CELL)
     env = make("*..")
     _, reward, terminated, truncated, info = env.step(0)
-    assert (terminated, truncated, info["won"]) == (True, False, False)
-    assert reward == -1
-    assert board(env)[0] == rules.HIDDEN
-
-
-def test_last_progress_and_outcome_arrive_in_the_same_step() -> None:
-    env = make("*.. ...")
-    for action in (1, 3):
-        assert env.step(action)[2] is False
-    _, reward, terminated, _, info = env.step(2)
-    assert terminated
-    assert info["rewards"] == {"progress": pytest.approx(3 * CELL), "outcome": 1, "step": 0, "invalid": 0, "flag": 0}
-    assert reward == pytest.approx(1 + 3 * CELL)
+    assert (terminated, truncated, info["won"], reward) == (True, False, False, -1)
+    assert board(env)[0] == HIDDEN
 
 
 def test_action_mask_consistency() -> None:
-    """The mask is what is hidden, for both kinds of action, and an action is invalid exactly where it is false."""
-    env = make_env(rows=6, cols=7, mines=6, max_steps=200)
+    """The mask is what is hidden, for both kinds of action; an action is invalid exactly where it is false.
+
+    The reward is the sum of its components.
+    """
+    env = make_env(rows=6, cols=7, mines=6, max_steps=200, reward=Reward(use_flag_shaping=True))
     rng = np.random.default_rng(0)
     for seed in range(20):
         _, info = env.reset(seed=seed)
-        while True:
+        ended = False
+        while not ended:
             mask = env.action_masks()
             np.testing.assert_array_equal(mask, info["action_mask"])
             np.testing.assert_array_equal(mask, np.tile(board(env) < 0, 2))
             action = int(rng.integers(env.game.num_actions))
-            _, _, terminated, truncated, info = env.step(action)
+            _, reward, ended, _, info = env.step(action)
             assert (info["rewards"]["invalid"] == 0) == mask[action]
-            if terminated or truncated:
-                break
+            assert reward == pytest.approx(sum(info["rewards"].values()))
 
 
 @pytest.mark.parametrize("kind", ["reveal", "flag"])
@@ -112,7 +112,7 @@ def test_an_action_on_a_revealed_cell_is_invalid_and_changes_nothing(kind: str) 
     observation, reward, terminated, truncated, info = env.step(1 if kind == "reveal" else 6 + 1)
     for old, new in zip(before, [boards.visible, boards.number, boards.games], strict=True):
         np.testing.assert_array_equal(old, new)
-    np.testing.assert_array_equal(observation, planes.encode(env.game.encoding, boards.visible.reshape(2, 3), 1))
+    np.testing.assert_array_equal(observation, encode(env.game.encoding, boards.visible.reshape(2, 3), 1))
     assert not terminated
     assert not truncated
     assert reward == pytest.approx(STEP - 1e-3)
@@ -134,24 +134,15 @@ def test_revealing_a_flagged_cell_is_legal_and_removes_the_flag() -> None:
     assert observation[1].sum() == 0
 
 
-def test_endless_flag_toggling_is_truncated_and_lost() -> None:
-    env = make("*.. ...", max_steps=10)
-    ends = [env.step(6)[2:4] for _ in range(10)]
-    assert ends == [(False, False)] * 9 + [(True, True)]
-    with pytest.raises(UserError, match="call reset"):
-        env.step(6)
-
-
-def test_a_game_that_is_cut_off_is_rewarded_like_a_lost_one() -> None:
+def test_endless_flag_toggling_is_truncated_and_rewarded_like_a_loss() -> None:
     """Or toggling flags until the limit would cost less than risking a loss."""
     env = make("*.. ...", max_steps=3)
-    rewards = [env.step(6)[1] for _ in range(3)]
-    assert rewards == pytest.approx([STEP, STEP, STEP - 1])
-
-
-def test_a_game_that_ends_at_the_limit_is_terminated_not_truncated() -> None:
-    env = make("*..", max_steps=1)
-    assert env.step(2)[2:4] == (True, False)
+    steps = [env.step(6)[1:4] for _ in range(3)]
+    assert [reward for reward, *_ in steps] == pytest.approx([STEP, STEP, STEP - 1])
+    assert [ends for _, *ends in steps] == [[False, False]] * 2 + [[True, True]]
+    with pytest.raises(UserError, match="call reset"):
+        env.step(6)
+    assert make("*..", max_steps=1).step(2)[2:4] == (True, False), "won at the limit"
 
 
 def test_flag_shaping_pays_back_what_it_paid() -> None:
@@ -173,43 +164,21 @@ def test_flags_before_the_first_reveal_are_settled_by_it() -> None:
     assert info["rewards"]["flag"] == pytest.approx(sign * 0.002)
 
 
-def test_rewards_sum_to_the_reward() -> None:
-    env = make_env(rows=5, cols=5, mines=4, max_steps=60, reward=Reward(use_flag_shaping=True))
-    rng = np.random.default_rng(3)
-    for seed in range(10):
-        env.reset(seed=seed)
-        ended = False
-        while not ended:
-            _, reward, terminated, truncated, info = env.step(int(rng.integers(50)))
-            assert reward == pytest.approx(sum(info["rewards"].values()))
-            ended = terminated or truncated
-
-
-def test_frontier_mask_allows_all_hidden_cells_while_there_is_no_frontier() -> None:
-    env = make("..... ..*.. .....", frontier_mask=True, flag_actions=False)
+def test_frontier_mask() -> None:
+    """It allows all hidden cells while there is no frontier, and every flag."""
+    env = make("..... ..*.. .....", frontier_mask=True, frontier=True)
     assert env.action_masks().all()
     env.step(6)
-    assert np.flatnonzero(env.action_masks()).tolist() == [0, 1, 2, 5, 7, 10, 11, 12]
-    env.set_frontier_mask(False)
-    assert np.flatnonzero(~env.action_masks()).tolist() == [6]
-    env.set_frontier_mask(True)
-    assert env.action_masks().sum() == 8
-    _, _, _, _, info = env.step(4)
-    assert info["rewards"]["invalid"] == 0, "the mask is narrower than the rules"
-
-
-def test_frontier_mask_leaves_flags_alone() -> None:
-    env = make("..... ..*.. .....", frontier_mask=True)
-    env.step(6)
+    assert np.flatnonzero(env.action_masks()[:15]).tolist() == [0, 1, 2, 5, 7, 10, 11, 12]
     np.testing.assert_array_equal(env.action_masks()[15:], board(env) < 0)
-
-
-def test_flagged_cells_belong_to_the_frontier() -> None:
-    env = make("*.*. ....", frontier_mask=True, frontier=True)
-    env.step(1)
-    observation, *_ = env.step(8 + 0)
-    assert env.action_masks()[0]
+    env.set_frontier_mask(False)
+    assert np.flatnonzero(~env.action_masks()[:15]).tolist() == [6]
+    env.set_frontier_mask(True)
+    assert env.action_masks()[:15].sum() == 8
+    observation, *_ = env.step(15 + 0)
+    assert env.action_masks()[0], "flagged cells belong to the frontier"
     assert observation[11, 0, 0] == 1
+    assert env.step(4)[4]["rewards"]["invalid"] == 0, "the mask is narrower than the rules"
 
 
 def test_reveal_only_actions() -> None:
@@ -237,19 +206,8 @@ def test_an_episode_is_never_over_before_it_begins() -> None:
     env = make_env(rows=1, cols=4, mines=1, first_click="uniform")
     for seed in range(50):
         env.reset(seed=seed)
-        assert not env.step(int(np.flatnonzero(~env.mine_mask().ravel() & (board(env) < 0))[0]))[4]["rewards"][
-            "invalid"
-        ]
-
-
-def test_mine_density_is_drawn_from_the_band() -> None:
-    env = make_env(rows=10, cols=10, mines=1, mine_density=[0.12, 0.20])
-    counts = set()
-    for seed in range(300):
-        env.reset(seed=seed)
-        env.step(0)
-        counts.add(int(env.mine_mask().sum()))
-    assert counts == set(range(12, 21))
+        safe = np.flatnonzero(~env.mine_mask().ravel() & (board(env) < 0))
+        assert not env.step(int(safe[0]))[4]["rewards"]["invalid"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"compact": True}, {"frontier": True, "progress": True}])
@@ -278,9 +236,6 @@ def test_observation_planes() -> None:
     np.testing.assert_allclose(observation[12], 0)
     observation, *_ = env.step(15 + 14)
     np.testing.assert_allclose(observation[12], 1 / 14, rtol=1e-6)
-
-
-def test_compact_observation() -> None:
     env = make("..... ..*.. .....", compact=True)
     env.step(15 + 7)
     observation, *_ = env.step(6)
@@ -294,20 +249,17 @@ def test_compact_observation() -> None:
         ({"rows": 3, "cols": 3, "mines": 1}, "1 mines do not fit on a 3x3 board.*keeps 9 of its 9 cells.*at most 0"),
         ({"rows": 6, "cols": 6, "mines": 28}, "28 mines do not fit on a 6x6 board.*at most 27"),
         ({"rows": 4, "cols": 4, "mines": 16, "safe_neighborhood": False}, "16 mines do not fit on a 4x4 board"),
-        ({"rows": 8, "cols": 8, "mines": 0}, "mine_count=0 must be"),
-        ({"rows": 0, "cols": 8, "mines": 1}, "H=0 must be a whole number in"),
-        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
-        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": 0.2}, "mine_density=0.2"),
-        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": ["a", "b"]}, "mine_density="),
-        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
-        ({"rows": 8, "cols": 8, "mines": 1, "mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
-        ({"rows": 8, "cols": 8, "mines": 10, "max_steps": 0}, "max_steps=0"),
-        (
-            {"rows": 8, "cols": 8, "mines": 10, "first_click": "corner"},
-            "first_click=corner must be one of agent, uniform",
-        ),
-        ({"rows": 8, "cols": 8, "mines": 10, "compact": True, "progress": True}, "compact.*progress"),
-        ({"rows": 8, "cols": 8, "mines": 10, "render_mode": "human"}, "render_mode=human must be one of ansi"),
+        ({"mines": 0}, "mine_count=0 must be"),
+        ({"rows": 0}, "H=0 must be a whole number in"),
+        ({"mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
+        ({"mine_density": 0.2}, "mine_density=0.2"),
+        ({"mine_density": ["a", "b"]}, "mine_density="),
+        ({"mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
+        ({"mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
+        ({"max_steps": 0}, "max_steps=0"),
+        ({"first_click": "corner"}, "first_click=corner must be one of agent, uniform"),
+        ({"compact": True, "progress": True}, "compact.*progress"),
+        ({"render_mode": "human"}, "render_mode=human must be one of ansi"),
         (
             {"rows": 2, "cols": 2, "mines": 3, "safe_neighborhood": False, "first_click": "uniform"},
             "3 mines on a 2x2 board leave one safe cell",
@@ -319,14 +271,11 @@ def test_impossible_settings_are_refused_with_their_numbers(settings: dict, mess
         make_env(**settings)
 
 
-def test_penalties_must_not_be_negative() -> None:
+def test_unknown_settings_and_negative_penalties_are_named() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        make_env(colour="red")
     with pytest.raises(UserError, match=r"step_penalty=-0\.1"):
         Reward(step_penalty=-0.1)
-
-
-def test_missing_and_unknown_settings_are_named() -> None:
-    with pytest.raises(TypeError, match="colour"):
-        make_env(rows=8, cols=8, mines=10, colour="red")
 
 
 def test_seeds_decide_everything() -> None:
@@ -340,3 +289,37 @@ def test_seeds_decide_everything() -> None:
 
 def test_config_defaults_are_those_of_the_reward() -> None:
     assert make_config(rows=8, cols=8, mines=10).reward == Reward()
+
+
+def env_of(*overrides: str) -> MinesweeperEnv:
+    return build(composed(*overrides).env, "env")
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("8x8", (8, 8, 10)), ("9x9", (9, 9, 10)), ("16x16", (16, 16, 40)), ("16x30", (16, 30, 99))]
+)
+def test_boards(name: str, size: tuple[int, int, int]) -> None:
+    env = env_of(f"env=minesweeper_{name}")
+    assert (env.game.rows, env.game.cols, env.game.mines) == size
+    assert env.config.max_steps == 2 * env.game.cells
+    assert env.observation_space.shape == (11, *size[:2])
+    assert env.config.reward == Reward()
+    assert list(env.baselines) == ["random", "rules", "heuristic", "exact"]
+    env.reset(seed=0)
+    assert board(env).max() >= 0, "the first click is played"
+
+
+def test_flag_rewards() -> None:
+    flags = composed("env=minesweeper_8x8", "reward=minesweeper_flags")
+    assert build(flags.env, "env").config.reward == Reward(use_flag_shaping=True)
+
+
+def test_overrides() -> None:
+    env = env_of("env=minesweeper_16x16", "env.config.mine_density=[0.12,0.2]", "env.config.compact=true")
+    assert env.game.mine_range == (31, 51)
+    assert env.observation_space.shape == (16, 16)
+
+
+def test_backends() -> None:
+    for backend, kind in (("auto", VecMinesweeper), ("numpy", VecMinesweeper), ("torch", TorchMinesweeper)):
+        assert isinstance(env_of("env=minesweeper_16x16", f"env.backend={backend}").vectorize(2, "cpu"), kind)

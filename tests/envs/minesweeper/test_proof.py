@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.minesweeper.chord import chord, require_flaggable, reveals
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
-from src.envs.minesweeper.rules import neighbors
+from src.envs.minesweeper.rules import chord, clicked_cells, neighbors, require_flaggable
 from src.envs.minesweeper.solver import Proof, analyse, find_proof
 from tests.marks import mostly_slow
 
@@ -46,7 +45,7 @@ def test_what_only_the_mine_count_tells_is_said_so():
 
 
 def test_what_is_given_up_is_not_called_proven(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("src.envs.minesweeper.solver.proof.PATIENCE", 0)
+    monkeypatch.setattr("src.envs.minesweeper.solver.proof.MAX_NODES", 0)
     assert find_proof(read_board("121\n..."), 4, mine=False) is None
 
 
@@ -91,10 +90,10 @@ def test_a_position_is_read_as_it_is_written():
 
 def test_a_click_stands_for_its_cell_or_a_chord_and_a_flag_guards_its_cell():
     board = read_board("F1.\n11.\n...")
-    assert reveals(board, 8) == [8]
-    assert reveals(board, 1) == chord(board, 1)
+    assert clicked_cells(board, 8) == [8]
+    assert clicked_cells(board, 1) == chord(board, 1)
     with pytest.raises(UserError, match="take the flag off"):
-        reveals(board, 0)
+        clicked_cells(board, 0)
     for cell in (0, 8):
         require_flaggable(board, cell)
     with pytest.raises(UserError, match="takes no flag"):

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from src.envs.minesweeper import rules
-from src.envs.minesweeper.rules import FLAGGED, HIDDEN, LOST, MINE, PLAYING, WON, Boards
+from src.envs.minesweeper.rules import LOST, PLAYING, WON, Boards
+from src.envs.minesweeper.variant import FLAGGED, HIDDEN, MINE
 from src.envs.splitmix import seed_word
 
 

@@ -8,49 +8,29 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from src.core.errors import UserError
-from src.envs.minesweeper.batch import PARALLEL_FROM
 from src.envs.minesweeper.config import EnvConfig
-from src.envs.minesweeper.planes import encode
-from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.rules import FLAGGED, MINE, WON, reveal
-from src.envs.minesweeper.vec_env import VecMinesweeper
-from tests.envs.minesweeper.making import make_config, make_env
+from src.envs.minesweeper.observation import encode
+from src.envs.minesweeper.rules import WON, reveal
+from src.envs.minesweeper.variant import FLAGGED, MINE
+from src.envs.minesweeper.vec_env import PARALLEL_FROM, VecMinesweeper
+from tests.envs.minesweeper.making import (
+    BACKENDS,
+    VARIANTS,
+    assert_equal_trees,
+    make_batch,
+    make_config,
+    make_env,
+    random_actions,
+    to_backend,
+)
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "default": {"rows": 5, "cols": 6, "mines": 4},
-    "everything on": {
-        "rows": 6,
-        "cols": 5,
-        "mines": 5,
-        "first_click": "uniform",
-        "mine_density": [0.1, 0.3],
-        "frontier_mask": True,
-        "frontier": True,
-        "remaining_mines_ratio": True,
-        "progress": True,
-        "reward": Reward(use_flag_shaping=True),
-    },
-    "compact, reveals only": {
-        "rows": 4,
-        "cols": 4,
-        "mines": 3,
-        "safe_neighborhood": False,
-        "compact": True,
-        "flag_actions": False,
-    },
-}
-
-
-def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    """Return mostly legal actions, sometimes any."""
-    scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
-    return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
+NUMPY_VARIANTS = ["the agent begins", "everything on", "compact, reveals only", "the agent begins, compact"]
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(PARALLEL_FROM + 1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", NUMPY_VARIANTS)
 def test_batched_equals_single(variant: str, count: int) -> None:
-    config = VARIANTS[variant] | {"max_steps": 25}
+    config = VARIANTS[variant] | {"max_steps": 12}
     batch = VecMinesweeper(count, make_config(**config))
     singles = [make_env(**config) for _ in range(count)]
     rng = np.random.default_rng(0)
@@ -82,7 +62,7 @@ def test_batched_equals_single(variant: str, count: int) -> None:
     assert seen["truncated"] > 0 or not batch.game.flag_actions
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", NUMPY_VARIANTS)
 def test_observations_kept_up_to_date_equal_those_made_anew(variant: str) -> None:
     batch = VecMinesweeper(4, make_config(**VARIANTS[variant], max_steps=40))
     rng = np.random.default_rng(1)
@@ -148,18 +128,6 @@ def test_buffers_are_reused_unless_copies_are_asked_for(copy: bool) -> None:
     assert first.any() != copy
 
 
-def test_frontier_masks_can_be_switched_while_running() -> None:
-    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4, first_click="uniform", flag_actions=False))
-    _, info = batch.reset(seed=0)
-    wide = info["action_mask"].copy()
-    batch.set_frontier_mask(True)
-    narrow = batch.action_masks().copy()
-    assert (narrow.sum(axis=1) < wide.sum(axis=1)).all()
-    assert not (narrow & ~wide).any()
-    batch.set_frontier_mask(False)
-    np.testing.assert_array_equal(batch.action_masks(), wide)
-
-
 def test_seeds_may_be_given_one_by_one() -> None:
     batch = VecMinesweeper(3, make_config(rows=6, cols=6, mines=5, first_click="uniform"))
     expected = batch.reset(seed=4)[0].copy()
@@ -169,33 +137,28 @@ def test_seeds_may_be_given_one_by_one() -> None:
         batch.reset(seed=[1, 2])
 
 
-def test_actions_that_do_not_exist_are_refused() -> None:
-    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_actions_that_do_not_exist_are_refused(backend: str) -> None:
+    batch = make_batch(backend, 2, rows=5, cols=5, mines=4)
     with pytest.raises(UserError, match="call reset"):
-        batch.step(np.array([0, 0]))
+        batch.step(to_backend(backend, np.array([0, 0])))
     batch.reset(seed=0)
-    with pytest.raises(UserError, match=r"action 50 of env 1 does not exist: they are 0\.\.49"):
-        batch.step(np.array([0, 50]))
-    with pytest.raises(UserError, match=r"shape \(3,\)"):
-        batch.step(np.array([0, 1, 2]))
+    for actions, message in (
+        ([0, 50], r"action 50 of env 1 does not exist: they are 0\.\.49"),
+        ([0, 1, 2], r"shape \(3,\)"),
+        ([1.9, 0.0], "must be integers|torch.float64"),
+    ):
+        with pytest.raises(UserError, match=message):
+            batch.step(to_backend(backend, np.array(actions)))
     with pytest.raises(UserError, match="num_envs=0"):
-        VecMinesweeper(0, make_config(rows=5, cols=5, mines=4))
+        make_batch(backend, 0)
 
 
-def test_render() -> None:
-    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4, render_mode="ansi"))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_render(backend: str) -> None:
+    batch = make_batch(backend, 2, rows=5, cols=5, mines=4, render_mode="ansi")
     batch.reset(seed=0)
-    frames = batch.render()
-    assert frames is not None
-    assert len(frames) == 2
-    assert "4 mines" in frames[0]
-
-
-def test_actions_that_are_no_whole_numbers_are_refused() -> None:
-    batch = VecMinesweeper(2, make_config(rows=5, cols=5, mines=4))
-    batch.reset(seed=0)
-    with pytest.raises(UserError, match="must be integers"):
-        batch.step(np.array([1.9, np.nan]))
+    assert ["4 mines" in frame for frame in batch.render()] == [True, True]
 
 
 def test_policy_masking_no_invalid_actions() -> None:
@@ -214,31 +177,29 @@ def test_policy_masking_no_invalid_actions() -> None:
     assert invalid == 0
 
 
-def reveal_only(count: int, **changes: Any) -> VecMinesweeper:
-    settings = {"rows": 6, "cols": 7, "mines": 7, "flag_actions": False, "first_click": "uniform"}
-    return VecMinesweeper(count, make_config(**settings, **changes), copy=True)
+REVEAL_ONLY: dict[str, Any] = {"rows": 6, "cols": 7, "mines": 7, "flag_actions": False, "first_click": "uniform"}
 
 
 @pytest.mark.parametrize("changes", [{}, {"compact": True}, {"frontier_mask": True, "progress": True}], ids=str)
-@pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
-def test_revealing_one_cell_by_either_way_is_the_same_step(count: int, changes: dict[str, Any]) -> None:
-    ours, same, rng = reveal_only(count, **changes), reveal_only(count, **changes), np.random.default_rng(0)
+@pytest.mark.parametrize(("backend", "count"), [("numpy", 3), ("numpy", PARALLEL_FROM + 1), ("torch", 64)])
+def test_revealing_one_cell_by_either_way_is_the_same_step(backend: str, count: int, changes: dict[str, Any]) -> None:
+    ours, same = (make_batch(backend, count, **REVEAL_ONLY, **changes) for _ in range(2))
     _, info = ours.reset(seed=3)
     same.reset(seed=3)
+    rng = np.random.default_rng(0)
     for _ in range(40):
-        actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
-        cells = np.arange(42) == actions[:, None]
-        step, other = ours.step(actions), same.step_many(cells.reshape(-1, 6, 7))
-        for one, two in zip(step[:4], other[:4], strict=True):
-            np.testing.assert_array_equal(one, two)
-        np.testing.assert_array_equal(step[4]["action_mask"], other[4]["action_mask"])
+        mask = np.asarray(info["action_mask"])
+        actions = (rng.random(mask.shape) * mask).argmax(axis=1)
+        cells = (np.arange(42) == actions[:, None]).reshape(-1, 6, 7)
+        step = ours.step(to_backend(backend, actions))
+        assert_equal_trees(step, same.step_many(to_backend(backend, cells)))
         info = step[4]
 
 
 @pytest.mark.parametrize("count", [3, PARALLEL_FROM + 1])
 def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> None:
     """Compared with the rules called cell by cell on a copy of the boards; with a mine nothing is opened."""
-    env, rng = reveal_only(count, compact=True), np.random.default_rng(0)
+    env, rng = make_batch("numpy", count, **REVEAL_ONLY, compact=True), np.random.default_rng(0)
     env.reset(seed=5)
     ended = lost = 0
     for _ in range(60):
@@ -267,30 +228,33 @@ def test_revealing_cells_together_is_revealing_them_one_by_one(count: int) -> No
     assert 0 < lost < ended
 
 
-def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do() -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cells_are_revealed_together_only_where_there_is_nothing_else_to_do(backend: str) -> None:
+    cells = to_backend(backend, np.ones((1, 6, 7), bool))
     with pytest.raises(UserError, match="call reset"):
-        reveal_only(1).step_many(np.ones((1, 6, 7), bool))
-    env = VecMinesweeper(1, make_config(flag_actions=True, first_click="uniform"))
-    env.reset(seed=0)
-    with pytest.raises(UserError, match="after the first click"):
-        env.step_many(np.ones((1, 8, 8), bool))
+        make_batch(backend, 1, **REVEAL_ONLY).step_many(cells)
+    for changes in ({"flag_actions": True}, {"first_click": "agent"}):
+        env = make_batch(backend, 1, **REVEAL_ONLY | changes)
+        env.reset(seed=0)
+        with pytest.raises(UserError, match="after the first click"):
+            env.step_many(cells)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("frontier_mask", [False, True])
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
-def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier_mask: bool) -> None:
+def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier_mask: bool, backend: str) -> None:
     """With any mask a number is the count of labeled mines around it, and revealed cells have no label."""
-    config = make_config(rows=5, cols=7, mines=6, compact=True, first_click=first_click, frontier_mask=frontier_mask)
-    env, rng = VecMinesweeper(4, config), np.random.default_rng(0)
-    observations, info = env.reset(seed=1)
+    settings = {"compact": True, "first_click": first_click, "frontier_mask": frontier_mask}
+    env, rng = make_batch(backend, 4, rows=5, cols=7, mines=6, **settings), np.random.default_rng(0)
+    _, info = env.reset(seed=1)
     if first_click == "agent":
         assert (env.aux_targets() == -1).all(), "no mine is laid yet"
     checked = 0
     for _ in range(30):
-        actions = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
-        observations, _, _, _, info = env.step(actions)
-        labels = env.aux_targets()
-        for board, label in zip(observations, labels, strict=True):
+        mask = np.asarray(info["action_mask"])
+        observations, *_, info = env.step(to_backend(backend, (rng.random(mask.shape) * mask).argmax(axis=1)))
+        for board, label in zip(np.asarray(observations), np.asarray(env.aux_targets()), strict=True):
             if (label >= 0).any():
                 assert ((label == -1) == (board >= 0)).all()
                 assert (label == 1).sum() == 6

@@ -12,7 +12,8 @@ from src.core.play.agent import Agent, Decision
 from src.core.play.game import Game
 from src.envs.minesweeper import play_local as local
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.viewer import save_heatmap, text_board, top_actions
+from src.envs.minesweeper.image import save_heatmap
+from src.envs.minesweeper.notation import text_board, top_actions
 from tests.lab import Lab
 from tests.marks import mostly_slow
 
@@ -45,16 +46,10 @@ def test_text_board_with_probabilities() -> None:
     ]
     assert lines[-1] == "  2 100 100  25"
     assert lines[-2] == "  1          25"
-
-
-def test_text_board_with_solution() -> None:
+    assert top_actions(np.array([0.0, 0.5, 0.5, 0.0]), 3) == [1, 2], "without the impossible"
     solution = np.zeros((3, 3), bool)
     solution[2, 0] = True
     assert text_board(VISIBLE, 2, solution=solution).split("\n")[-1] == "  2  *  .  ."
-
-
-def test_top_actions_leave_out_the_impossible() -> None:
-    assert top_actions(np.array([0.0, 0.5, 0.5, 0.0]), 3) == [1, 2]
 
 
 def test_heatmap_is_a_picture_that_shows_the_chances(tmp_path: Path) -> None:
@@ -89,6 +84,8 @@ def test_quitting_and_the_end_of_input_leave_the_game() -> None:
     assert play("q", "r 0 0")[0] is None
     assert play()[0] is None
     assert play("q")[1].count("6 mines") == 1
+    assert "which is safe" in play("m", "q")[1], "before the first reveal"
+    assert "without flags" in play("f 0 0", flag_actions=False)[1]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +123,6 @@ def test_a_person_can_win_and_lose() -> None:
     assert shown.count("*") == 6, "the mines are shown at the end and not before"
 
 
-def test_flags_are_refused_where_the_game_has_none() -> None:
-    assert "without flags" in play("f 0 0", flag_actions=False)[1]
-
-
 class Stepper(Agent):
     """Reveals the first hidden cell, with a reason; stops when cell 12 is open."""
 
@@ -151,29 +144,15 @@ def test_an_agent_moves_on_enter() -> None:
     assert shown.endswith("The agent stops here.")
 
 
-def test_probabilities_are_shown_and_drawn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", [".", "no"])
+def test_probabilities_are_shown_and_drawn_if_the_folder_exists(folder: str, tmp_path: Path) -> None:
     shown: list[str] = []
-    lines = iter(["r 0 0", "m", "q"])
-    picture = tmp_path / "heat.png"
-    local.play_local(
-        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=picture, ask=lambda _: next(lines), output=shown.append
-    )
+    picture, ask = tmp_path / folder / "heat.png", answers("r 0 0", "m", "r 0 0", "q")
+    game = Minesweeper(5, 5, 6)
+    local.play_local(game, np.random.default_rng(0), heatmap=picture, ask=ask, output=shown.append)
     assert "mine probability, %" in "\n".join(shown)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_before_the_first_reveal_there_is_nothing_to_tell() -> None:
-    assert "which is safe" in play("m", "q")[1]
-
-
-def test_a_picture_that_cannot_be_drawn_does_not_end_the_game(tmp_path: Path) -> None:
-    shown: list[str] = []
-    ask = answers("r 0 0", "m", "r 0 0", "q")
-    local.play_local(
-        Minesweeper(5, 5, 6), np.random.default_rng(0), heatmap=tmp_path / "no" / "h.png", ask=ask, output=shown.append
-    )
-    assert "there is no folder" in "\n".join(shown)
-    assert "is revealed already" in shown[-1]
+    assert picture.read_bytes().startswith(b"\x89PNG") if folder == "." else "there is no folder" in "\n".join(shown)
+    assert "is revealed already" in shown[-1], "the game goes on"
 
 
 @pytest.mark.parametrize("agent", mostly_slow(["random", "exact", "rules", "heuristic"], fast=2))

@@ -3,14 +3,11 @@
 Flags may be wrong, so the solvers ignore them.
 """
 
-from .analysis import Analysis, analyse, mine_probabilities
-from .bulk_play import SOLVERS, GameResults, play_boards
-from .choice import Choice, choose
-from .exact import certain_moves, exact_moves
-from .local import forced_moves, heuristic_moves, rules_moves
-from .no_guess import no_guess_board, random_boards
-from .probability import InconsistentPosition
+from .bulk_play import SOLVERS, GameResults, no_guess_board, play_boards, random_boards
+from .engine import InconsistentPosition
+from .exact import Analysis, Choice, analyse, certain_moves, choose, exact_moves, mine_probabilities
 from .proof import Proof, find_proof
+from .single_point import forced_moves, heuristic_moves, rules_moves
 
 __all__ = [
     "SOLVERS",

@@ -1,7 +1,14 @@
-"""Count the solutions of one component by number of mines, by dynamic programming.
+"""Count the ways to place mines around the numbers, component by component.
 
-Boxes are decided one after another. The rest of the component depends only on how many mines each open witness still
-needs, so partial solutions that agree in this are merged into one state:
+A revealed number with undecided neighbors is a *witness*; undecided cells with exactly the same witnesses are
+interchangeable and form a *box*. Boxes that share witnesses, directly or over others, are a *component*:
+
+    1 2 1      the 2 and both 1s are witnesses
+    a b b      {a} is seen by 1 and 2, {b, b} by all three: two boxes, one component
+
+The solutions of a component are counted by number of mines, by dynamic programming: boxes are decided one after
+another, in an order that keeps few witnesses open. The rest of the component depends only on how many mines each open
+witness still needs, so partial solutions that agree in this are merged into one state:
 
     state = (need of one open witness) | (need of another) << (bits of the first) | ...
 
@@ -10,13 +17,11 @@ continue, which gives how often each box has 0, 1, 2, ... mines. Counts are floa
 states never fall below `FLOOR`, so that 0 always means impossible.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from ....core.kernels import by_reference
-from .constraints import Frontier, lean_kernel
+from .engine import MINE, SAFE, Frontier, Sweep, lean_kernel
 
+NARROW = 1000.0  # estimated states above which better box orders are searched
 BITS = 62  # of a state; an open witness takes one to four of them
 FLOOR = 1e-140  # the product of two is still a normal float
 
@@ -25,37 +30,170 @@ for _n in range(1, 9):
     CHOOSE[_n, 1:] = CHOOSE[_n - 1, 1:] + CHOOSE[_n - 1, :-1]
 
 
-@by_reference
-class Sweep(NamedTuple):
-    """Reused buffers: all states of all layers of all components, with the ways to reach and to continue each."""
+@lean_kernel
+def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> tuple[int, int, int]:
+    """Fill in witnesses and boxes; return the number of boxes, of undecided cells without witnesses, and of known
+    mines.
+    """
+    boxes, unseen, known_mines = 0, 0, 0
+    for cell in range(visible.size):
+        f.box_of[cell] = -1
+        f.need[cell] = visible[cell]
+        f.room[cell] = 0
+        f.witness_degree[cell] = 0
+    for cell in range(visible.size):
+        if visible[cell] >= 0 or known[cell] == SAFE:
+            continue
+        degree = 0
+        for n in near[cell]:
+            if n < 0:
+                break
+            if visible[n] >= 0:
+                f.box_witness[boxes, degree] = n
+                degree += 1
+                if known[cell] == MINE:
+                    f.need[n] -= 1
+                else:
+                    f.room[n] += 1
+        if known[cell] == MINE:
+            known_mines += 1
+        elif degree == 0:
+            unseen += 1
+        else:
+            boxes = join_box(near, f, cell, boxes, degree)
+    return boxes, unseen, known_mines
 
-    state: np.ndarray  # (states,) int64
-    follow: np.ndarray  # (states, 9) int32: the next state after k more mines, -1 if impossible
-    low: np.ndarray  # (states,) int32: fewest mines used
-    high: np.ndarray  # (states,) int32: most mines used
-    ways: np.ndarray  # (values,) float64: `width` values per state, from the start of its component
-    rest: np.ndarray  # (values,) float64: ways to continue
-    table: np.ndarray  # (2 * states,) int32: hash table over one layer, -1 empty
-    layer: np.ndarray  # (2 * cells + 2,) int32: first state of each layer; n boxes make n + 1 layers
-    slot: np.ndarray  # (cells,) int64: the first bit of an open witness in the state, -1 if not open yet
-    mask: np.ndarray  # (cells,) int64: its bits, shifted down to 0
-    todo: np.ndarray  # (cells,) int32: undecided cells of a witness
+
+@lean_kernel
+def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) -> int:
+    """Add a cell, whose witnesses are in the next free row, to its box; return the new number of boxes."""
+    for n in near[f.box_witness[boxes, 0]]:  # every cell of the same box is a neighbor of its first witness
+        if n < 0 or n >= cell:
+            break
+        box = f.box_of[n]
+        if box >= 0 and f.box_degree[box] == degree and same_row(f.box_witness, box, boxes, degree):
+            f.box_of[cell] = box
+            f.box_size[box] += 1
+            return boxes
+    f.box_of[cell] = boxes
+    f.box_size[boxes] = 1
+    f.box_degree[boxes] = degree
+    for j in range(degree):
+        witness = f.box_witness[boxes, j]
+        f.witness_box[witness, f.witness_degree[witness]] = boxes
+        f.witness_degree[witness] += 1
+    return boxes + 1
 
 
-def make_sweep(cells: int, states: int) -> Sweep:
-    return Sweep(
-        state=np.zeros(states, np.int64),
-        follow=np.zeros((states, 9), np.int32),
-        low=np.zeros(states, np.int32),
-        high=np.zeros(states, np.int32),
-        ways=np.zeros(16 * states),
-        rest=np.zeros(16 * states),
-        table=np.full(2 * states, -1, np.int32),
-        layer=np.zeros(2 * cells + 2, np.int32),
-        slot=np.zeros(cells, np.int64),
-        mask=np.zeros(cells, np.int64),
-        todo=np.zeros(cells, np.int32),
-    )
+@lean_kernel
+def count_boxes(f: Frontier) -> int:
+    """Return the number of boxes of the latest position."""
+    most = -1
+    for box in f.box_of:
+        most = max(most, box)
+    return most + 1
+
+
+@lean_kernel
+def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
+    for j in range(length):  # noqa: SIM110 (numba compiles no generator expressions)
+        if table[one, j] != table[other, j]:
+            return False
+    return True
+
+
+@lean_kernel
+def order_boxes(boxes: int, f: Frontier) -> int:
+    """Order the boxes so that few witnesses are open at any time; returns the number of independent components."""
+    for box in range(boxes):
+        f.seen[box] = False
+    components, end = 0, 0
+    for box in range(boxes):
+        if f.seen[box]:
+            continue
+        f.start[components] = end
+        begin, end = end, list_component(f, box, end)
+        size = end - begin
+        for i in range(size):
+            f.members[i] = f.order[begin + i]
+        best = f.members[size - 1]  # the last box that a walk reaches lies at an end of the frontier, if it has ends
+        least = order_component(f, size, best, begin)
+        if least > NARROW:
+            for i in range(size):
+                cost = order_component(f, size, f.members[i], begin)
+                if cost < least:
+                    best, least = f.members[i], cost
+            order_component(f, size, best, begin)
+        components += 1
+    f.start[components] = end
+    return components
+
+
+@lean_kernel
+def list_component(f: Frontier, box: int, begin: int) -> int:
+    """Append all boxes connected with `box` to the order, breadth first; return the new end."""
+    f.order[begin] = box
+    f.seen[box] = True
+    done, end = begin, begin + 1
+    while done < end:
+        box = f.order[done]
+        done += 1
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            for i in range(f.witness_degree[witness]):
+                other = f.witness_box[witness, i]
+                if not f.seen[other]:
+                    f.seen[other] = True
+                    f.order[end] = other
+                    end += 1
+    return end
+
+
+@lean_kernel
+def order_component(f: Frontier, size: int, box: int, begin: int) -> float:
+    """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
+    for i in range(size):
+        member = f.members[i]
+        f.placed[member] = False
+        for j in range(f.box_degree[member]):
+            f.left[f.box_witness[member, j]] = f.witness_degree[f.box_witness[member, j]]
+    opened, states = 0, 0.0
+    for position in range(begin, begin + size):
+        f.order[position] = box
+        f.placed[box] = True
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            if f.left[witness] == f.witness_degree[witness]:
+                f.open[opened] = witness
+                opened += 1
+            f.left[witness] -= 1
+        kept = 0
+        for j in range(opened):
+            if f.left[f.open[j]] > 0:
+                f.open[kept] = f.open[j]
+                kept += 1
+        opened = kept
+        states += 2.0**opened
+        box = next_box(f, opened)
+    return states
+
+
+@lean_kernel
+def next_box(f: Frontier, opened: int) -> int:
+    best, best_cost = -1, 1 << 20
+    for j in range(opened):
+        witness = f.open[j]
+        for i in range(f.witness_degree[witness]):
+            box = f.witness_box[witness, i]
+            if f.placed[box]:
+                continue
+            cost = 0
+            for k in range(f.box_degree[box]):
+                other = f.box_witness[box, k]
+                cost += 2 * (f.left[other] == f.witness_degree[other]) - (f.left[other] == 1)
+            if cost < best_cost:
+                best, best_cost = box, cost
+    return best
 
 
 @lean_kernel
@@ -154,23 +292,18 @@ def decide(
                 last += 1
             to = s.table[place]
             s.follow[i, k] = to
-            pour(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
-    for i in range(end, last):
-        clear(s, i, wrap)
+            add_ways(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
+    for i in range(end, last):  # clear each state in the hash table, and the entries after it, which are of this layer
+        place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
+        while s.table[place] >= 0:
+            s.table[place] = -1
+            place = (place + 1) & wrap
     return last
 
 
 @lean_kernel
-def clear(s: Sweep, i: int, wrap: int) -> None:
-    """Clear a state's entry in the hash table, and the entries after it, which belong to the same layer."""
-    place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
-    while s.table[place] >= 0:
-        s.table[place] = -1
-        place = (place + 1) & wrap
-
-
-@lean_kernel
-def pour(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
+def add_ways(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
+    """Add the ways to reach state `i`, with `k` more mines, to the ways to reach state `to`."""
     source, target = value + (i - first) * width, value + (to - first) * width + k
     low, high = s.low[i], min(s.high[i], width - 1 - k)
     for m in range(low, high + 1):
@@ -188,9 +321,7 @@ def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) 
         largest = max(largest, s.ways[v])
     if largest < 1e100:
         return 0.0
-    for v in range(start, stop):
-        if s.ways[v] > 0.0:
-            s.ways[v] = max(s.ways[v] / largest, FLOOR)
+    scale_down(s.ways, start, stop, largest)
     return np.log(largest)
 
 
@@ -225,21 +356,23 @@ def backward(
                 mixed += weight * k * (size - k)
             for m in range(s.low[i], s.high[i] + 1):
                 largest = max(largest, s.rest[source + m])
-        chance[box] = share(mines, gaps, total * size)
+        chance[box] = ratio(mines, gaps, total * size)
         differ[box] = 2.0 * mixed / (total * size * max(size - 1, 1))
         if largest > 1e100:
-            shrink(s, s.layer[layer], s.layer[layer + 1], first, value, width, largest)
+            start, stop = value + (s.layer[layer] - first) * width, value + (s.layer[layer + 1] - first) * width
+            scale_down(s.rest, start, stop, largest)
 
 
 @lean_kernel
-def shrink(s: Sweep, begin: int, end: int, first: int, value: int, width: int, largest: float) -> None:
-    for v in range(value + (begin - first) * width, value + (end - first) * width):
-        if s.rest[v] > 0.0:
-            s.rest[v] = max(s.rest[v] / largest, FLOOR)
+def scale_down(values: np.ndarray, begin: int, end: int, largest: float) -> None:
+    """Divide values[begin:end] by the largest of them; what is possible stays so."""
+    for i in range(begin, end):
+        if values[i] > 0.0:
+            values[i] = max(values[i] / largest, FLOOR)
 
 
 @lean_kernel
-def share(mines: float, gaps: float, total: float) -> float:
+def ratio(mines: float, gaps: float, total: float) -> float:
     """Return mines / total, strictly between 0 and 1 unless there are no mines or no gaps."""
     if mines == 0.0:
         return 0.0

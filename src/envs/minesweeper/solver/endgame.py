@@ -10,16 +10,29 @@ of them. The revealed cells are the same in all of S, so S identifies the positi
 
 import numpy as np
 
-from ..rules import MINE as BANG
-from .constraints import MINE, UNKNOWN, Frontier, count_boxes, lean_kernel
-from .ending import BUDGET, COMPLETIONS, DEPTH, MEMO, SIZE, STOP, UNDECIDED, Ending
-from .probability import Engine
+from ..variant import MINE as SHOWS_MINE
+from .counting import count_boxes
+from .engine import (
+    BUDGET,
+    COMPLETIONS,
+    DEPTH,
+    MEMO,
+    MINE,
+    SIZE,
+    STOP,
+    UNDECIDED,
+    UNKNOWN,
+    Endgame,
+    Engine,
+    Frontier,
+    lean_kernel,
+)
 
 BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # fields of a frame
 
 
 @lean_kernel
-def best_ending(
+def search_endgame(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
 ) -> tuple[int, float]:
     """Return the best cell and its win probability; (-1, 0) if the search takes more than `budget` positions.
@@ -28,12 +41,12 @@ def best_ending(
     """
     if completions > COMPLETIONS:
         return -1, 0.0
-    game = e.ending
+    game = e.endgame
     undecided = list_undecided(visible, known, e.frontier, game)
     game.total[UNDECIDED], game.total[SIZE], game.total[BUDGET] = undecided, completions, min(budget, MEMO // 2)
     if not list_completions(visible, known, mines, e, undecided, completions):
         return -1, 0.0
-    show(visible, known, e.near, game)
+    fill_shown(visible, known, e.near, game)
     for i in range(completions):
         game.subset[i] = i
     for j in range(undecided):
@@ -48,7 +61,7 @@ def best_ending(
 
 
 @lean_kernel
-def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: Ending) -> int:
+def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: Endgame) -> int:
     """List undecided cells: those of a box side by side, boxes in order, unseen cells last; returns their number."""
     boxes, place, begin = count_boxes(f), game.place, game.begin
     place[boxes] = boxes  # of the unseen cells
@@ -84,7 +97,7 @@ def list_completions(
     False if there are not as many completions as expected, or once so many dead ends were met that counting on is
     hopeless.
     """
-    f, near, game = e.frontier, e.near, e.ending
+    f, near, game = e.frontier, e.near, e.endgame
     cells, tried = game.cells, game.tried
     for cell in range(visible.size):
         mines -= visible[cell] < 0 and known[cell] == MINE
@@ -102,21 +115,21 @@ def list_completions(
             continue
         if tried[depth] < 2:  # take the last try back
             mines += tried[depth]
-            put(visible, near, f, cells[depth], tried[depth], -1)
+            place_mine(visible, near, f, cells[depth], tried[depth], -1)
         tried[depth] -= 1
         if tried[depth] < 0:
             tried[depth] = 2
             depth -= 1
             continue
         mines -= tried[depth]
-        put(visible, near, f, cells[depth], tried[depth], 1)
-        if 0 <= mines < undecided - depth and holds(visible, near, f, cells[depth]):
+        place_mine(visible, near, f, cells[depth], tried[depth], 1)
+        if 0 <= mines < undecided - depth and is_satisfiable(visible, near, f, cells[depth]):
             depth += 1
     return patience > 0 and found == expected
 
 
 @lean_kernel
-def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int, sign: int) -> None:
+def place_mine(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int, sign: int) -> None:
     """Add a decided cell to the counts of its witnesses (sign 1), or remove it (-1)."""
     for n in near[cell]:
         if n < 0:
@@ -127,7 +140,7 @@ def put(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mine: int
 
 
 @lean_kernel
-def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool:
+def is_satisfiable(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool:
     for n in near[cell]:
         if n < 0:
             break
@@ -137,7 +150,7 @@ def holds(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool
 
 
 @lean_kernel
-def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Ending) -> None:
+def fill_shown(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Endgame) -> None:
     """Replace the mines in `shown` by what each cell would show in each completion."""
     place, undecided = game.place, game.total[UNDECIDED]
     for cell in range(visible.size):
@@ -153,30 +166,30 @@ def show(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Ending)
                 if n < 0:
                     break
                 number += game.mined[place[n]] if place[n] >= 0 else visible[n] < 0 and known[n] == MINE
-            game.shown[i * undecided + j] = BANG if game.mined[j] else number
+            game.shown[i * undecided + j] = SHOWS_MINE if game.mined[j] else number
 
 
 @lean_kernel
-def most_wins(game: Ending) -> tuple[int, int]:
+def most_wins(game: Endgame) -> tuple[int, int]:
     """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent or on a stop.
 
     Depth-first search with an explicit stack, because Numba cannot cache recursive functions.
     """
     frame, undecided, depth = game.frame, game.total[UNDECIDED], 0
     capacity = DEPTH * game.total[SIZE]
-    enter(game, 0, 0, game.total[SIZE])
+    begin_subset(game, 0, 0, game.total[SIZE])
     while True:
         begin, end, best = frame[depth, BEGIN], frame[depth, END], frame[depth, BEST]
-        if frame[depth, BOUND] > best and frame[depth, NUMBER] < BANG:
+        if frame[depth, BOUND] > best and frame[depth, NUMBER] < SHOWS_MINE:
             cell = game.order[depth * undecided + frame[depth, PICK]]
-            stop = split(game, begin, end, cell, frame[depth, NUMBER])
+            stop = select_showing(game, begin, end, cell, frame[depth, NUMBER])
             frame[depth, NUMBER] += 1
             if stop - end < 2:
                 continue
             if stop - end == 2:
                 frame[depth, BOUND] -= 2 - wins_of_two(game, depth + 1, end)
                 continue
-            _, place = look_up(game, end, stop)
+            _, place = find_memo(game, end, stop)
             if game.memo_wins[place] > 0:
                 frame[depth, BOUND] -= stop - end - game.memo_wins[place]
                 continue
@@ -184,15 +197,15 @@ def most_wins(game: Ending) -> tuple[int, int]:
             if game.total[BUDGET] < 0 or 2 * stop - end > capacity or game.total[STOP]:
                 return -1, -1
             depth += 1
-            enter(game, depth, end, stop)
+            begin_subset(game, depth, end, stop)
             continue
         if frame[depth, BOUND] > best:
             best = frame[depth, BOUND]
             frame[depth, BEST] = best
             frame[depth, CHOICE] = game.order[depth * undecided + frame[depth, PICK]]
-        if turn_to(game, depth, frame[depth, PICK] + 1):
+        if select_cell(game, depth, frame[depth, PICK] + 1):
             continue
-        key, place = look_up(game, begin, end)
+        key, place = find_memo(game, begin, end)
         game.memo_key[place] = key
         game.memo_wins[place] = best
         if depth == 0:
@@ -202,30 +215,30 @@ def most_wins(game: Ending) -> tuple[int, int]:
 
 
 @lean_kernel
-def enter(game: Ending, depth: int, begin: int, end: int) -> None:
+def begin_subset(game: Endgame, depth: int, begin: int, end: int) -> None:
     """Begin the search of subset[begin:end]."""
     game.frame[depth, BEGIN] = begin
     game.frame[depth, END] = end
     game.frame[depth, BEST] = 0
     game.frame[depth, CHOICE] = -1
     game.frame[depth, COUNT] = rank_cells(game, depth, begin, end)
-    turn_to(game, depth, 0)
+    select_cell(game, depth, 0)
 
 
 @lean_kernel
-def turn_to(game: Ending, depth: int, pick: int) -> bool:
+def select_cell(game: Endgame, depth: int, pick: int) -> bool:
     """Consider the next cell; False if there is none that could beat the best."""
     frame, row = game.frame, depth * game.total[UNDECIDED]
     if pick == frame[depth, COUNT]:
         return False
     frame[depth, PICK] = pick
     frame[depth, NUMBER] = 0
-    frame[depth, BOUND] = frame[depth, END] - frame[depth, BEGIN] - game.bangs[row + game.order[row + pick]]
+    frame[depth, BOUND] = frame[depth, END] - frame[depth, BEGIN] - game.mine_count[row + game.order[row + pick]]
     return frame[depth, BOUND] > frame[depth, BEST]
 
 
 @lean_kernel
-def look_up(game: Ending, begin: int, end: int) -> tuple[np.uint64, np.int64]:
+def find_memo(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]:
     """Return the key of a subset, and its place in the memo table, or the one where it belongs."""
     key = np.uint64(0)
     for i in range(begin, end):
@@ -237,7 +250,7 @@ def look_up(game: Ending, begin: int, end: int) -> tuple[np.uint64, np.int64]:
 
 
 @lean_kernel
-def split(game: Ending, begin: int, end: int, j: int, number: int) -> int:
+def select_showing(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
     """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
     stop, undecided = end, game.total[UNDECIDED]
     for i in range(begin, end):
@@ -248,68 +261,68 @@ def split(game: Ending, begin: int, end: int, j: int, number: int) -> int:
 
 
 @lean_kernel
-def wins_of_two(game: Ending, depth: int, begin: int) -> int:
+def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
     """2 if a cell that is safe in both completions tells them apart, else 1."""
     undecided = game.total[UNDECIDED]
     for i in range(game.frame[depth, ACTIVE]):
         j = game.active[depth * undecided + i]
         one = game.shown[game.subset[begin] * undecided + j]
         other = game.shown[game.subset[begin + 1] * undecided + j]
-        if one != other and one != BANG and other != BANG:
+        if one != other and one != SHOWS_MINE and other != SHOWS_MINE:
             return 2
     return 1
 
 
 @lean_kernel
-def survey(game: Ending, j: int, begin: int, end: int) -> tuple[int, bool]:
+def inspect_cell(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
     """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
-    bangs, first, telling, undecided = 0, BANG, False, game.total[UNDECIDED]
+    mine_count, first, informative, undecided = 0, SHOWS_MINE, False, game.total[UNDECIDED]
     for i in range(begin, end):
         number = game.shown[game.subset[i] * undecided + j]
-        if number == BANG:
-            bangs += 1
-        elif first == BANG:
+        if number == SHOWS_MINE:
+            mine_count += 1
+        elif first == SHOWS_MINE:
             first = number
         elif number != first:
-            telling = True
-    return bangs, telling
+            informative = True
+    return mine_count, informative
 
 
 @lean_kernel
-def rank_cells(game: Ending, depth: int, begin: int, end: int) -> int:
-    """Fill in the cells worth revealing, safest first, and the mines each holds in the subset; returns their number.
+def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
+    """Fill in the cells worth revealing, safest first, and the mines each has in the subset; returns their number.
 
     One safe cell that splits the subset is enough, as it costs nothing. A cell that shows the same number in all
     completions where it is safe gives no information, and is tried only if no other cell does.
     """
-    bangs, order, active, size = game.bangs, game.order, game.active, end - begin
+    mine_count, order, active, size = game.mine_count, game.order, game.active, end - begin
     row = depth * game.total[UNDECIDED]
     below = row + game.total[UNDECIDED]  # the row of the next level
-    alive, count = 0, 0
-    any_telling = False
+    remaining, count = 0, 0
+    any_informative = False
     for i in range(game.frame[depth, ACTIVE]):
         j = active[row + i]
-        mines, telling = survey(game, j, begin, end)
-        bangs[row + j] = mines
-        if telling and mines == 0:
+        mines, informative = inspect_cell(game, j, begin, end)
+        mine_count[row + j] = mines
+        if informative and mines == 0:
             order[row] = j
             rest = game.frame[depth, ACTIVE] - i
             for k in range(rest):
-                active[below + alive + k] = active[row + i + k]
-            game.frame[depth + 1, ACTIVE] = alive + rest
+                active[below + remaining + k] = active[row + i + k]
+            game.frame[depth + 1, ACTIVE] = remaining + rest
             return 1
-        if not telling and (mines == 0 or mines == size):
+        if not informative and (mines == 0 or mines == size):
             continue
-        active[below + alive] = j
-        alive += 1
-        if telling and not any_telling:
-            any_telling, count = True, 0
-        if telling or not any_telling:
+        active[below + remaining] = j
+        remaining += 1
+        if informative and not any_informative:
+            any_informative, count = True, 0
+        if informative or not any_informative:
             place = count
-            while place > 0 and bangs[row + order[row + place - 1]] > mines:
+            while place > 0 and mine_count[row + order[row + place - 1]] > mines:
                 order[row + place] = order[row + place - 1]
                 place -= 1
             order[row + place] = j
             count += 1
-    game.frame[depth + 1, ACTIVE] = alive
+    game.frame[depth + 1, ACTIVE] = remaining
     return count

@@ -4,18 +4,28 @@ A guess is evaluated by one-step lookahead over the numbers it may show: the saf
 cells it makes safe, and the coin tosses it avoids. A coin toss that cannot be avoided costs nothing extra if it is made
 now, so its cells are rated as if the toss were free.
 
+A coin toss: two hidden cells with the same adjacent numbers can be distinguished only by a number adjacent to one but
+not the other. If all such cells are mines, the pair is a coin toss when it holds exactly one mine:
+
+    * * |
+    2 a |      Both 2s see both a and b. Only the two cells above see a without b, and they are mines.
+    2 b |
+    ----+
+
 The weights were tuned by playing the same ten thousand boards with each setting.
 """
 
 import numpy as np
 
-from .constraints import lean_kernel, propagate_from
-from .pairs import coin_tosses
-from .probability import CONSISTENT, SHORTLIST, Engine, solve
+from .counting import count_boxes
+from .engine import CONSISTENT, SHORTLIST, Engine, lean_kernel
+from .probability import solve
+from .single_point import propagate_from
 
-NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be looked at
+NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be considered
 SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest
 FREED = 0.04  # worth of each e-fold of safe cells
+NEGLIGIBLE = 0.01  # probability of a coin toss that is ignored
 
 
 @lean_kernel
@@ -26,7 +36,7 @@ def best_guess(
     best, choice = -1.0, shortlist[0]
     for i in range(count):
         cell = shortlist[i]
-        value = outlook(visible, known, mines, e, probability, log_completions, cell, best)
+        value = guess_value(visible, known, mines, e, probability, log_completions, cell, best)
         if value > best:
             best, choice = value, cell
     return choice
@@ -65,7 +75,7 @@ def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> int
 
 
 @lean_kernel
-def outlook(
+def guess_value(
     visible: np.ndarray,
     known: np.ndarray,
     mines: int,
@@ -94,14 +104,14 @@ def outlook(
             status, log_after = solve(visible, after, mines, e, chances)
             if status == CONSISTENT:
                 chance = np.exp(log_after - log_completions)
-                value += chance * promise(visible, e, chances)
+                value += chance * heuristic_value(visible, e, chances)
                 unspent -= chance
     visible[cell] = before
     return value
 
 
 @lean_kernel
-def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
+def heuristic_value(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
     """Return the heuristic value of a position: the safety of the next reveals, and the coin tosses ahead."""
     best, second, safe, hopeful = 0.0, 0.0, 0, 0
     for cell in range(visible.size):
@@ -119,3 +129,49 @@ def promise(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
         second = best
     worth = (1.0 - SECOND_BEST) * best + SECOND_BEST * second + FREED * np.log(1.0 + safe)
     return worth * coin_tosses(visible, e, probability, e.guess.risk)
+
+
+@lean_kernel
+def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> float:
+    """Write the probability of losing by a coin toss in each box to `risk` (boxes,); return the probability to survive
+    all.
+
+    An estimate: cells are treated as independent, and only the worst pair of a box counts.
+    """
+    f = e.frontier
+    boxes = count_boxes(f)
+    risk[:boxes] = 0.0
+    for cell in range(visible.size):
+        box = f.box_of[cell]
+        if box < 0 or f.box_size[box] < 2 or not 0.0 < probability[cell] < 1.0:
+            continue
+        for other in e.near[f.box_witness[box, 0]]:
+            if other > cell and f.box_of[other] == box:
+                toss = e.differ[box] / 2.0
+                toss *= all_mines(visible, e.near, probability, cell, other)
+                toss *= all_mines(visible, e.near, probability, other, cell)
+                risk[box] = max(risk[box], toss)
+    survival = 1.0
+    for box in range(boxes):
+        survival *= 1.0 - risk[box]
+    return survival
+
+
+@lean_kernel
+def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, cell: int, other: int) -> float:
+    """Return the probability that all hidden neighbors of `cell` that are not neighbors of `other` are mines."""
+    chance = 1.0
+    for n in near[cell]:
+        if n < 0 or chance < NEGLIGIBLE:
+            break
+        if visible[n] < 0 and n != other and not touches(near, other, n):
+            chance *= probability[n]
+    return chance if chance >= NEGLIGIBLE else 0.0
+
+
+@lean_kernel
+def touches(near: np.ndarray, cell: int, other: int) -> bool:
+    for n in near[cell]:  # noqa: SIM110 (numba compiles no generator expressions)
+        if n == other:
+            return True
+    return False

@@ -1,14 +1,10 @@
-"""Exact mine probabilities from all numbers and the mine count.
+"""Exact mine probabilities from all numbers and the mine count, and uniform samples of the completions.
 
 Components are independent except for the total number of mines: solutions of a component with m mines are weighted by
 the number of ways to place the other mines in the other components and in cells without adjacent numbers.
 """
 
-import threading
-from collections.abc import Callable
-from functools import partial
 from math import lgamma
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,134 +12,21 @@ from ....core.errors import UserError
 from ....core.interrupt import is_cancellable, stoppable
 from ....core.kernels import by_reference
 from .constraints import (
+from .counting import CHOOSE, FLOOR, backward, forward, group_boxes, order_boxes, ratio, scale_down
+from .engine import (
+    CONSISTENT,
+    INCONSISTENT,
     MINE,
     SAFE,
+    STOP,
+    TOO_WIDE,
+    UNKNOWN,
+    Engine,
     Frontier,
-    group_boxes,
+    kernel,
     lean_kernel,
-    make_frontier,
-    order_boxes,
-    padded_neighbors,
-    propagate_all,
 )
-from .counting import FLOOR, Sweep, backward, forward, make_sweep, share
-from .ending import STOP, Ending, make_ending
-
-Result = TypeVar("Result")
-
-CONSISTENT, INCONSISTENT, TOO_WIDE = 0, 1, 2
-STATES = 1 << 14  # enough for practically all positions
-GROWTH = 8  # factor of the next attempt with more states; a power of two, for the hash table
-MAX_STATES = STATES * GROWTH**2
-SHORTLIST = 24  # guesses that are looked at
-
-_kept = threading.local()
-
-
-class InconsistentPosition(UserError):  # noqa: N818 (the name says what is wrong)
-    """No placement of the mines agrees with what is visible."""
-
-
-@by_reference
-class Guess(NamedTuple):
-    """What guesses are compared by, and the position after one."""
-
-    risk: np.ndarray  # (cells,) float64: the chance to lose by a coin toss in each box
-    safety: np.ndarray  # (cells,) float64
-    cost: np.ndarray  # (cells,) float64
-    shortlist: np.ndarray  # (SHORTLIST + 1,) int64: cells
-    after: np.ndarray  # (cells,) int8: what is known
-    chance: np.ndarray  # (cells,) float64: mine probability
-
-
-@by_reference
-class Engine(NamedTuple):
-    """The buffers of one thread for boards of one shape."""
-
-    near: np.ndarray  # (cells, 8) int32
-    frontier: Frontier
-    sweep: Sweep
-    chance: np.ndarray  # (cells,) float64: mine probability in each box
-    differ: np.ndarray  # (cells,) float64: probability that exactly one of two cells of a box is a mine
-    first: np.ndarray  # (cells + 1,) int32: first state of each component
-    value: np.ndarray  # (cells + 1,) int64: its first value
-    width: np.ndarray  # (cells,) int32: values a state
-    later: np.ndarray  # (cells + 1, cells + 1) float64: row c: ways to go on from component c, by mines used before
-    earlier: np.ndarray  # (cells + 1,) float64: ways to complete the components so far, by mines used
-    guess: Guess
-    ending: Ending
-
-
-def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
-    rows, cols = shape
-    cells = rows * cols
-    return Engine(
-        near=padded_neighbors(rows, cols),
-        frontier=make_frontier(cells),
-        sweep=make_sweep(cells, states),
-        chance=np.zeros(cells),
-        differ=np.zeros(cells),
-        first=np.zeros(cells + 1, np.int32),
-        value=np.zeros(cells + 1, np.int64),
-        width=np.zeros(cells, np.int32),
-        later=np.empty((cells + 1, cells + 1)),
-        earlier=np.zeros(cells + 1),
-        guess=Guess(
-            risk=np.zeros(cells),
-            safety=np.zeros(cells),
-            cost=np.zeros(cells),
-            shortlist=np.zeros(SHORTLIST + 1, np.int64),
-            after=np.zeros(cells, np.int8),
-            chance=np.zeros(cells),
-        ),
-        ending=make_ending(cells),
-    )
-
-
-def with_room(shape: tuple[int, ...], mines: int, attempt: Callable[[Engine], tuple[int, Result]]) -> Result:
-    """Return the result of `attempt`, retrying with larger engines until its states fit."""
-    states = STATES
-    while states <= MAX_STATES:
-        engine = _kept_engine(shape) if states == STATES else make_engine(shape, states)
-        status, result = _stoppable(attempt, engine) if is_cancellable() else attempt(engine)  # the former takes longer
-        if status == CONSISTENT:
-            return result
-        if status == INCONSISTENT:
-            raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
-        states *= GROWTH
-    raise UserError(f"the numbers of this position are too entangled to count within {MAX_STATES} states")
-
-
-def _stoppable(attempt: Callable[[Engine], Result], engine: Engine) -> Result:
-    """Call `attempt`; raise `KeyboardInterrupt` if it was stopped. Every search clears the buffers that it uses."""
-    total = engine.ending.total
-    try:
-        with stoppable(partial(total.__setitem__, STOP, 1)):
-            result = attempt(engine)
-    finally:
-        stopped, total[STOP] = total[STOP], 0
-    if stopped:
-        raise KeyboardInterrupt
-    return result
-
-
-def _kept_engine(shape: tuple[int, ...]) -> Engine:
-    """Return the engine of this thread, cached because allocating megabytes for every move would take longer than the
-    move.
-    """
-    key = (shape, STATES)
-    if getattr(_kept, "key", None) != key:
-        _kept.key, _kept.engine = key, make_engine(shape, STATES)
-    return _kept.engine
-
-
-def flatten(visible: np.ndarray) -> np.ndarray:
-    """Return a position in the format of the kernels: (cells,) int8, contiguous."""
-    if visible.ndim != 2:
-        raise UserError(f"a position is a (rows, cols) array, not one of shape {visible.shape}")
-    if visible.size and not -2 <= visible.min() <= visible.max() <= 8:
-        raise UserError(f"a position holds -2 (flag), -1 (hidden) and 0 to 8, not {visible.min()} to {visible.max()}")
-    return np.ascontiguousarray(visible, np.int8).reshape(-1)
+from .single_point import propagate_all
 
 
 @lean_kernel
@@ -163,7 +46,7 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
     status, components, most, unseen, hidden_mines, scale = count_ways(visible, known, mines, e)
     if status != CONSISTENT:
         return status, 0.0
-    elsewhere = weigh(e, components, most, unseen, hidden_mines)
+    elsewhere = fill_chances(e, components, most, unseen, hidden_mines)
     for cell in range(visible.size):
         if visible[cell] >= 0 or known[cell] == SAFE:
             probability[cell] = 0.0
@@ -193,7 +76,7 @@ def count_ways(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) ->
     for c in range(components):
         e.width[c] = min(hidden_mines, most_mines(f, c)) + 1
         end, log_scale = forward(f, e.sweep, c, e.first[c], e.value[c], e.width[c])
-        if end < 0 or e.ending.total[STOP]:  # a stopped search ends like one without room
+        if end < 0 or e.endgame.total[STOP]:  # a stopped search ends like one without room
             return TOO_WIDE, components, most, unseen, hidden_mines, scale
         if end == e.sweep.layer[f.start[c + 1] + c]:
             return INCONSISTENT, components, most, unseen, hidden_mines, scale
@@ -253,14 +136,12 @@ def spread_component(e: Engine, c: int, after: np.ndarray, before: np.ndarray, m
         largest = max(largest, before[used])
     if largest == 0.0:
         return 0.0
-    for used in range(most + 1):
-        if before[used] > 0.0:
-            before[used] = max(before[used] / largest, FLOOR)
+    scale_down(before, 0, most + 1, largest)
     return np.log(largest)
 
 
 @lean_kernel
-def weigh(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
+def fill_chances(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
     """Fill in the chances of all boxes; returns that of an unseen cell."""
     earlier, later = e.earlier, e.later
     for used in range(1, most + 1):
@@ -282,7 +163,7 @@ def weigh(e: Engine, components: int, most: int, unseen: int, mines: int) -> flo
         total += weight * unseen
         left += weight * (mines - used)
         gaps += weight * (unseen - (mines - used))
-    return share(left, gaps, total)
+    return ratio(left, gaps, total)
 
 
 @lean_kernel
@@ -297,7 +178,106 @@ def add_component(e: Engine, c: int, earlier: np.ndarray, most: int, reach: int)
             ways += earlier[used - m] * e.sweep.ways[solved + m]
         earlier[used] = ways
         largest = max(largest, ways)
-    for used in range(reach):
-        if earlier[used] > 0.0:
-            earlier[used] = max(earlier[used] / largest, FLOOR)
+    scale_down(earlier, 0, reach, largest)
     return reach
+
+
+@kernel
+def draw_completions(
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, random: np.random.Generator, mined: np.ndarray
+) -> int:
+    """Fill in `mined` (completions, cells) bool for a position whose `known` was propagated; returns a status.
+
+    First the number of mines of each component is drawn, weighted by the ways to complete the rest; then its boxes are
+    sampled backwards from the final state, each step weighted by the ways to reach it.
+    """
+    status, components, most, _, hidden_mines, _ = count_ways(visible, known, mines, e)
+    if status != CONSISTENT:
+        return status
+    for completion in range(mined.shape[0]):
+        board = mined[completion]
+        for cell in range(visible.size):
+            board[cell] = visible[cell] < 0 and known[cell] == MINE
+        used = 0
+        for c in range(components):
+            here = draw_mines(e, c, e.later[c + 1, : most + 1], used, random)
+            draw_boxes(visible, known, e, c, here, random, board)
+            used += here
+        place(visible, known, e.frontier.box_of, -1, hidden_mines - used, random, board)
+    return status
+
+
+@kernel
+def draw_mines(e: Engine, c: int, after: np.ndarray, used: int, random: np.random.Generator) -> int:
+    """Draw the mines of component `c`, given `used` mines before it and the ways to complete the rest, `after`."""
+    solved, most = e.value[c + 1] - e.width[c], min(e.width[c], after.size - used)
+    total = 0.0
+    for m in range(most):
+        total += e.sweep.ways[solved + m] * after[used + m]
+    chance, drawn = random.random() * total, -1
+    for m in range(most):
+        weight = e.sweep.ways[solved + m] * after[used + m]
+        if weight > 0.0 and chance >= 0.0:
+            drawn = m
+            chance -= weight
+    return drawn
+
+
+@kernel
+def draw_boxes(
+    visible: np.ndarray,
+    known: np.ndarray,
+    e: Engine,
+    c: int,
+    mines: int,
+    random: np.random.Generator,
+    board: np.ndarray,
+) -> None:
+    """Distribute the mines of component `c` over its boxes, from the last to the first."""
+    f, s, state = e.frontier, e.sweep, e.first[c + 1] - 1
+    for position in range(f.start[c + 1] - 1, f.start[c] - 1, -1):
+        box, begin, end = f.order[position], s.layer[position + c], s.layer[position + c + 1]
+        total = 0.0
+        for i in range(begin, end):
+            for k in range(min(f.box_size[box], mines) + 1):
+                total += ways_through(e, c, box, i, k, mines, state)
+        chance, source, here = random.random() * total, -1, -1
+        for i in range(begin, end):
+            for k in range(min(f.box_size[box], mines) + 1):
+                weight = ways_through(e, c, box, i, k, mines, state)
+                if weight > 0.0 and chance >= 0.0:
+                    source, here = i, k
+                    chance -= weight
+        place(visible, known, f.box_of, box, here, random, board)
+        state, mines = source, mines - here
+
+
+@kernel
+def ways_through(e: Engine, c: int, box: int, i: int, k: int, mines: int, state: int) -> float:
+    """Return the ways to reach `state` with this number of mines through state `i` with `k` mines in the box."""
+    s = e.sweep
+    if s.follow[i, k] != state or not s.low[i] <= mines - k <= s.high[i]:
+        return 0.0
+    return CHOOSE[e.frontier.box_size[box], k] * s.ways[e.value[c] + (i - e.first[c]) * e.width[c] + mines - k]
+
+
+@kernel
+def place(
+    visible: np.ndarray,
+    known: np.ndarray,
+    box_of: np.ndarray,
+    box: int,
+    mines: int,
+    random: np.random.Generator,
+    board: np.ndarray,
+) -> None:
+    """Place the mines of a box on random cells of it; -1 stands for the cells without adjacent numbers."""
+    left = 0
+    for cell in range(visible.size):
+        left += visible[cell] < 0 and known[cell] == UNKNOWN and box_of[cell] == box
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN and box_of[cell] == box:
+            if random.random() * left < mines:
+                board[cell] = True
+                mines -= 1
+            left -= 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..rules import neighbors
 
-PATIENCE = 20_000  # search nodes per proof
+MAX_NODES = 20_000  # of the search of one proof
 
 
 class Proof(NamedTuple):
@@ -37,7 +37,7 @@ def find_proof(visible: np.ndarray, cell: int, mine: bool) -> Proof | None:
         core = _refuting(_constraints(visible), opposite)
         for leave_out in sorted(core, key=lambda known: (cell in known.cells, known.number)):
             fewer = [known for known in core if known is not leave_out]
-            if not _agrees(fewer, opposite, [PATIENCE]):
+            if not _agrees(fewer, opposite, [MAX_NODES]):
                 core = fewer
     except _GivenUp:
         return None
@@ -65,15 +65,15 @@ def _refuting(constraints: list[Constraint], opposite: Mapping[int, bool]) -> li
         if len(wider) == len(near):
             return []
         near = wider
-        if not _agrees(near, opposite, [PATIENCE]):
+        if not _agrees(near, opposite, [MAX_NODES]):
             return near
         reached.update(*(known.cells for known in near))
 
 
-def _agrees(constraints: Sequence[Constraint], placed: Mapping[int, bool], patience: list[int]) -> bool:
+def _agrees(constraints: Sequence[Constraint], placed: Mapping[int, bool], nodes: list[int]) -> bool:
     """Whether some placement agrees with all constraints and with the cells already placed."""
-    patience[0] -= 1
-    if patience[0] < 0:
+    nodes[0] -= 1
+    if nodes[0] < 0:
         raise _GivenUp
     settled = _settle(constraints, dict(placed))
     if settled is None:
@@ -82,7 +82,7 @@ def _agrees(constraints: Sequence[Constraint], placed: Mapping[int, bool], patie
     if not open_cells:
         return True
     cell = open_cells.most_common(1)[0][0]
-    return any(_agrees(constraints, settled | {cell: value}, patience) for value in (True, False))
+    return any(_agrees(constraints, settled | {cell: value}, nodes) for value in (True, False))
 
 
 def _settle(constraints: Sequence[Constraint], placed: dict[int, bool]) -> dict[int, bool] | None:

@@ -1,9 +1,12 @@
 """Compiled encoding of observations: complete, or updated cell by cell during a game."""
 
+from typing import Any
+
 import numpy as np
 
-from .encoding import FLAGS, NUMBERS, REVEALED, Encoding, Layout
-from .rules import FLAGGED, kernel, neighbors
+from .config import FLAGS, NUMBERS, REVEALED, Encoding, Layout
+from .rules import kernel, neighbors
+from .variant import FLAGGED
 
 
 def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:
@@ -64,10 +67,8 @@ def spread_frontier(frontier: np.ndarray, visible: np.ndarray, cell: int, near: 
 
 
 @kernel
-def show_options(
-    planes: np.ndarray, frontier: np.ndarray, layout: Layout, mines: int, flags: int, safe_left: int
-) -> None:
-    """Write the optional planes, of which any step may change every cell."""
+def show_options(planes: np.ndarray, frontier: np.ndarray, layout: Any, mines: int, flags: int, safe_left: int) -> None:
+    """Write the optional planes, of which any step may change every cell; `layout` has the fields of a `Layout`."""
     cells = frontier.size
     if layout.frontier >= 0:
         for cell in range(cells):

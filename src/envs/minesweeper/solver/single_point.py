@@ -1,25 +1,30 @@
-"""Solvers that use one number at a time."""
+"""Solvers that use one number at a time: the two classic rules, and guesses by local mine probabilities."""
 
 from typing import Protocol
 
 import numpy as np
 
-from ..rules import FLAGGED
-from .constraints import MINE, SAFE, UNKNOWN, lean_kernel, propagate_all
-from .probability import (
+from ..variant import FLAGGED
+from .engine import (
     CONSISTENT,
+    GUESSED,
     INCONSISTENT,
+    MINE,
+    PROVEN,
+    SAFE,
+    STUCK,
+    UNKNOWN,
     Engine,
+    Frontier,
     InconsistentPosition,
     flatten,
+    lean_kernel,
     make_engine,
 )
 
-STUCK, PROVEN, SEARCHED, GUESSED = 0, 1, 2, 3  # reasons of a solver's moves
 
-
-class Seen(Protocol):
-    """The view of a player, such as a `View`."""
+class PlayerView(Protocol):
+    """What a player may know; a `View` of the game, which this package does not import."""
 
     @property
     def visible(self) -> np.ndarray: ...  # (rows, cols) int8
@@ -28,18 +33,82 @@ class Seen(Protocol):
     def mines(self) -> int: ...
 
 
-def forced_moves(state: Seen) -> list[tuple[str, int]]:
+def forced_moves(view: PlayerView) -> list[tuple[str, int]]:
     """Return the moves proven by the two classic rules, applied until nothing changes; flags on the board are ignored.
 
-    A number whose mines are all found has no other mines around it; one with as many undecided neighbours as missing
+    A number whose mines are all found has no other mines around it; one with as many undecided neighbors as missing
     mines has mines on all of them. The same holds for the whole board and its mine count.
     """
-    flat, known = flatten(state.visible), np.zeros(state.visible.size, np.int8)
-    if not deduce(flat, known, state.mines, make_engine(state.visible.shape, 1)):
-        raise InconsistentPosition(f"no placement of {state.mines} mines agrees with the numbers on the board")
+    flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
+    if not deduce(flat, known, view.mines, make_engine(view.visible.shape, 1)):
+        raise InconsistentPosition(f"no placement of {view.mines} mines agrees with the numbers on the board")
     reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
     flags = [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat < 0) & (flat != FLAGGED))]
     return reveals + flags
+
+
+@lean_kernel
+def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
+    """Decide cells in `known` by the two classic rules, from scratch; return False if the numbers are contradictory."""
+    count = 0
+    for cell in range(visible.size):
+        known[cell] = UNKNOWN
+        f.queued[cell] = visible[cell] >= 0
+        if visible[cell] >= 0:
+            f.stack[count] = cell
+            count += 1
+    return propagate(visible, near, known, f, count)
+
+
+@lean_kernel
+def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, cell: int) -> bool:
+    """Update `known` after one more number was revealed at `cell`; return False on a contradiction."""
+    f.stack[0] = cell
+    f.queued[cell] = True
+    return propagate(visible, near, known, f, push_neighbors(visible, near, f, cell, 1))
+
+
+@lean_kernel
+def push_neighbors(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, count: int) -> int:
+    """Push the numbers around a newly decided cell onto the stack; return its new size."""
+    for n in near[cell]:
+        if n < 0:
+            break
+        if visible[n] >= 0 and not f.queued[n]:
+            f.queued[n] = True
+            f.stack[count] = n
+            count += 1
+    return count
+
+
+@lean_kernel
+def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, count: int) -> bool:
+    """Process the stack: a number with all mines found makes the rest safe; one with no safe cells left makes the rest
+    mines.
+    """
+    sound = True
+    while count > 0:
+        count -= 1
+        number = f.stack[count]
+        f.queued[number] = False
+        need, room = visible[number], 0
+        for n in near[number]:
+            if n < 0:
+                break
+            if visible[n] < 0:
+                need -= known[n] == MINE
+                room += known[n] == UNKNOWN
+        sound = sound and 0 <= need <= room
+        if room == 0 or not sound or 0 < need < room:
+            continue
+        verdict = SAFE if need == 0 else MINE
+        for n in near[number]:
+            if n < 0:
+                break
+            if visible[n] < 0 and known[n] == UNKNOWN:
+                known[n] = verdict
+                count = push_neighbors(visible, near, f, n, count)
+    return sound
 
 
 @lean_kernel

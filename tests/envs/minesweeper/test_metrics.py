@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.envs.minesweeper.calibration import GAMES, auroc, calibration_error, mine_calibration
+from src.envs.minesweeper.metrics import GAMES, auroc, calibration_error, mine_calibration
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from src.nets.boards import Heads
 from tests.envs.minesweeper.making import make_config

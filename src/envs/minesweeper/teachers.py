@@ -6,7 +6,7 @@ or in which order batches are made, so a stream can be produced by many threads,
 
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,21 +15,23 @@ from ...core.play.game import Game
 from ...core.seeding import generator
 from ..splitmix import below
 from . import rules
-from .encoding import BASE_PLANES
+from .config import BASE_PLANES
 from .game import Minesweeper
 from .rules import PLAYING, WON, Boards
-from .solver.constraints import MINE, SAFE, UNKNOWN, kernel
+from .solver.engine import CONSISTENT, MINE, SAFE, UNKNOWN, Engine, kernel, make_engine
 from .solver.exact import NOT_SEARCHED, take_risk
 from .solver.guess import list_guesses
-from .solver.local import deduce, estimate
-from .solver.probability import CONSISTENT, Engine, examine, make_engine
+from .solver.probability import examine
+from .solver.single_point import deduce, estimate
+from .variant import HIDDEN
+from .variant import MINE as MINE_CODE
 
 STATES = 1 << 16
 UNKNOWN_VALUE = -1.0  # of an unfinished game, or one that left the teacher's line of play
 EARLY = 8  # one of the first EARLY guesses of a game may be random
 PROMISING = 8  # number of best guesses to draw from
 
-_kept = threading.local()
+_cached = threading.local()
 
 
 class LabeledBatch(NamedTuple):
@@ -50,34 +52,32 @@ def _play_exactly(
     data also covers other guesses.
     """
     game, visible = boards.games[0], boards.visible[0]
-    known, probability, moves = (
-        np.zeros(visible.size, np.int8),
-        np.zeros(visible.size),
-        np.zeros(visible.size, np.int32),
-    )
-    used = _begin(boards, batch, used, fewest, most, uniform)
+    known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
+    moves = np.zeros(visible.size, np.int32)
+    used = _start(boards, batch, used, fewest, most, uniform)
     first = used  # the first row without a win probability
-    wander = below(game, 2 * EARLY)  # index of the guess that is random
+    random_guess = below(game, 2 * EARLY)  # its index among the guesses
     guess = 0
     while game.status == PLAYING and used < batch.win_probability.size:
         status, log_completions = examine(visible, known, game.mines, e, probability)
         if status != CONSISTENT:  # too many states for the engine, which is rare: abandon the game
             break
-        used = _write(batch, used, visible, probability)
+        used = _write_row(batch, used, visible, probability)
         count = 0
         for cell in np.flatnonzero(batch.good_actions[used - 1]):
             moves[count] = cell
             count += 1
         if count > 0:
-            _reveal_some(boards, moves, count)
+            _reveal_safe(boards, moves, count)
             continue
         choice, chance = take_risk(visible, known, game.mines, e, probability, log_completions)
         batch.good_actions[used - 1, choice] = True
         if chance != NOT_SEARCHED:
             batch.win_probability[first:used] = chance
             first = used
-        if guess == wander:
-            choice = _other_guess(game, visible, e, probability)
+        if guess == random_guess:
+            candidates = min(list_guesses(visible, e, probability), PROMISING)
+            choice = e.guess.shortlist[below(game, candidates)]
             first = used
         guess += 1
         used = _reveal_guess(boards, e, batch, used, choice, known, probability)
@@ -87,7 +87,7 @@ def _play_exactly(
 
 
 @kernel
-def _begin(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool) -> int:
+def _start(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool) -> int:
     """Start a game with a uniformly drawn reveal; if the player makes it, all cells are good and it is a row of its
     own.
     """
@@ -102,7 +102,7 @@ def _begin(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: in
 
 
 @kernel
-def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
+def _reveal_safe(boards: Boards, moves: np.ndarray, count: int) -> None:
     """Reveal all safe cells, or in half of the cases a random number of them, so that rows cover intermediate
     positions.
     """
@@ -119,12 +119,6 @@ def _reveal_some(boards: Boards, moves: np.ndarray, count: int) -> None:
 
 
 @kernel
-def _other_guess(game: Any, visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
-    count = list_guesses(visible, e, probability)
-    return e.guess.shortlist[below(game, min(count, PROMISING))]
-
-
-@kernel
 def _reveal_guess(
     boards: Boards, e: Engine, batch: LabeledBatch, used: int, choice: int, known: np.ndarray, probability: np.ndarray
 ) -> int:
@@ -134,14 +128,14 @@ def _reveal_guess(
         visible[choice] = 0
         status, _ = examine(visible, known, game.mines, e, probability)
         if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
-            used = _write(batch, used, visible, probability)
-        visible[choice] = rules.HIDDEN
+            used = _write_row(batch, used, visible, probability)
+        visible[choice] = HIDDEN
     rules.reveal(boards, 0, choice)
     return used
 
 
 @kernel
-def _write(batch: LabeledBatch, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
+def _write_row(batch: LabeledBatch, used: int, visible: np.ndarray, probability: np.ndarray) -> int:
     """Write a row in which all certainly safe cells are good actions."""
     batch.observation[used], batch.aux_target[used] = visible, probability
     for cell in range(visible.size):
@@ -159,7 +153,7 @@ def _play_by_rules(
     moves = np.zeros(2 * visible.size, np.int32)
     flags = batch.good_actions.shape[1] > visible.size
     first = used
-    used = _begin(boards, batch, used, fewest, most, uniform)
+    used = _start(boards, batch, used, fewest, most, uniform)
     while game.status == PLAYING and used < batch.win_probability.size:
         if not deduce(visible, known, game.mines, e):
             break
@@ -168,14 +162,14 @@ def _play_by_rules(
             if visible[cell] < 0 and known[cell] == SAFE:
                 moves[count] = cell
                 count += 1
-            elif flags and visible[cell] == rules.HIDDEN and known[cell] == MINE:
+            elif flags and visible[cell] == HIDDEN and known[cell] == MINE:
                 moves[count] = visible.size + cell
                 count += 1
         if count == 0:
             rules.reveal(boards, 0, _safest(visible, known, game.mines, e, probability))
             continue
         move = moves[below(game, count)]
-        batch.observation[used], batch.aux_target[used] = visible, number == rules.MINE
+        batch.observation[used], batch.aux_target[used] = visible, number == MINE_CODE
         batch.good_actions[used] = False
         batch.good_actions[used, move] = True
         used += 1
@@ -206,9 +200,8 @@ class Teacher:
     def check(self, game: Game) -> None:
         require(isinstance(game, Minesweeper), "this teacher plays Minesweeper only: choose another")
         assert isinstance(game, Minesweeper)
-        extra = game.encoding.planes - BASE_PLANES
         require(
-            extra <= 0,
+            game.encoding.planes <= BASE_PLANES,
             "labeled batches have no extra planes: leave out frontier, remaining_mines_ratio and progress",
         )
 
@@ -216,6 +209,7 @@ class Teacher:
         """Return batch `number` of a seed."""
         assert isinstance(game, Minesweeper)
         boards, engine = _buffers(game)
+        # The name is part of the seed: with another one the same command would draw other games.
         boards.games[0]["random"] = generator(seed, "lesson", number).integers(2**64, dtype=np.uint64)
         board, flat = (rows, game.rows, game.cols), (rows, game.cells)
         batch = LabeledBatch(
@@ -240,10 +234,10 @@ class Teacher:
 def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:
     """Return the board and engine of this thread, cached because allocating them is slow."""
     key = (game.rows, game.cols, game.safe_neighborhood)
-    if getattr(_kept, "key", None) != key:
-        _kept.boards = rules.new_boards(1, *key)
-        _kept.engine, _kept.key = make_engine(key[:2], STATES), key
-    return _kept.boards, _kept.engine
+    if getattr(_cached, "key", None) != key:
+        _cached.boards = rules.new_boards(1, *key)
+        _cached.engine, _cached.key = make_engine(key[:2], STATES), key
+    return _cached.boards, _cached.engine
 
 
 class ExactTeacher(Teacher):
