@@ -18,7 +18,7 @@ from pettingzoo.test import api_test, seed_test
 from src import api
 from src.core.errors import UserError
 from src.core.package import canonical, command, locate
-from src.envs.masked_discrete import MaskedDiscrete
+from src.envs.masked_env import MaskedDiscrete
 from src.paths import CONF
 from src.registration import env_id
 from tests.lab import ROOT
@@ -31,7 +31,8 @@ ENVS = [pytest.param(name, marks=() if name in ONE_EACH else pytest.mark.slow) f
 def test_the_package_has_one_copy_of_its_classes_under_both_names():
     assert importlib.import_module("boardlab.core.play.game") is importlib.import_module("src.core.play.game")
     assert importlib.import_module("src.core.play.game").__spec__.name == "src.core.play.game"  # type: ignore[union-attr]
-    assert locate("boardlab.envs.sync.SyncVersus") == locate("src.envs.sync.SyncVersus") == "src.envs.sync.SyncVersus"
+    name = "envs.python_vec_env.PythonVectorEnv"
+    assert locate(f"boardlab.{name}") == locate(f"src.{name}") == f"src.{name}"
     assert (locate("other.src.Thing"), canonical("boardlab.x"), command("train")) == (
         "other.src.Thing",
         "src.x",

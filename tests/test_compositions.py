@@ -44,7 +44,7 @@ from src.core.play.game import Trait
 from src.core.runs.algorithm import Algorithm
 from src.core.runs.run import Run, has_learner
 from src.envs.deployment.net import Units
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from src.nets.flat import MLP
 from src.paths import CONF
 from tests import parsed_configs

@@ -14,7 +14,7 @@ from src.core.play.rating import Points, ratings
 from src.core.play.tournament import Standings, require_playable, round_robin
 from src.core.runs.leaderboard import as_dict, cross_table, markdown
 from src.core.seeding import draw
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 
 GAME = TicTacToe(symmetric=True)
 

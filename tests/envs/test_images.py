@@ -13,7 +13,7 @@ from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.variant import FLAGGED
 from src.envs.quoridor.image import PITCH, PLANK
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import battle, number, small_game
 from tests.envs.quoridor.making import make_game
 from tests.marks import mostly_slow

@@ -24,8 +24,8 @@ from src.envs.minesweeper.agents import ExactAgent
 from src.envs.minesweeper.rules import HIDDEN
 from src.envs.minesweeper.solver import exact_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.search import CompiledSearch
+from src.envs.quoridor.rules import Position
+from src.envs.quoridor.search.alphabeta import CompiledSearch
 from src.web import engines
 from src.web.quoridor import timed_player
 from src.web.saved_games import GameStore, SavedGame

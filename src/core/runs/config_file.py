@@ -53,6 +53,13 @@ MOVED = {  # classes of earlier versions, likewise
     "src.core.wandb_tracker.WandbTracker": "src.core.runs.wandb_tracker.WandbTracker",
     "src.envs.minesweeper.lessons.ExactTeacher": "src.envs.minesweeper.labels.ExactTeacher",
     "src.envs.minesweeper.lessons.RulesTeacher": "src.envs.minesweeper.labels.RulesTeacher",
+    "src.envs.quoridor.master.MasterAgent": "src.envs.quoridor.agents.MasterAgent",
+    "src.envs.quoridor.options.SearchFeatures": "src.envs.quoridor.search.deepening.SearchFeatures",
+    "src.envs.quoridor.options.SearchOptions": "src.envs.quoridor.search.deepening.SearchOptions",
+    "src.envs.quoridor.rules.Quoridor": "src.envs.quoridor.game.Quoridor",
+    "src.envs.tictactoe.rules.TicTacToe": "src.envs.tictactoe.game.TicTacToe",
+    "src.envs.versus.OutcomeReward": "src.envs.two_player_env.OutcomeReward",
+    "src.envs.versus.VersusEnv": "src.envs.two_player_env.VersusEnv",
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version if available
 

@@ -11,7 +11,7 @@ from numba import prange
 
 from ...core.errors import UserError
 from ...core.kernels import jit
-from ..versus import OutcomeReward
+from ..two_player_env import OutcomeReward
 from . import rules
 from .encoding import FLAGS, Layout
 from .game import Minesweeper

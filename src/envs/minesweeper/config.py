@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...core.errors import UserError
 from ...core.ranges import Bounds, Fraction, Interval, check_fields
-from ..versus import OutcomeReward
+from ..two_player_env import OutcomeReward
 from .encoding import Encoding
 from .reward import Reward
 from .variant import FirstClick, Side, Variant

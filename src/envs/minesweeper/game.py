@@ -10,7 +10,7 @@ import numpy as np
 from ...core.errors import UserError
 from ...core.play.capabilities import AuxTask
 from ...core.play.game import Game, Trait
-from ..versus import OutcomeReward
+from ..two_player_env import OutcomeReward
 from . import planes, rules, viewer
 from .encoding import Encoding
 from .fixed_boards import read_boards

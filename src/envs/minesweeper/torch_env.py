@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Tensor
 
 from ...core.errors import UserError
-from ..masked_vector_env import MaskedVectorEnv, Step
+from ..masked_env import MaskedVectorEnv, Step
 from . import viewer
 from .config import EPISODE_MEANS, RENDER_MODES, EnvConfig
 from .reward import Components, StepFeatures, components, flags_worth, weights

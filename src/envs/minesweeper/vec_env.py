@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from ...core.errors import UserError
-from ..masked_vector_env import MaskedVectorEnv, Step
+from ..masked_env import MaskedVectorEnv, Step
 from ..splitmix import seed_word
 from . import rules, viewer
 from .batch import Batch

@@ -3,12 +3,11 @@
 import numpy as np
 
 from ...core.play.search import Evaluation
-from .deepening import TimedSearch
 from .env import QuoridorEnv
-from .evaluation import FACTORS
-from .nnue import SHIPPED, load_network
-from .options import SearchOptions
-from .rules import Quoridor
+from .game import Quoridor
+from .search.deepening import SearchOptions, TimedSearch
+from .search.evaluation import FACTORS
+from .search.nnue import SHIPPED, load_network
 
 ENV = "quoridor"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
 from ...core.play.search import DECIDED, Evaluation, Searcher, SearchResult
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.rules import Position
 
 UNLIMITED = 1 << 60
 

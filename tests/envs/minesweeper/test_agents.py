@@ -13,7 +13,7 @@ from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, RulesAgent
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.make_boards import main as make_boards
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, read_json
 from tests.marks import mostly_slow
 

@@ -5,7 +5,7 @@ A wall is (column, row, kind) of its lower-left cell; a cell is (column, row), b
 
 from collections.abc import Iterator
 
-from src.envs.quoridor.notation import Position
+from src.envs.quoridor.rules import Position
 
 Cell = tuple[int, int]
 Wall = tuple[int, int, str]

@@ -8,9 +8,9 @@ from gymnasium.utils.env_checker import check_env
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
-from src.envs.quoridor.rules import Quoridor
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.quoridor.game import Quoridor
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from tests.envs.quoridor.making import GAME, make_game
 from tests.lab import Lab, read_json
 from tests.marks import mostly_slow

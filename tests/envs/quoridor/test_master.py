@@ -12,17 +12,13 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.play.search import DECIDED, WIN, DepthResult
-from src.envs.quoridor.board import new_board, place
-from src.envs.quoridor.board import turned as turned_move
-from src.envs.quoridor.deepening import TimedSearch
-from src.envs.quoridor.features import PATH_WORDS, trace
-from src.envs.quoridor.master import MasterAgent
-from src.envs.quoridor.nnue import SHIPPED, load_network
-from src.envs.quoridor.options import SearchFeatures, SearchOptions
-from src.envs.quoridor.ordering import list_moves
-from src.envs.quoridor.paths import distance
-from src.envs.quoridor.rules import Quoridor
-from src.envs.quoridor.timed_search import AGE, NODES
+from src.envs.quoridor.agents import MasterAgent
+from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.rules import distance, load_position, new_board
+from src.envs.quoridor.rules import turned as turned_move
+from src.envs.quoridor.search.deepening import SearchFeatures, SearchOptions, TimedSearch
+from src.envs.quoridor.search.nnue import PATH_WORDS, SHIPPED, load_network, trace
+from src.envs.quoridor.search.timed_search import AGE, NODES, list_moves
 from tests.envs.quoridor.making import GAME, START, make_game, positions, random_position, turned
 
 NETWORK = load_network(SHIPPED)
@@ -55,7 +51,7 @@ def two_moves(search: TimedSearch, seed: int, plies: int) -> list[tuple]:
 def test_the_moves_are_legal_and_gain_what_they_say(drawn):
     game, state = drawn
     me, paths, lengths = state.ply % 2, np.zeros((2, PATH_WORDS), np.uint64), np.zeros(2, np.int64)
-    place(BOARD, state)
+    load_position(BOARD, state)
     for player in range(2):
         lengths[player] = trace(BOARD, player, True, paths[player])
     moves, gains = np.zeros((2, 256), np.int64)
@@ -69,7 +65,7 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
     assert {action for action in legal if action < 81} <= set(found[False])
     for action in legal:
         if action >= 81:
-            place(BOARD, game.play(state, action))
+            load_position(BOARD, game.play(state, action))
             gain = distance(BOARD, 1 - me) - lengths[1 - me] - (distance(BOARD, me) - lengths[me])
             if lengths[1 - me] == 1 and distance(BOARD, 1 - me) > 1:
                 gain = max(gain, 1)  # the opponent is about to win
@@ -108,7 +104,7 @@ def test_an_entry_with_words_of_two_positions_is_not_used():
     state = random_position(GAME, 5, 30)
     list(search.deepen(state, nodes=20_000))
     search.table[:, 1] = np.roll(search.table[:, 1], 1)
-    search.main.forget()
+    search.main.start_game()
     *_, result = search.deepen(state, nodes=20_000)
     assert (result.depth, result.score, result.nodes, result.line) == expected
 
@@ -165,7 +161,7 @@ def test_it_stops_a_runner_who_is_about_to_win():
     state = GAME.read_position("e2 a2 5 0 0 -")
     *_, result = make_search().deepen(state, nodes=3000)
     after = GAME.play(state, result.line[0])
-    place(BOARD, after)
+    load_position(BOARD, after)
     assert distance(BOARD, 1) > 1
 
 

@@ -11,15 +11,12 @@ from safetensors.numpy import save_file
 from safetensors.torch import save
 
 from src.core.errors import UserError
-from src.envs.quoridor import nnue
-from src.envs.quoridor.board import new_board, place
-from src.envs.quoridor.deepening import TimedSearch
-from src.envs.quoridor.features import CELLS_HIGH, CELLS_LOW, FEATURES, MIRRORED, PATH_WORDS, trace
 from src.envs.quoridor.learned_evaluation import RECORD, learned_evaluation
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.options import SearchOptions
-from src.envs.quoridor.paths import distance, distance_map, is_open, neighbor
-from src.envs.quoridor.timed_search import assess, find_paths
+from src.envs.quoridor.rules import Position, distance, distance_map, is_open, load_position, neighbor, new_board
+from src.envs.quoridor.search import nnue
+from src.envs.quoridor.search.deepening import SearchOptions, TimedSearch
+from src.envs.quoridor.search.nnue import CELLS_HIGH, CELLS_LOW, FEATURES, MIRRORED, PATH_WORDS, trace
+from src.envs.quoridor.search.timed_search import evaluate, find_paths
 from tests.envs.quoridor.making import GAME, START, positions, random_position, turned
 
 BOARD = new_board(9, 200)
@@ -50,9 +47,9 @@ def floating_point_score(state: Position) -> float:
 
 def integer_score(state: Position, height: int = 0) -> int:
     """Return the score of the search at a ply of its line."""
-    place(SEARCH.board, state)
+    load_position(SEARCH.board, state)
     find_paths(SEARCH.board, SEARCH.tree, height, False)
-    return int(assess(SEARCH.board, SEARCH.tree, SEARCH.network, height))
+    return int(evaluate(SEARCH.board, SEARCH.tree, SEARCH.network, height))
 
 
 def mirrored(state: Position) -> Position:
@@ -67,7 +64,7 @@ def mirrored(state: Position) -> Position:
 @given(positions(sizes=(9,), plies=60))
 def test_the_paths_are_all_shortest_ones(drawn):
     _, state = drawn
-    place(BOARD, state)
+    load_position(BOARD, state)
     for player in range(2):
         path, back = np.zeros(PATH_WORDS, np.uint64), np.zeros(81, np.int64)
         length = trace(BOARD, player, True, path)

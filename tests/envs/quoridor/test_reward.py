@@ -50,7 +50,7 @@ def test_over_a_game_only_the_outcome_counts():
     env, rng, outcomes = QuoridorEnv(game, RandomAgent(), REWARD, "random", {}), np.random.default_rng(0), set()
     for seed in range(20):
         _, info = env.reset(seed=seed)
-        began = REWARD.potential(game, env._match.state, info["seat"])
+        began = REWARD.potential(game, env._episode.state, info["seat"])
         total, over = 0.0, False
         while not over:
             _, reward, over, _, info = env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))

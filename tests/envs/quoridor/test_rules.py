@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from src.core.errors import UserError
-from src.envs.quoridor import board as boards
-from src.envs.quoridor import moves
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
+from src.envs.quoridor import rules
+from src.envs.quoridor.rules import NO_PATH, distance, distance_map, is_open, neighbor
 from tests.envs.quoridor.making import GAME, START, make_game, positions, turned
 from tests.envs.quoridor.slow import SlowQuoridor
 
@@ -112,20 +111,20 @@ def test_the_shortest_path_is_one(drawn):
 @given(positions())
 def test_unmake_takes_back_what_make_did(drawn):
     game, state = drawn
-    board, out = boards.new_board(game.size, game.ply_limit), np.zeros(256, np.int64)
-    boards.set_up(board, np.uint64(state.horizontal), np.uint64(state.vertical), state.pawns, state.left, state.ply)
-    fields = [name for name in boards.BOARD.names or () if name not in ("reached", "chased")]
-    count = moves.list_legal(board, out)
+    board, out = rules.new_board(game.size, game.ply_limit), np.zeros(256, np.int64)
+    rules.set_up(board, np.uint64(state.horizontal), np.uint64(state.vertical), state.pawns, state.left, state.ply)
+    fields = [name for name in rules.BOARD.names or () if name not in ("reached", "other_reached")]
+    count = rules.list_legal(board, out)
     before = {name: np.array(board[name]) for name in fields}
     for move in out[:count].copy():
-        origin = boards.make(board, move)
+        origin = rules.make(board, move)
         after = game.play(state, game.turned(state, int(move)))
         assert (int(board["horizontal"]), int(board["vertical"])) == (after.horizontal, after.vertical)
         assert tuple(board["pawn"]) == after.pawns
         fresh = game.board_of(after)
         for name in fields:
             assert np.array_equal(board[name], fresh[name]), name
-        boards.unmake(board, move, origin)
+        rules.unmake(board, move, origin)
         for name in fields:
             assert np.array_equal(board[name], before[name]), name
 

@@ -1,4 +1,4 @@
-"""The compiled batch plays by the same rules as `SyncVersus`."""
+"""The compiled batch plays by the same rules as `PythonVectorEnv`."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ import pytest
 from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.runs import checkpoint
+from src.envs.python_vec_env import PythonVectorEnv
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
-from src.envs.sync import SyncVersus
-from src.envs.versus import OutcomeReward, Seat, TwoPlayerEnv
+from src.envs.two_player_env import OutcomeReward, Seat, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
@@ -63,7 +63,7 @@ def assert_same(one: Sequence, other: Sequence) -> None:
 def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
     batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
     generic = TwoPlayerEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
-    assert isinstance(generic, SyncVersus)
+    assert isinstance(generic, PythonVectorEnv)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
     ended = 0
@@ -203,4 +203,4 @@ def test_other_opponents_take_the_generic_batch():
             return Decision(game.legal_actions(view)[0])
 
     env = QuoridorEnv(make_game(size=5, walls=3), Cautious(), PATHS, "random", {})
-    assert isinstance(env.vectorize(2), SyncVersus)
+    assert isinstance(env.vectorize(2), PythonVectorEnv)

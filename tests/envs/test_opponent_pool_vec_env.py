@@ -4,58 +4,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, VectorEnv
 
 from src import api
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
 from src.core.play.capabilities import SupportsEpisodeStats
-from src.core.runs import checkpoint
-from src.envs.concat import ConcatVectorEnv, join_infos
-from src.envs.match import Match
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
-from tests.envs.deployment.making import bot, make_env
+from src.envs.episode import Episode
+from src.envs.opponent_pool_vec_env import OpponentPoolVectorEnv, join_infos
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
+from tests.envs.deployment.making import bot
+from tests.envs.test_vector_envs import REWARD, Extreme, assert_same, drawn, pool, versus, wargame
 from tests.marks import mostly_slow
-
-REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
-
-
-def versus(opponent: Agent, seat: Any = "random") -> VersusEnv:
-    return VersusEnv(TicTacToe(symmetric=True), opponent, REWARD, seat, {})
-
-
-def wargame(opponent: Agent, seat: Any = "random") -> Any:
-    return make_env(opponent=opponent, seat=seat)
-
 
 CASES: dict[str, tuple[Any, list[Agent]]] = {
     "wargame": (wargame, [bot(0.2), RandomAgent(), bot(1.0)]),
     "tictactoe": (versus, [RandomAgent(), MinimaxAgent()]),
 }
-
-
-def pool(*members: Agent) -> OpponentPool:
-    return OpponentPool({f"member{k}": member for k, member in enumerate(members)})
-
-
-def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
-    return np.where(masks, rng.random(masks.shape), -1).argmax(axis=1)
-
-
-def assert_same(left: Any, right: Any) -> None:
-    """Compare arrays, also of objects, and mappings of them."""
-    if isinstance(left, dict):
-        assert left.keys() == right.keys()
-        for key in left:
-            assert_same(left[key], right[key])
-    elif isinstance(left, np.ndarray) and left.dtype.hasobject:
-        for one, other in zip(left, right, strict=True):
-            np.testing.assert_array_equal(one, other)
-    else:
-        np.testing.assert_array_equal(left, right)
-        assert np.asarray(left).dtype == np.asarray(right).dtype
 
 
 @pytest.mark.parametrize("case", mostly_slow(list(CASES), fast=1))
@@ -93,26 +59,6 @@ def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str
     assert ends > count
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_saved_batch_resumes_exactly(case: str, tmp_path):
-    make, members = CASES[case]
-    batch, other = (make(pool(*members)).vectorize(len(members)) for _ in range(2))
-    rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
-    batch.reset(seed=3)
-    for _ in range(25):
-        batch.step(drawn(rng, batch.action_masks()))
-    checkpoint.save(path, {"env": batch.state()})
-    other.load_state(checkpoint.load(path)["env"])
-    for _ in range(60):
-        actions = drawn(rng, batch.action_masks())
-        for mine, theirs in zip(batch.step(actions), other.step(actions), strict=True):
-            assert_same(mine, theirs)
-    stats = [one.episode_stats.episode_metrics() for one in (batch, other) if hasattr(one, "episode_stats")]
-    assert stats[:1] == stats[1:]
-    with pytest.raises(UserError, match=f"the saved state has 1 parts, this batch {len(members)}"):
-        batch.load_state(batch.state()[:1])
-
-
 def test_statistics_are_the_sum_over_the_members():
     members = [bot(0.2), bot(1.0)]
     whole = wargame(pool(*members)).vectorize(8)
@@ -143,48 +89,41 @@ def test_statistics_are_the_sum_over_the_members():
     np.testing.assert_array_equal(counts[hexes], sum(part.episode_stats.diagnostics()[1][hexes] for part in parts))
 
 
-def test_games_without_statistics_have_none():
+def test_games_without_statistics_have_none_and_a_state_has_all_parts():
     batch = versus(pool(RandomAgent(), MinimaxAgent())).vectorize(2)
     assert not isinstance(batch, SupportsEpisodeStats)
+    batch.reset(seed=0)
+    with pytest.raises(UserError, match="the saved state has 1 parts, this batch 2"):
+        batch.load_state(batch.state()[:1])
 
 
-def test_it_is_a_vector_env_that_resets_in_the_same_step():
-    batch = wargame(pool(bot(), bot(1.0))).vectorize(4)
-    assert issubclass(type(batch), VectorEnv)
-    assert batch.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
-    observations, info = batch.reset(seed=5)
-    assert batch.observation_space.contains(observations)
-    assert info["action_mask"].shape == (4, batch.single_action_space.n)
-    np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7, 8])[0], observations)
-    assert not np.array_equal(batch.reset()[0], observations)
-    assert len(batch.render()) == 4
-    with pytest.raises(UserError, match="2 seeds for 4 envs"):
-        batch.reset(seed=[1, 2])
+def assert_refused(batch: Any, cases: list[tuple[np.ndarray, str]]) -> None:
+    """Assert that illegal actions are refused before any part has played one."""
+    before = [part._batch.games.mask.copy() for part in batch.parts]
+    for actions, message in cases:
+        with pytest.raises(UserError, match=message):
+            batch.step(actions)
+        assert_same(before, [part._batch.games.mask for part in batch.parts])
+
+
+WRONG = [(np.array([0, 0]), r"shape \(4,\)"), (np.full(4, 0.5), "must be integers")]
 
 
 def test_one_illegal_action_stops_all_parts_and_is_counted():
     batch = wargame(pool(bot(), bot(1.0)), seat="first").vectorize(4)
     batch.reset(seed=0)
-    before = [part._batch.games.mask.copy() for part in batch.parts]
+    assert len(batch.render()) == 4
     actions = batch.action_masks().argmax(axis=1)
     actions[3] = batch.parts[0].game.actions.wait_action
-    with pytest.raises(UserError, match="among envs 2 to 3: env 1, action 109: the phase is deployment"):
-        batch.step(actions)
-    assert_same(before, [part._batch.games.mask for part in batch.parts])
+    assert_refused(batch, [(actions, "among envs 2 to 3: env 1, action 109: the phase is deployment")])
     assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
-    for wrong, message in (
-        (np.array([0, 0]), r"shape \(4,\)"),
-        (np.full(4, 0.5), "must be integers"),
-        (np.full(4, 10**6), "does not exist"),
-    ):
-        with pytest.raises(UserError, match=message):
-            batch.step(wrong)
+    assert_refused(batch, [*WRONG, (np.full(4, 10**6), "does not exist")])
 
 
-def test_illegal_actions_are_penalised_by_each_part_if_there_is_a_penalty():
+def test_illegal_actions_are_penalized_by_each_part_if_there_is_a_penalty():
     """Also in the default environment, whose opponent is a pool."""
     batch = api.make_vec("deployment", num_envs=4, invalid_action_penalty=0.01)
-    assert isinstance(batch, ConcatVectorEnv)
+    assert isinstance(batch, OpponentPoolVectorEnv)
     assert batch.penalizes_illegal
     observations, info = batch.reset(seed=0)
     actions = info["action_mask"].argmax(axis=1)
@@ -192,45 +131,27 @@ def test_illegal_actions_are_penalised_by_each_part_if_there_is_a_penalty():
     after, _, _, _, info = batch.step(actions)
     assert info["rewards"]["invalid_action"].tolist() == [0.0, -0.01, 0.0, 0.0]
     assert [np.array_equal(*pair) for pair in zip(observations, after, strict=True)] == [False, True, False, False]
-    before = [part._batch.games.mask.copy() for part in batch.parts]
-    for wrong, message in (
-        (np.array([0, 0]), r"shape \(4,\)"),
-        (np.full(4, 0.5), "must be integers"),
-        (np.array([*actions[:3], batch.num_actions]), "among envs 3 to 3: .*does not exist"),
-    ):
-        with pytest.raises(UserError, match=message):
-            batch.step(wrong)
-    assert_same(before, [part._batch.games.mask for part in batch.parts])
+    beyond = np.array([*actions[:3], batch.num_actions])
+    assert_refused(batch, [*WRONG, (beyond, "among envs 3 to 3: .*does not exist")])
 
 
 def test_a_pool_needs_an_env_for_each_member():
     with pytest.raises(UserError, match="num_envs=2 is too small for a pool of 3 opponents"):
         wargame(pool(bot(), bot(0.5), bot(1.0))).vectorize(2)
-    assert not isinstance(wargame(pool(bot())).vectorize(1), ConcatVectorEnv)  # a pool of one is that one
-
-
-class Lowest(RandomAgent):
-    """Plays the lowest legal action, and records it."""
-
-    def __init__(self) -> None:
-        self.games = 0
-
-    def decide(self, game, view, rng):
-        self.games += 1
-        return super().decide(game, view, rng)._replace(action=game.legal_actions(view)[0])
+    assert not isinstance(wargame(pool(bot())).vectorize(1), OpponentPoolVectorEnv)  # a pool of one is that one
 
 
 @pytest.mark.parametrize("make", [versus, wargame])
 def test_a_single_env_draws_a_member_for_each_game_from_its_seed(make):
     def faced(seed: int) -> list[int]:
-        members = [Lowest(), Lowest()]
+        members = [Extreme(), Extreme()]
         env = make(pool(*members), "second")
         env.reset(seed=seed)
         counts = []
         for _ in range(12):
-            before = members[0].games, members[1].games
+            before = members[0].decisions, members[1].decisions
             env.reset()
-            moved = [member.games - count for member, count in zip(members, before, strict=True)]
+            moved = [member.decisions - count for member, count in zip(members, before, strict=True)]
             assert min(moved) == 0 < max(moved)
             counts.append(moved.index(0))
         return counts
@@ -240,17 +161,17 @@ def test_a_single_env_draws_a_member_for_each_game_from_its_seed(make):
     assert faced(0) != faced(1)
 
 
-def test_a_saved_match_keeps_its_member():
+def test_a_saved_episode_keeps_its_member():
     game, faced = TicTacToe(symmetric=True), set()
-    opponents = pool(Lowest(), MinimaxAgent())
+    opponents = pool(Extreme(), MinimaxAgent())
     for seed in range(8):
-        match, other = (Match(game, opponents, (0, 1), OutcomeReward(1.0, 0.0, -1.0)) for _ in range(2))
-        match.rng, other.rng = np.random.default_rng(seed), np.random.default_rng(99)
-        match.begin()
-        other.restore(match.saved())
-        assert other.opponent is match.opponent
-        faced.add(type(match.opponent))
-    assert faced == {Lowest, MinimaxAgent}
+        episode, other = (Episode(game, opponents, (0, 1), OutcomeReward(1.0, 0.0, -1.0)) for _ in range(2))
+        episode.rng, other.rng = np.random.default_rng(seed), np.random.default_rng(99)
+        episode.start()
+        other.restore(episode.saved())
+        assert other.opponent is episode.opponent
+        faced.add(type(episode.opponent))
+    assert faced == {Extreme, MinimaxAgent}
 
 
 def test_pools_are_for_training_only():
