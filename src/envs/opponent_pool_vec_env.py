@@ -60,7 +60,7 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalise it."""
+        """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalize it."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
         shares = [actions[rows] for rows in self._slices]
@@ -90,7 +90,7 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
         """Raise the error of the first part with an illegal action, before any part has played.
 
-        Parts that penalise illegal actions refuse only those that do not exist.
+        Parts that penalize illegal actions refuse only those that do not exist.
         """
         for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
             masks = part.action_masks()

@@ -101,7 +101,7 @@ def test_a_saved_batch_resumes_exactly(make, tmp_path):
 @batches
 def test_seeds(make):
     batch, other = (make("random").vectorize(3) for _ in range(2))
-    assert isinstance(batch, VectorEnv)
+    assert issubclass(type(batch), VectorEnv)
     assert batch.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
     observations, info = batch.reset(seed=5)
     observations = observations.copy()

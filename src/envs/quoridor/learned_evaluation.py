@@ -1,7 +1,6 @@
 """What `algo=nnue` needs to train the learned evaluation: stored positions, their features, and players."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +48,8 @@ class QuoridorEvaluation:
     layers = FEATURES, HIDDEN, NARROW
     mirrored = MIRRORED
     record = RECORD
+    quantized = staticmethod(quantized)
+    save = staticmethod(save_network)
 
     def __init__(self, game: Quoridor) -> None:
         self.game = game
@@ -70,12 +71,6 @@ class QuoridorEvaluation:
         possible = _pack(new_board(SIZE, 1 << 20), records, paths, lengths, words, COLUMNS, out)
         require(possible, f"{wrong}: a pawn is walled in")
         return out.astype("<u8").view(np.uint8)
-
-    def quantized(self, weights: Mapping[str, np.ndarray]) -> Network:
-        return quantized(weights)
-
-    def save(self, network: Network, path: Path) -> None:
-        save_network(network, path)
 
     def search(self, network: Network, nodes: int) -> Callable[[Position], tuple[int, int]]:
         player = TimedSearch(network, self.game.ply_limit, SearchOptions(table_bits=TABLE_BITS))

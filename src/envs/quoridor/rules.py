@@ -366,18 +366,9 @@ def walls_closing(board: Any, horizontal: bool, cell: int) -> Any:
     """Return the walls that would close the step north (horizontal) or east of a cell: two, or one at the edge."""
     side = board.size - 1
     row, col = cell // board.size, cell % board.size
-    found = ZERO
-    if horizontal:
-        if col < side:
-            found |= bit(row * side + col)
-        if col > 0:
-            found |= bit(row * side + col - 1)
-    else:
-        if row < side:
-            found |= bit(row * side + col)
-        if row > 0:
-            found |= bit((row - 1) * side + col)
-    return found
+    wall, place, before = row * side + col, col if horizontal else row, 1 if horizontal else side
+    found = bit(wall) if place < side else ZERO
+    return found | bit(wall - before) if place > 0 else found
 
 
 @kernel

@@ -135,25 +135,26 @@ def test_helpers_end_with_a_search_that_is_abandoned():
     assert helper_threads() == []
 
 
-def test_what_several_threads_find_is_a_win_where_one_finds_it():
-    *_, result = make_search(threads=3).deepen(GAME.read_position("e6 a9 0 0 0 -"), seconds=1000)
-    assert result.score == WIN - 5
-
-
-def test_impossible_threads_are_refused():
+def test_impossible_games_threads_and_budgets_are_refused():
     for threads in (0, -1, 257, 1.5):
         with pytest.raises(UserError, match="threads"):
             make_master(nodes=None, seconds=1.0, threads=threads)  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"agent.nodes=2000 limits a search of one thread: set agent.threads=1"):
         make_master(threads=2)
+    for nodes, seconds in ((None, None), (10, 1.0)):
+        with pytest.raises(UserError, match="set one of"):
+            make_master(nodes, seconds)
+    with pytest.raises(UserError, match="9x9 with at most 10 walls"):
+        make_master().check(make_game(size=5))
+    make_master().check(GAME)
 
 
-def test_it_wins_as_soon_as_it_can_and_stops_then():
-    state, search = GAME.read_position("e6 a9 0 0 0 -"), make_search()
-    list(search.deepen(START, nodes=10))  # compiles
-    *_, result = search.deepen(state, seconds=5)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_it_wins_as_soon_as_it_can_and_stops_then(threads):
+    state, search = GAME.read_position("e6 a9 0 0 0 -"), make_search(threads=threads)
+    *_, result = search.deepen(state, seconds=1000)
     assert result.score == WIN - 5
-    assert result.seconds < 1, "a deeper search cannot change the result"
+    assert result.seconds < 100, "a deeper search cannot change the result"
     assert GAME.line_names(state, result.line)[0] == "e7"
 
 
@@ -200,17 +201,16 @@ def test_a_search_can_be_stopped_from_another_thread():
     search = make_search()
     list(search.deepen(START, nodes=10))
     threading.Timer(0.1, search.stop).start()
-    began = time.perf_counter()
     *_, result = search.deepen(START, seconds=30)
-    assert time.perf_counter() - began < 5
+    assert result.seconds < 5
     assert result.line
 
 
-def test_the_first_depth_is_searched_with_any_budget():
-    for budget in ({"nodes": 1}, {"seconds": 1e-9}):
-        results = list(make_search().deepen(random_position(GAME, 1, 10), **budget))
-        assert results[0].depth == 1
-        assert results[0].line
+@pytest.mark.parametrize("budget", [{"nodes": 1}, {"seconds": 1e-9}])
+def test_the_first_depth_is_searched_with_any_budget(budget):
+    first, *_ = make_search().deepen(random_position(GAME, 1, 10), **budget)
+    assert first.depth == 1
+    assert first.line
 
 
 def test_it_does_not_return_to_a_position_of_the_game():
@@ -223,7 +223,7 @@ def test_it_does_not_return_to_a_position_of_the_game():
     assert other.line[0] != result.line[0]
 
 
-def test_a_new_game_is_recognised():
+def test_a_new_game_is_recognized():
     search = make_search()
     search.remember(START)
     second = GAME.play(START, GAME.legal_actions(START)[0])
@@ -233,12 +233,13 @@ def test_a_new_game_is_recognised():
     assert search._past == [START]
 
 
-def test_the_player_reports_what_it_found():
+def test_the_player_reports_what_it_found_and_beats_a_random_player():
     decision = make_master(nodes=3000).decide(GAME, START, RNG)
     assert decision.action in GAME.legal_actions(START)
     assert set(decision.info) == {"score", "depth", "nodes", "nodes_per_second", "line"}
     assert decision.info["nodes"] <= 3001
     assert decision.info["nodes_per_second"] > 1000
+    assert evaluate(GAME, make_master(nodes=300), RandomAgent(), 4, 3).total.wins == 4
 
 
 def test_an_analysis_begins_with_the_move_that_is_played():
@@ -266,19 +267,6 @@ def test_an_analysis_reports_every_depth_and_ends_when_stopped():
     assert len(make_master(nodes=3000).analyse(GAME, START, 5)) == 5
 
 
-def test_it_beats_a_random_player():
-    assert evaluate(GAME, make_master(nodes=300), RandomAgent(), 4, 3).total.wins == 4
-
-
-def test_it_refuses_other_boards_and_two_budgets():
-    with pytest.raises(UserError, match="9x9 with at most 10 walls"):
-        make_master().check(make_game(size=5))
-    make_master().check(GAME)
-    for nodes, seconds in ((None, None), (10, 1.0)):
-        with pytest.raises(UserError, match="set one of"):
-            make_master(nodes, seconds)
-
-
 def test_a_game_does_not_depend_on_those_before():
     agent, alone = make_master(nodes=4000), make_master(nodes=4000)
     for seed in range(3):
@@ -287,17 +275,29 @@ def test_a_game_does_not_depend_on_those_before():
     assert {**after, "nodes_per_second": 0} == {**fresh, "nodes_per_second": 0}
 
 
-def test_a_stop_before_the_first_depth_still_gives_a_move(monkeypatch: pytest.MonkeyPatch):
-    search, plain = make_search(), TimedSearch._search
+def before_search(monkeypatch: pytest.MonkeyPatch, action) -> TimedSearch:
+    """Return a search that calls `action(search, depth)` before it searches a depth."""
+    plain = TimedSearch._search
 
-    def stopped(self, state, depth):
-        self.stop()
+    def search(self, state, depth):
+        action(self, depth)
         return plain(self, state, depth)
 
-    monkeypatch.setattr(TimedSearch, "_search", stopped)
+    monkeypatch.setattr(TimedSearch, "_search", search)
+    return make_search()
+
+
+def test_a_stop_before_the_first_depth_still_gives_a_move(monkeypatch: pytest.MonkeyPatch):
+    search = before_search(monkeypatch, lambda search, depth: search.stop())
     (only,) = search.deepen(START, seconds=60)
     assert only.depth == 1
     assert only.line[0] in GAME.legal_actions(START)
+
+
+def test_loading_the_kernels_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch):
+    search = before_search(monkeypatch, lambda search, depth: time.sleep(0.3 if depth == 1 else 0))
+    *_, last = search.deepen(START, seconds=0.2)
+    assert last.depth > 1
 
 
 def test_two_searches_of_one_object_take_turns():
@@ -315,16 +315,3 @@ def test_two_searches_of_one_object_take_turns():
     list(first)
     other.join()
     assert done.is_set()
-
-
-def test_loading_the_kernels_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch):
-    search, plain = make_search(), TimedSearch._search
-
-    def slow(self, state, depth):
-        if depth == 1:
-            time.sleep(0.3)
-        return plain(self, state, depth)
-
-    monkeypatch.setattr(TimedSearch, "_search", slow)
-    *_, last = search.deepen(START, seconds=0.2)
-    assert last.depth > 1

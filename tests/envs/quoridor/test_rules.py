@@ -190,10 +190,23 @@ def test_observation():
     assert (planes[4].min(), planes[5].max()) == pytest.approx((0.5, 0.7))
 
 
-def test_distance_maps():
-    game = make_game(distance_maps=True)
-    planes = game.observe(game.read_position("e2 d8 7 5 2 a8h"))
-    assert planes.shape == (8, 9, 9)
-    assert planes[6, 8].tolist() == [0.0] * 9, "the own goal is at the far side"
-    assert planes[6, 7].tolist() == pytest.approx([3 / 18, 2 / 18] + [1 / 18] * 7)
-    assert planes[7, 0].tolist() == [0.0] * 9
+@settings(max_examples=40, deadline=None)
+@given(positions())
+def test_planes_are_those_of_the_slow_rules(drawn):
+    game, state = drawn
+    size, me, slow = game.size, state.ply % 2, SlowQuoridor(game.size, state)
+    planes = np.zeros((8, size, size))
+    for k, player in enumerate((me, 1 - me)):
+        planes[k][slow.pawns[player][::-1]] = 1
+        planes[4 + k] = state.left[player] / game.walls
+        for row, col in np.ndindex(size, size):
+            steps = slow.distance(player, (col, row))
+            planes[6 + k, row, col] = 1 if steps is None else min(steps / (2 * size), 1)
+    for col, row, kind in slow.walls:
+        planes[2 + "hv".index(kind), row, col] = 1
+    if me == 1:
+        planes = planes[:, ::-1, ::-1]
+        planes[2:4] = np.roll(planes[2:4], (-1, -1), (1, 2))  # marked at the lower-left cell as this player sees it
+    seen = make_game(size, game.walls, distance_maps=True).observe(state)
+    np.testing.assert_array_equal(seen, planes.astype(np.float32))
+    np.testing.assert_array_equal(game.observe(state), seen[:6])

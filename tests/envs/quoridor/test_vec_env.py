@@ -1,13 +1,9 @@
 """The compiled batch plays by the same rules as `PythonVectorEnv`."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
-from src.core.runs import checkpoint
 from src.envs.python_vec_env import PythonVectorEnv
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
@@ -15,6 +11,7 @@ from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
 from src.envs.two_player_env import OutcomeReward, Seat, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
+from tests.envs.test_vector_envs import assert_same
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
 PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
@@ -41,20 +38,6 @@ def make(opponent, reward=PATHS, seat="random", count=7, **game) -> VecQuoridor:
     batch = QuoridorEnv(make_game(**game), opponent, reward, seat, {}).vectorize(count)
     assert isinstance(batch, VecQuoridor)
     return batch
-
-
-def assert_same(one: Sequence, other: Sequence) -> None:
-    for mine, theirs in zip(one[:4], other[:4], strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
-    assert set(one[4]) == set(other[4])
-    if "final_info" in one[4]:
-        for name in ("won", "outcome"):
-            np.testing.assert_array_equal(one[4]["final_info"][name], other[4]["final_info"][name])
-        for mine, theirs in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
-            assert (mine is None) == (theirs is None)
-            if mine is not None:
-                np.testing.assert_array_equal(mine, theirs)
 
 
 @pytest.mark.parametrize("seat", ["first", "second"])
@@ -142,22 +125,6 @@ def test_seats_are_drawn_alike():
     assert 430 < (batch.opponent_actions()[1] >= 0).sum() < 570
 
 
-def test_a_saved_batch_resumes_exactly(tmp_path):
-    rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
-    batch, other = make(RunnerAgent(0.5)), make(RunnerAgent(0.5))
-    batch.reset(seed=3)
-    for _ in range(9):
-        batch.step(drawn(rng, batch.action_masks()))
-    checkpoint.save(path, {"env": batch.state()})
-    other.load_state(checkpoint.load(path)["env"])
-    assert batch.positions() == other.positions()
-    for _ in range(40):
-        actions = drawn(rng, batch.action_masks())
-        assert_same(batch.step(actions), other.step(actions))
-    with pytest.raises(UserError, match="have another size"):
-        make(RandomAgent(), count=3).load_state(batch.state())
-
-
 def test_games_do_not_depend_on_how_many_share_a_batch():
     few, many = make(RunnerAgent(0.5), count=3), make(RunnerAgent(0.5), count=200)
     few.reset(seed=5)
@@ -168,33 +135,6 @@ def test_games_do_not_depend_on_how_many_share_a_batch():
         many.step(actions)
         few.step(actions[:3])
         assert many.positions()[:3] == few.positions()
-
-
-def test_seeds():
-    batch = make(RandomAgent(), count=3)
-    first = batch.reset(seed=5)[0].copy()
-    np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7])[0], first)
-    with pytest.raises(UserError, match="2 seeds for 3 envs"):
-        batch.reset(seed=[1, 2])
-    make(RandomAgent()).reset()
-
-
-def test_illegal_actions_are_refused_and_change_nothing():
-    batch = make(RunnerAgent(), seat="first", count=2)
-    with pytest.raises(UserError, match="call reset"):
-        batch.step(np.array([7, 7]))
-    batch.reset(seed=0)
-    before = batch.positions()
-    for actions, message in (
-        (np.array([7, 8]), "action 8 of env 1 is illegal: legal are"),
-        (np.array([7, -1]), "action -1 of env 1 is illegal"),
-        (np.array([7, 57]), "action 57 of env 1 is illegal"),
-        (np.array([7.0, 7.0]), "must be integers"),
-        (np.array([7]), "of shape"),
-    ):
-        with pytest.raises(UserError, match=message):
-            batch.step(actions)
-        assert batch.positions() == before
 
 
 def test_other_opponents_take_the_generic_batch():

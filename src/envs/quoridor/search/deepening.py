@@ -21,7 +21,7 @@ from . import timed_search
 from .alphabeta import INFINITY, NO_MOVE
 from .evaluation import position_key
 from .nnue import SIZE, Network
-from .timed_search import AGE, BEFORE, MAX_DEPTH, NODE_LIMIT, NODES, PAST, STOP, STOPPED, negamax, new_table, new_tree
+from .timed_search import AGE, BEFORE, MAX_DEPTH, NODE_LIMIT, NODES, PAST, STOP, STOPPED, negamax, new_tree
 
 UNLIMITED = 1 << 60
 INTERRUPTED = 2  # as stop flag: by Ctrl-C
@@ -123,7 +123,8 @@ class TimedSearch:
         features: SearchFeatures = ALL_FEATURES,
         threads: int = 1,
     ) -> None:
-        self.features, self.ply_limit, self.table = features, ply_limit, new_table(options.table_bits)
+        self.features, self.ply_limit = features, ply_limit
+        self.table = np.zeros((1 << options.table_bits, 2), np.uint64)
         self.workers = [Worker(network, ply_limit, self.table, i, options, features) for i in range(threads)]
         self.main, *self.helpers = self.workers
         self._past: list[Position] = []  # positions of the game that the search has been asked about or has produced

@@ -211,7 +211,7 @@ def refresh(network: Network, words: np.ndarray, player: int, sums: np.ndarray) 
     for j in range(HIDDEN):
         sums[j] = network.first_bias[j]
     for i in range(WORDS):
-        _add(network, words[i], 64 * i, player, sums)
+        _add(network, words[i], 64 * i, player, 1, sums)
 
 
 @kernel
@@ -223,25 +223,17 @@ def update(
         sums[j] = old[j]
     for i in range(WORDS):
         changed = before[i] ^ words[i]
-        _add(network, changed & words[i], 64 * i, player, sums)
-        _subtract(network, changed & before[i], 64 * i, player, sums)
+        _add(network, changed & words[i], 64 * i, player, 1, sums)
+        _add(network, changed & before[i], 64 * i, player, -1, sums)
 
 
 @inlined
-def _add(network: Network, word: Any, offset: int, player: int, sums: np.ndarray) -> None:
+def _add(network: Network, word: Any, offset: int, player: int, sign: int, sums: np.ndarray) -> None:
+    """Add the weights of the features of a word to the sums, or subtract them."""
     while word != ZERO:
         column = network.first[network.columns[player, offset + lowest(word)]]
         for j in range(HIDDEN):
-            sums[j] += column[j]
-        word &= word - ONE
-
-
-@inlined
-def _subtract(network: Network, word: Any, offset: int, player: int, sums: np.ndarray) -> None:
-    while word != ZERO:
-        column = network.first[network.columns[player, offset + lowest(word)]]
-        for j in range(HIDDEN):
-            sums[j] -= column[j]
+            sums[j] += sign * column[j]
         word &= word - ONE
 
 

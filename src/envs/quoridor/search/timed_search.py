@@ -100,10 +100,6 @@ INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES = range(14, 17)
 SETTINGS = 17
 
 
-def new_table(bits: int) -> np.ndarray:
-    return np.zeros((1 << bits, 2), np.uint64)
-
-
 def new_tree(table: np.ndarray) -> Tree:
     depth, number = np.ogrid[:ROWS, :MAX_MOVES]
     reductions = 0.3 + np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0
