@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from src.core.errors import UserError
 from src.envs.quoridor import rules
-from src.envs.quoridor.rules import NO_PATH, distance, distance_map, is_open, neighbor
+from src.envs.quoridor.rules import distance, distance_map
 from tests.envs.quoridor.making import GAME, START, make_game, positions, turned
 from tests.envs.quoridor.slow import SlowQuoridor
 
@@ -79,32 +79,19 @@ def test_legal_moves_are_those_of_the_slow_rules(drawn):
 
 @settings(max_examples=60, deadline=None)
 @given(positions())
-def test_distances_are_those_of_the_slow_rules_after_every_legal_wall(drawn):
+def test_shortest_paths_are_those_of_the_slow_rules_after_every_legal_wall(drawn):
     game, state = drawn
     walls = [action for action in game.legal_actions(state) if action >= game.cells]
     for after in [state, *(game.play(state, action) for action in walls[::9])]:
-        board, slow = game.board_of(after), SlowQuoridor(game.size, after)
-        found = [distance(board, player) for player in (0, 1)]
-        assert found == [slow.distance(0), slow.distance(1)]
-        assert NO_PATH not in found
+        slow, steps = SlowQuoridor(game.size, after), np.zeros(game.cells, np.int64)
         for player in (0, 1):
-            steps = np.zeros(game.cells, np.int64)
+            path, board = game.shortest_path(after, player), game.board_of(after)
             distance_map(board, player, steps)
-            assert steps[after.pawns[player]] == found[player]
-
-
-@settings(max_examples=60, deadline=None)
-@given(positions())
-def test_the_shortest_path_is_one(drawn):
-    game, state = drawn
-    board = game.board_of(state)
-    for player in (0, 1):
-        path = game.shortest_path(state, player)
-        assert path[0] == state.pawns[player]
-        assert path[-1] // game.size == (game.size - 1 if player == 0 else 0)
-        assert len(path) == distance(board, player) + 1
-        for cell, after in pairwise(path):
-            assert after in [neighbor(board, cell, way) for way in range(4) if is_open(board, cell, way)]
+            assert distance(board, player) == steps[path[0]] == len(path) - 1 == slow.distance(player)
+            assert path[0] == after.pawns[player]
+            assert path[-1] // game.size == (game.size - 1 if player == 0 else 0)
+            for cell, following in pairwise((cell % game.size, cell // game.size) for cell in path):
+                assert following in slow.steps(cell)
 
 
 @settings(max_examples=60, deadline=None)

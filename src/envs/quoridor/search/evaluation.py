@@ -51,18 +51,33 @@ def measure(board: Any, out: np.ndarray) -> int:
     mine, theirs = distance(board, me), distance(board, 1 - me)
     if mine == NO_PATH or theirs == NO_PATH:
         return -1 if mine == NO_PATH else 1
-    out[:] = 0
-    for player in range(2):
-        sign, steps = (1, mine) if player == me else (-1, theirs)
-        row = board.pawn[player] // board.size
-        detour = steps - (board.size - 1 - row if player == 0 else row)  # beyond the path without walls
-        out[0] -= sign * steps
-        out[1] += sign * ((CLOSE + 1 - steps) ** 2 if steps <= CLOSE else 0)  # 1, 4 and 9 for the last steps
-        out[2] += sign * board.left[player]
-        for direction in range(4):
-            out[3] += sign * is_open(board, board.pawn[player], direction)
-        out[4] -= sign * detour
+    out[0] = theirs - mine
+    out[1] = _closeness(mine) - _closeness(theirs)
+    out[2] = board.left[me] - board.left[1 - me]
+    out[3] = _mobility(board, me) - _mobility(board, 1 - me)
+    out[4] = (theirs - _rows_to_go(board, 1 - me)) - (mine - _rows_to_go(board, me))
     return 0
+
+
+@inlined
+def _closeness(steps: int) -> int:
+    """Return 0, or 1, 4 and 9 for the last three steps: each is worth more than the one before."""
+    return (CLOSE + 1 - steps) ** 2 if steps <= CLOSE else 0
+
+
+@inlined
+def _mobility(board: Any, player: int) -> int:
+    cell, count = board.pawn[player], 0
+    for direction in range(4):
+        count += is_open(board, cell, direction)
+    return count
+
+
+@inlined
+def _rows_to_go(board: Any, player: int) -> int:
+    """Return the length of the path without walls."""
+    row = board.pawn[player] // board.size
+    return board.size - 1 - row if player == 0 else row
 
 
 @kernel
