@@ -29,7 +29,7 @@ from .registration import register_envs
 from .train import train as train_in
 
 if TYPE_CHECKING:
-    from .envs.aec import GameAEC
+    from .envs.pettingzoo_env import GameAEC
 
 __all__ = ["compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
 
@@ -64,7 +64,7 @@ def make_vec(
 
 def make_aec(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> "GameAEC":
     """Make a PettingZoo environment of a two-player game; needs the extra `pettingzoo`."""
-    from .envs.aec import GameAEC
+    from .envs.pettingzoo_env import GameAEC
 
     return GameAEC(make(env_id, *overrides, **settings).game, render_mode)
 

@@ -19,7 +19,7 @@ from src import api
 from src.config import CONF
 from src.core.errors import UserError
 from src.core.package import canonical, command, locate
-from src.envs.masked_discrete import MaskedDiscrete
+from src.envs.masked_env import MaskedDiscrete
 from src.registration import env_id
 from tests.lab import ROOT
 

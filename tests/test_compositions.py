@@ -42,7 +42,7 @@ from src.core.play.agent import Agent
 from src.core.play.game import Trait
 from src.core.runs.run import Algorithm, Run, has_learner
 from src.envs.deployment.net import Units
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from src.nets.flat import MLP
 from tests import parsed_configs
 from tests.lab import ROOT, Lab

@@ -16,7 +16,7 @@ from src.config.build import build
 from src.core.interrupt import MAX_LINE_LENGTH, CommandReader
 from src.core.play.agent import RandomAgent
 from src.engine import Engine, serve
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, Process
 from tests.marks import mostly_slow
 from tests.test_compositions import composed

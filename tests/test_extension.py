@@ -70,10 +70,10 @@ def config_of(run: Path) -> dict[str, Any]:
     """The configuration of a run whose environment is the extension's."""
     return {
         "env": {
-            "_target_": "boardlab.envs.versus.VersusEnv",
+            "_target_": "boardlab.envs.two_player_env.VersusEnv",
             "game": {"_target_": "connect_four.ConnectFour", "rows": 3, "cols": 4, "length": 3},
             "opponent": {"_target_": "src.core.play.agent.RandomAgent"},
-            "reward": {"_target_": "src.envs.versus.OutcomeReward", "win": 1.0, "draw": 0.0, "loss": -1.0},
+            "reward": {"_target_": "src.envs.two_player_env.OutcomeReward", "win": 1.0, "draw": 0.0, "loss": -1.0},
             "seat": "random",
             "baselines": {},
         }

@@ -12,7 +12,7 @@ from src.core.play import arena
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.canvas import COLORS, Animation
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import make_game
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow

@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.rating import Hypotheses, PairCounts
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from src.sprt import Match, require_playable, status_line, summary
 from tests.lab import ROOT, Lab, read_json
 

@@ -161,7 +161,8 @@ def test_every_composition_can_be_loaded_again(tmp_path: Path, overrides: list[s
 # An attack on the list itself.
 
 PPO = "src.algos.ppo.PPO"
-GROUP_PLACES = [("", "env"), ("", "reward"), ("", "algo"), (PPO, "net"), ("src.envs.versus.VersusEnv", "opponent")]
+VERSUS = "src.envs.two_player_env.VersusEnv"
+GROUP_PLACES = [("", "env"), ("", "reward"), ("", "algo"), (PPO, "net"), (VERSUS, "opponent")]
 
 
 def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterator[tuple[str, str, int, str]]:

@@ -162,7 +162,7 @@ def test_tuned_values_leave_what_a_user_chooses_alone():
     chosen = ("env=quoridor", "algo=ppo", "reward=outcome", "agent@env.opponent=runner", "net@algo.net=mlp")
     for device in ("cpu", "cuda"):
         cfg = composed(*chosen, f"device={device}", "algo.lr=0.25")
-        assert cfg.reward._target_ == "src.envs.versus.OutcomeReward"
+        assert cfg.reward._target_ == "src.envs.two_player_env.OutcomeReward"
         assert isinstance(build(cfg.env.opponent, "env.opponent"), RunnerAgent)
         assert cfg.env.opponent.explore == 0
         assert cfg.algo.net._target_ == "src.nets.flat.MLP"

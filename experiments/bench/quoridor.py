@@ -20,8 +20,8 @@ from src.algos.alphabeta import AlphaBetaAgent
 from src.config.build import build
 from src.core.play.arena import random_opening
 from src.core.seeding import generator
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.rules import Quoridor
+from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.rules import Position
 
 KNOWN = {1: 131, 2: 16_677, 3: 2_062_264, 4: 247_569_030}
 

@@ -19,8 +19,8 @@ from src.config.build import build
 from src.core.parallel import CORES
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor import positions as compiled
-from src.envs.quoridor.rules import Quoridor
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.quoridor.game import Quoridor
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 
 
 def moves_per_second(

@@ -232,7 +232,7 @@ def saved_game(rng: random.Random, _: str) -> Reading:
     def load() -> None:
         from src.core.play.agent import RandomAgent
         from src.engine import Engine
-        from src.envs.quoridor.rules import Quoridor
+        from src.envs.quoridor.game import Quoridor
 
         answer = Engine(Quoridor(9, 10, 200, False), RandomAgent(), 0).answer("load file")
         if answer != "ok":

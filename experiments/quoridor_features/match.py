@@ -8,7 +8,7 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from experiments.composition import composed
-from src.envs.quoridor.options import SearchFeatures
+from src.envs.quoridor.search.deepening import SearchFeatures
 from src.sprt import build_match
 
 FEATURES = tuple(feature.name for feature in fields(SearchFeatures))

@@ -24,9 +24,9 @@ from src.core.play.search_interface import (
 )
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.quoridor.agents import RunnerAgent
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map
-from src.envs.quoridor.rules import Quoridor
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.rules import NO_PATH, distance, distance_map
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import GAME, GAMES, WEIGHTS, make_game, positions, random_position, turned
 from tests.envs.tictactoe.test_rules import STATES
 

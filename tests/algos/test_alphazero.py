@@ -21,8 +21,8 @@ from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.play.game import Trait
 from src.core.runs import checkpoint
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import Heads, Residual
 from src.nets.flat import MLP
 from tests.algos.test_ppo import killed_after, rows_without_times, run_in

@@ -25,7 +25,7 @@ from src.algos.alphazero.search import (
 )
 from src.core.play.game import TwoPlayerGame
 from src.core.play.search_interface import PositionBatch
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import make_game
 
 SETTINGS = Settings(visit_offset=3.0, value_scale=1.0, discount=0.5)

@@ -24,8 +24,8 @@ from src.core.play.curriculum import Curriculum
 from src.core.runs import checkpoint
 from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo

@@ -6,7 +6,7 @@ from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import GAME
 
 TICTACTOE = TicTacToe(symmetric=True)

@@ -6,7 +6,7 @@ import pytest
 from src.algos.minimax import MinimaxAgent
 from src.core.play.agent import Agent, Decision
 from src.core.play.arena import walk_replies
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.tictactoe.test_rules import STATES
 
 GAME, ORACLE = TicTacToe(symmetric=True), MinimaxAgent()

@@ -24,9 +24,9 @@ from src.core.play.search_interface import WIN
 from src.core.runs import checkpoint
 from src.core.seeding import generator
 from src.envs.quoridor.learned_evaluation import RECORD
-from src.envs.quoridor.nnue import load_network
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.quoridor.search.nnue import load_network
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from tests.algos.test_ppo import killed_after, rows_without_times, run_in
 from tests.envs.quoridor.making import GAME, make_game
 from tests.marks import mostly_slow

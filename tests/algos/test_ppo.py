@@ -26,8 +26,8 @@ from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.strategy import RevealSafeCells
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Heads, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo

@@ -22,8 +22,8 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward
 from tests.envs.tictactoe.test_rules import STATES
 from tests.marks import mostly_slow
 

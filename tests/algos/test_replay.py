@@ -6,7 +6,7 @@ import torch
 
 from src.algos.alphazero.search import SearchResult
 from src.algos.alphazero.self_play import ReplayBuffer, Symmetries, position_bytes
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 
 IDENTITY = Symmetries(TicTacToe(symmetric=True).symmetries()[:1], "cpu")
 

@@ -8,8 +8,8 @@ from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import walk_replies
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from tests.algos.test_imitation import imitation
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
 from tests.algos.test_ppo import PLAIN_WEIGHTS, minesweeper, ppo, run_in

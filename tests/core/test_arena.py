@@ -7,7 +7,7 @@ from src.core.play.arena import Tally, evaluate, require_varied, wilson_interval
 from src.core.play.game import Trait
 from src.core.runs import run
 from src.core.seeding import generator
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.algos.test_qlearning import fit
 
 GAME = TicTacToe(symmetric=True)

@@ -251,7 +251,7 @@ def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Pa
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_kernels_are_imported_by_two_threads_at_once(order: int):
-    command = [sys.executable, "-c", TWO_IMPORTS, *["src.envs.quoridor.board", "src.envs.minesweeper.rules"][::order]]
+    command = [sys.executable, "-c", TWO_IMPORTS, *["src.envs.quoridor.rules", "src.envs.minesweeper.rules"][::order]]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

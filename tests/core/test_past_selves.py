@@ -10,8 +10,8 @@ from src.core import ranks
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
 from src.core.play.past_selves import CURRENT, PastSelves, pool_metrics
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import OutcomeReward, VersusEnv
 from tests.core.fixed import Fixed, fixed
 
 GAME = TicTacToe(symmetric=True)

@@ -6,7 +6,7 @@ import pytest
 from src.core.play.game import GamePositions, TwoPlayerGame
 from src.core.play.search_interface import PositionBatch, board_symmetries
 from src.envs.quoridor.positions import QuoridorPositions
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import make_game
 from tests.marks import mostly_slow
 

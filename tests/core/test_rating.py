@@ -31,7 +31,7 @@ from src.core.play.rating import (
 )
 from src.core.runs.report import standings_as_dict, standings_markdown, standings_table
 from src.core.seeding import draw
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 
 
 def test_two_players_by_hand():

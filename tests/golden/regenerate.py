@@ -8,8 +8,8 @@ import numpy as np
 from src.algos.minimax import MinimaxAgent
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.game import TwoPlayerGame
-from src.envs.quoridor.rules import Quoridor
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.quoridor.game import Quoridor
+from src.envs.tictactoe.game import TicTacToe
 from tests.algos.test_alphabeta import make_agent
 from tests.golden import deployment, minesweeper
 

@@ -1,5 +1,3 @@
-"""Networks."""
-
 from typing import Any
 
 import numpy as np
@@ -10,9 +8,8 @@ from src.core.errors import UserError
 from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.observation import encode
-from src.nets.auto import AutoNet
-from src.nets.boards import CNN, BoardNet, Residual
-from src.nets.flat import MLP, FlatNet
+from src.nets.boards import CNN, Residual
+from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors
 
 CODES = CellCodes()
@@ -167,11 +164,3 @@ def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
 
 def test_a_board_of_one_row_has_no_corners():
     assert Residual(8, 1, 0, corner_planes=True).build((1, 5), 2)(torch.zeros(1, 1, 5)).policy.shape == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("shape", "kind"),
-    [((2, 3, 3), FlatNet), ((3, 3), FlatNet), ((40,), FlatNet), ((8, 4, 4), BoardNet), ((9, 9), BoardNet)],
-)
-def test_convolutions_are_for_boards_that_one_of_them_does_not_cover(shape, kind):
-    assert isinstance(AutoNet(Residual(8, 1, 0), MLP([8])).build(shape, 9), kind)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from src.envs.quoridor.rules import Quoridor
+from src.envs.quoridor.game import Quoridor
 from src.web.deployment.match_page import in_sentence
 from src.web.ending import result_for
 from src.web.pages import PageEntry, discover

@@ -10,7 +10,7 @@ from hydra import initialize_config_module
 from nicegui import Client, ui
 
 from src.core.errors import UserError
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from src.web import shell
 from src.web.drawing import LEFT, Pick
 from src.web.generic.page import GenericPage, fitting_players

@@ -25,7 +25,7 @@ from src.envs.minesweeper.solver import exact_moves
 from src.envs.minesweeper.solver.engine import CONSISTENT
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.quoridor.notation import Position
-from src.envs.quoridor.search import CompiledSearch
+from src.envs.quoridor.search.alphabeta import CompiledSearch
 from src.web import engines
 from src.web.quoridor import timed_player
 from src.web.saved_games import GameStore, SavedGame

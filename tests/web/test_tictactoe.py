@@ -8,8 +8,8 @@ import pytest
 
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.tictactoe.symmetry import TRANSFORMS
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.tictactoe.rules import TRANSFORMS
 from src.web.lab import FinishedRun
 from src.web.tictactoe import picture
 from src.web.tictactoe.match import TicTacToeMatch, analyse

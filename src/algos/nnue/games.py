@@ -63,7 +63,7 @@ class GamePlan:
 
 
 def evaluation_of(game: Game) -> LearnedEvaluation:
-    """Return `learned_evaluation(game)` of the module beside the rules, which need not know their search."""
+    """Return `learned_evaluation(game)` of the module beside the game, which need not know its search."""
     package = type(game).__module__.rpartition(".")[0]
     evaluation: LearnedEvaluation = import_module(f"{package}.learned_evaluation").learned_evaluation(game)
     return evaluation

@@ -17,9 +17,9 @@ from ...core.play.agent import Agent, acts_on_arrays
 from ...core.play.capabilities import SupportsArrays
 from ...core.play.game import outcome_for_seat
 from ...core.play.past_selves import CURRENT, PastSelves
-from ..masked_vector_env import load_arrays, save_arrays
+from ..masked_env import load_arrays, save_arrays
 from ..splitmix import below, next_word, seed_word
-from ..versus import OutcomeReward
+from ..two_player_env import OutcomeReward
 from . import observation, reward, rules
 from .bots import Bot
 from .bots.bot import require_action

@@ -11,10 +11,9 @@ from ...core.errors import UserError, require
 from ...core.play.agent import Agent, check_baselines, opponents_in
 from ...core.ranges import NonNegative, checked
 from ...core.seeding import draw
-from ..concat import vectorize_against
-from ..masked_discrete import MaskedDiscrete
-from ..rendering import RENDER_FPS, RENDER_MODES, rendered
-from ..versus import SEATS, OutcomeReward, Seat
+from ..masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, rendered
+from ..opponent_pool_vec_env import vectorize_against
+from ..two_player_env import SEATS, OutcomeReward, Seat
 from .batch import REFUSED, Batch
 from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation

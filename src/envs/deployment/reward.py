@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...core.kernels import by_reference
-from ..versus import OutcomeReward, outcome_values
+from ..two_player_env import OutcomeReward, outcome_values
 from .rules.battle import max_victory_points, surviving_points
 from .rules.dice import kernel
 from .rules.state import OFF_BOARD, Games

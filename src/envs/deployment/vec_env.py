@@ -9,8 +9,8 @@ from gymnasium.vector import AutoresetMode
 
 from ...core.errors import UserError, require
 from ...core.play.agent import Agent
-from ..masked_vector_env import MaskedVectorEnv, Step
-from ..versus import OutcomeReward
+from ..masked_env import MaskedVectorEnv, Step
+from ..two_player_env import OutcomeReward
 from .batch import REFUSED, Batch
 from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation

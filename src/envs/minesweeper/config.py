@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from ...core.errors import UserError
 from ...core.ranges import Bounds, Fraction, Interval, check_fields
-from ..rendering import RENDER_FPS
+from ..masked_env import RENDER_FPS
 from .reward import AnyReward, Reward
 from .variant import FLAGGED, FirstClick, Side, Variant
 

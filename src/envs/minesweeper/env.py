@@ -14,7 +14,7 @@ from gymnasium.vector import VectorEnv
 from ...core.errors import UserError
 from ...core.play.agent import Agent, check_baselines
 from ...core.ranges import checked
-from ..rendering import RENDER_FPS, RENDER_MODES
+from ..masked_env import RENDER_FPS, RENDER_MODES
 from ..splitmix import seed_word
 from .config import EnvConfig
 from .game import components_of

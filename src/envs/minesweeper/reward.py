@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from ...core.ranges import NonNegative, check_fields
-from ..versus import OutcomeReward, outcome_values
+from ..two_player_env import OutcomeReward, outcome_values
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from ...core.errors import UserError
-from ..masked_vector_env import MaskedVectorEnv, Step
+from ..masked_env import MaskedVectorEnv, Step
 from .config import EPISODE_MEANS, VECTOR_METADATA, EnvConfig
 from .net import cell_planes
 from .notation import text_board

@@ -11,7 +11,7 @@ from numba import prange
 
 from ...core.errors import UserError
 from ...core.kernels import jit
-from ..masked_vector_env import MaskedVectorEnv, Step
+from ..masked_env import MaskedVectorEnv, Step
 from ..splitmix import seed_word
 from . import rules
 from .config import EPISODE_MEANS, FLAGS, VECTOR_METADATA, EnvConfig

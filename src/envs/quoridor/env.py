@@ -3,9 +3,9 @@
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from ..versus import OutcomeReward, TwoPlayerEnv
+from ..two_player_env import OutcomeReward, TwoPlayerEnv
+from .game import Quoridor
 from .reward import PathReward
-from .rules import Quoridor
 from .vec_env import VecQuoridor, compiled_explore
 
 
@@ -13,7 +13,7 @@ class QuoridorEnv(TwoPlayerEnv):
     """Rewarded by the outcome, and optionally by the lead in steps."""
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> VectorEnv[np.ndarray, np.ndarray, np.ndarray]:
-        """Return a batch of games: compiled against runners and random players, otherwise `SyncVersus`."""
+        """Return a batch of games: compiled against runners and random players, otherwise `PythonVectorEnv`."""
         explore = compiled_explore(self.opponent)
         compiled = type(self.reward) in (OutcomeReward, PathReward)  # rewards that the kernels compute
         if explore is None or not compiled or not isinstance(self.game, Quoridor):

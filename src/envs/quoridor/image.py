@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...core.play.canvas import CARD, FIRST, GREEN, INK, SECOND, YELLOW, Canvas, Point, mix
-from .notation import COLUMNS, Position, standing
+from .notation import COLUMNS, standing
+from .rules import Position
 
 CELL, GROOVE = 52, 12
 PITCH = CELL + GROOVE

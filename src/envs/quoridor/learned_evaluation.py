@@ -1,21 +1,31 @@
 """What `algo=nnue` needs to train the learned evaluation: stored positions, their features, and players."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import require
-from .board import ONE, ZERO, bit, kernel, lowest, new_board, set_up
-from .deepening import TimedSearch
-from .features import COLUMNS, FEATURES, MAX_WALLS, MIRRORED, PATH_WORDS, SIZE, WORDS, trace, write_features
-from .master import MasterAgent
-from .nnue import HIDDEN, NARROW, Network, quantized, save_network
-from .notation import Position
-from .options import SearchFeatures, SearchOptions
-from .paths import NO_PATH
-from .rules import Quoridor
+from .agents import MasterAgent
+from .game import Quoridor
+from .rules import NO_PATH, ONE, ZERO, Position, bit, kernel, lowest, new_board, set_up
+from .search.deepening import SearchFeatures, SearchOptions, TimedSearch
+from .search.nnue import (
+    COLUMNS,
+    FEATURES,
+    HIDDEN,
+    MAX_WALLS,
+    MIRRORED,
+    NARROW,
+    PATH_WORDS,
+    SIZE,
+    WORDS,
+    Network,
+    quantized,
+    save_network,
+    trace,
+    write_features,
+)
 
 TABLE_BITS = 16  # of the searches of self-play, which are short
 HAS_EASTERN = np.uint64(0x7F7F_7F7F_7F7F_7F7F)  # walls with another place east of them
@@ -38,6 +48,8 @@ class QuoridorEvaluation:
     layers = FEATURES, HIDDEN, NARROW
     mirrored = MIRRORED
     record = RECORD
+    quantized = staticmethod(quantized)
+    save = staticmethod(save_network)
 
     def __init__(self, game: Quoridor) -> None:
         self.game = game
@@ -47,23 +59,18 @@ class QuoridorEvaluation:
         return np.array(rows, RECORD)
 
     def features(self, records: np.ndarray) -> np.ndarray:
+        """Return the features of records as bits, (N, FEATURES / 8) uint8, in the order of the network's columns."""
+        wrong = "the records are not positions of Quoridor"
         known = records["pawns"].max(initial=0) < SIZE * SIZE and records["left"].max(initial=0) <= MAX_WALLS
-        require(
-            bool(known), "the records are not positions of Quoridor: a pawn is off the board or too many walls left"
-        )
+        require(bool(known), f"{wrong}: a pawn is off the board or too many walls left")
         horizontal, vertical = records["horizontal"], records["vertical"]
         beside, above = horizontal & (horizontal >> np.uint64(1)) & HAS_EASTERN, vertical & (vertical >> np.uint64(8))
-        require(
-            not ((horizontal & vertical) | beside | above).any(),
-            "the records are not positions of Quoridor: walls overlap",
-        )
-        return packed_features(records)
-
-    def quantized(self, weights: Mapping[str, np.ndarray]) -> Network:
-        return quantized(weights)
-
-    def save(self, network: Network, path: Path) -> None:
-        save_network(network, path)
+        require(not ((horizontal & vertical) | beside | above).any(), f"{wrong}: walls overlap")
+        out = np.zeros((len(records), WORDS), np.uint64)
+        paths, lengths, words = np.zeros((2, PATH_WORDS), np.uint64), np.zeros(2, np.int64), np.zeros(WORDS, np.uint64)
+        possible = _pack(new_board(SIZE, 1 << 20), records, paths, lengths, words, COLUMNS, out)
+        require(possible, f"{wrong}: a pawn is walled in")
+        return out.astype("<u8").view(np.uint8)
 
     def search(self, network: Network, nodes: int) -> Callable[[Position], tuple[int, int]]:
         player = TimedSearch(network, self.game.ply_limit, SearchOptions(table_bits=TABLE_BITS))
@@ -104,12 +111,3 @@ def _pack(board: Any, records: Any, paths: Any, lengths: Any, words: Any, column
                 out[n, column // 64] |= bit(column % 64)
                 word &= word - ONE
     return True
-
-
-def packed_features(records: np.ndarray) -> np.ndarray:
-    """Return the features of each record as bits, (N, FEATURES / 8) uint8, in the order of the network's columns."""
-    out = np.zeros((len(records), WORDS), np.uint64)
-    paths, lengths, words = np.zeros((2, PATH_WORDS), np.uint64), np.zeros(2, np.int64), np.zeros(WORDS, np.uint64)
-    possible = _pack(new_board(SIZE, 1 << 20), records, paths, lengths, words, COLUMNS, out)
-    require(possible, "the records are not positions of Quoridor: a pawn is walled in")
-    return out.astype("<u8").view(np.uint8)

@@ -8,22 +8,12 @@ above e3 and f3, `e3v` to the right of e3 and e4. A position is six words:
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ...core.errors import UserError, require
+from .rules import Position
 
 COLUMNS = "abcdefghi"
 _FORM = "a position is six words such as: e2 e9 10 9 2 d4h,e7v (pawns, walls in hand, plies played, walls or -)"
-
-
-class Position(NamedTuple):
-    """A state of the game; wall sets are integers with the bit of each wall that stands."""
-
-    pawns: tuple[int, int]  # cells
-    left: tuple[int, int]  # walls in hand
-    horizontal: int
-    vertical: int
-    ply: int  # player 1, seat 0, moves on even plies
 
 
 def cell_name(size: int, cell: int) -> str:

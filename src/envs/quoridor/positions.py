@@ -8,13 +8,22 @@ import numpy as np
 
 from ...core.kernels import by_reference
 from ...core.parallel import run_in_spans
-from ...core.play.search_interface import Symmetry, Zeros
-from .board import BOARD, inlined, kernel, make, on_goal, place, unmake
-from .moves import is_over
-from .notation import Position
-from .planes import write_mask, write_planes
-from .race import plies_to_win
-from .stepping import as_move
+from ...core.play.search_interface import Zeros
+from .observation import write_mask, write_planes
+from .rules import (
+    BOARD,
+    Position,
+    compiled_turned,
+    inlined,
+    is_over,
+    kernel,
+    load_position,
+    make,
+    on_goal,
+    to_positions,
+    unmake,
+)
+from .search.evaluation import plies_to_win
 
 GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
 
@@ -64,43 +73,38 @@ class QuoridorPositions:
 
     def set_roots(self, rows: Sequence[int], states: Sequence[Position]) -> None:
         for row, state in zip(rows, states, strict=True):
-            place(self._trees.boards[row], state)
-            describe_some(self._trees, self._walls, row, row + 1)
+            load_position(self._trees.boards[row], state)
+            describe_span(self._trees, self._walls, row, row + 1)
 
     def roots(self) -> list[Position]:
-        return as_positions(self._trees.boards)
+        return to_positions(self._trees.boards)
 
     def play(self, actions: np.ndarray) -> None:
-        self._in_threads(play_some, self._trees, self._walls, actions)
+        self._in_threads(play_span, self._trees, self._walls, actions)
 
     def expand(self, parents: np.ndarray, actions: np.ndarray, node: int) -> None:
-        self._in_threads(expand_some, self._trees, self._walls, parents, actions, node)
+        self._in_threads(expand_span, self._trees, self._walls, parents, actions, node)
 
     def _in_threads(self, kernel: Any, *arguments: Any) -> None:
         run_in_spans(partial(kernel, *arguments), len(self.masks), GAMES_PER_THREAD)
 
 
-def as_positions(boards: np.ndarray) -> list[Position]:
-    """Return boards (N,) as states of the game."""
-    fields = (boards[name].tolist() for name in ("pawn", "left", "horizontal", "vertical", "ply"))
-    return [Position(tuple(pawns), tuple(left), *rest) for pawns, left, *rest in zip(*fields, strict=True)]
-
-
 @kernel
-def describe_some(trees: PositionTrees, walls: int, first: int, end: int) -> None:
+def describe_span(trees: PositionTrees, walls: int, first: int, end: int) -> None:
     for i in range(first, end):
         _describe(trees, walls, i)
 
 
 @kernel
-def play_some(trees: PositionTrees, walls: int, actions: np.ndarray, first: int, end: int) -> None:
+def play_span(trees: PositionTrees, walls: int, actions: np.ndarray, first: int, end: int) -> None:
     for i in range(first, end):
-        make(trees.boards[i], as_move(trees.boards[i], actions[i]))
+        board = trees.boards[i]
+        make(board, compiled_turned(board.size, board.ply, actions[i]))
         _describe(trees, walls, i)
 
 
 @kernel
-def expand_some(
+def expand_span(
     trees: PositionTrees, walls: int, parents: np.ndarray, actions: np.ndarray, node: int, first: int, end: int
 ) -> None:
     for i in range(first, end):
@@ -114,7 +118,7 @@ def expand_some(
                 depth += 1
             for k in range(depth - 1, -1, -1):
                 origins[k] = make(board, trees.moves[i, path[k]])
-            move = as_move(board, actions[i])
+            move = compiled_turned(board.size, board.ply, actions[i])
             trees.parents[i, node], trees.moves[i, node] = parents[i], move
             origin = make(board, move)
             _describe(trees, walls, i)
@@ -132,14 +136,3 @@ def _describe(trees: PositionTrees, walls: int, i: int) -> None:
     trees.solved[i] = 0 if trees.ended[i] else plies_to_win(board)
     write_mask(board, trees.masks[i])
     write_planes(board, walls, trees.observations[i])
-
-
-def mirror(size: int, planes: int) -> Symmetry:
-    """Return the reflection that swaps left and right; walls are marked in all columns but the last."""
-    cells = np.arange(size * size).reshape(size, size)
-    blocks = np.concatenate([cells[:, -2::-1], cells[:, -1:]], axis=1)
-    images = [blocks if plane in (2, 3) else cells[:, ::-1] for plane in range(planes)]
-    observation = np.stack([size * size * plane + image for plane, image in enumerate(images)])
-    walls = np.arange((size - 1) ** 2).reshape(size - 1, size - 1)[:, ::-1].ravel()
-    actions = [cells[:, ::-1].ravel(), size * size + walls, size * size + walls.size + walls]
-    return Symmetry(observation.ravel(), np.concatenate(actions))

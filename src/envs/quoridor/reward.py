@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..versus import GameReward
-from .notation import Position
-from .paths import distance
-from .rules import Quoridor
+from ..two_player_env import GameReward
+from .game import Quoridor
+from .rules import Position, distance
 
 
 @dataclass(frozen=True)

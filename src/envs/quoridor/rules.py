@@ -1,213 +1,545 @@
-"""Quoridor as a game with immutable states; actions are from the point of view of the player to move."""
+"""The rules: a board as bit sets in one record, changed in place by `make` and restored by `unmake`.
 
-import threading
-from typing import Annotated, Any
+Cells are numbered row by row from a1. A wall has the number of the 2x2 block it divides, also row by row, so on 9x9
+each orientation of walls fills exactly one 64-bit word:
+
+    rank 3 | 18 19 20 ..     wall 0 is between a1, b1, a2 and b2: a1h runs above a1 and b1,
+    rank 2 |  9 10 11 ..     a1v to the right of a1 and a2; wall 1 between b1, c1, b2 and c2, ...
+    rank 1 |  0  1  2 ..
+              a  b  c
+
+A move is the target cell of the pawn, cells + wall for a horizontal wall, or cells + walls + wall for a vertical one.
+Shortest paths are found by flood fill, in which each step expands all reached cells at once; few walls need one to be
+known as legal.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import UserError, require
-from ...core.play.game import Trait, TwoPlayerGame
-from ...core.play.search_interface import UNLIMITED_PLIES, SearcherConfig, Symmetry, Zeros, identity
-from ...core.ranges import Bounds, checked
-from . import moves, notation
-from .board import MAX_SIZE, new_board, place, turned
-from .evaluation import FACTORS, list_candidates, list_threats, measure, position_key
-from .notation import Position
-from .observation import distance_planes, observe
-from .paths import NO_PATH, distance, distance_map, is_open, neighbor
-from .playout import play_out, shortest_step
-from .positions import QuoridorPositions, mirror
-from .race import plies_to_win
-from .search import MAX_MOVES, CompiledSearch
+from ...core.kernels import jit
 
-COMPILED_PLIES = 3  # of perft: takes some milliseconds
+# Kernels allocate nothing, so Numba's reference counting is disabled. Small ones are inlined into their callers.
+kernel = jit(constants=True, nogil=True, _nrt=False)
+inlined = jit(constants=True, nogil=True, forceinline=True, _nrt=False)
+
+MAX_SIZE = 9  # (9 - 1)^2 walls of one orientation fill a 64-bit word
+MAX_MOVES = 256  # more than any position has
+NO_PATH = -1
+LONGEST = 81  # no path visits a cell twice
+NORTH, EAST, SOUTH, WEST = 0, 1, 2, 3
+ONE, ZERO, LOW_CELLS = np.uint64(1), np.uint64(0), np.uint64(64)
 
 
-class Quoridor(TwoPlayerGame[Position]):
-    """Actions are the target cells of the pawn, then horizontal and vertical walls, numbered as in `board`.
+class Position(NamedTuple):
+    """A state of the game; wall sets are integers with the bit of each wall that stands."""
 
-    Player 2 sees the board rotated by 180 degrees, so both move upwards and a learner has to learn only one side.
+    pawns: tuple[int, int]  # cells
+    left: tuple[int, int]  # walls in hand
+    horizontal: int
+    vertical: int
+    ply: int  # player 1, seat 0, moves on even plies
+
+
+# A set of cells takes two words: cells 0..63 in `low`, the others in `high`.
+BOARD = np.dtype(
+    [
+        ("north_low", np.uint64),  # cells from which the step north is open
+        ("north_high", np.uint64),
+        ("east_low", np.uint64),  # cells from which the step east is open
+        ("east_high", np.uint64),
+        ("horizontal", np.uint64),  # placed walls
+        ("vertical", np.uint64),
+        ("goal_low", np.uint64, (2,)),  # goal cells of each player
+        ("goal_high", np.uint64, (2,)),
+        ("all_walls", np.uint64),  # sets of wall numbers: all, first column, last column
+        ("west_walls", np.uint64),
+        ("east_walls", np.uint64),
+        ("size", np.int64),
+        ("ply_limit", np.int64),
+        ("ply", np.int64),  # player 0 moves on even plies
+        ("pawn", np.int64, (2,)),
+        ("left", np.int64, (2,)),  # walls in hand
+        ("reached", np.uint64, (82, 2)),  # scratch of flood fills: row k has the cells within k steps of a pawn
+        ("other_reached", np.uint64, (84, 2)),  # likewise for the other pawn
+    ],
+    align=True,
+)
+
+
+def new_board(size: int, ply_limit: int) -> Any:
+    """Return a board without walls; `load_position` or `set_up` sets a position."""
+
+    def word(numbers: Iterable[int]) -> np.uint64:
+        return np.uint64(sum(1 << number for number in numbers))
+
+    board, walls = np.zeros(1, BOARD), range((size - 1) ** 2)
+    for player, row in enumerate((size - 1, 0)):
+        cells = range(row * size, (row + 1) * size)
+        board["goal_low"][0, player] = word(cell for cell in cells if cell < 64)
+        board["goal_high"][0, player] = word(cell - 64 for cell in cells if cell >= 64)
+    board["all_walls"] = word(walls)
+    board["west_walls"] = word(wall for wall in walls if wall % (size - 1) == 0)
+    board["east_walls"] = word(wall for wall in walls if wall % (size - 1) == size - 2)
+    board["size"], board["ply_limit"] = size, ply_limit
+    return board[0]
+
+
+def load_position(board: Any, state: Position) -> None:
+    set_up(board, np.uint64(state.horizontal), np.uint64(state.vertical), state.pawns, state.left, state.ply)
+
+
+def to_positions(boards: np.ndarray) -> list[Position]:
+    """Return boards (N,) as states of the game."""
+    fields = (boards[name].tolist() for name in ("pawn", "left", "horizontal", "vertical", "ply"))
+    return [Position(tuple(pawns), tuple(left), *rest) for pawns, left, *rest in zip(*fields, strict=True)]
+
+
+def turned(size: int, ply: int, action: int) -> int:
+    """Convert an action of the player to move to a move on the board, or back: player 2 sees the board rotated."""
+    cells, walls = size * size, (size - 1) * (size - 1)
+    if ply % 2 == 0:
+        return action
+    if action < cells:
+        return cells - 1 - action
+    first = cells if action < cells + walls else cells + walls  # of the walls of one orientation
+    return 2 * first + walls - 1 - action
+
+
+compiled_turned = inlined(turned)
+
+
+def line_actions(size: int, ply: int, line: np.ndarray) -> tuple[int, ...]:
+    """Return moves from a ply on as actions, each from the point of view of the player who makes it."""
+    return tuple(turned(size, ply + i, move) for i, move in enumerate(line.tolist()))
+
+
+# Sets of cells and walls
+
+
+@inlined
+def bit(number: int) -> Any:
+    return ONE << np.uint64(number)
+
+
+@inlined
+def cell_set(cell: int) -> tuple[Any, Any]:
+    return (bit(cell), ZERO) if cell < 64 else (ZERO, bit(cell - 64))
+
+
+@inlined
+def has_cell(low: Any, high: Any, cell: int) -> bool:
+    word = low >> np.uint64(cell) if cell < 64 else high >> np.uint64(cell - 64)
+    return (word & ONE) != ZERO
+
+
+@inlined
+def shift_up(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
+    return low << count, (high << count) | (low >> (LOW_CELLS - count))
+
+
+@inlined
+def shift_down(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
+    return (low >> count) | (high << (LOW_CELLS - count)), high >> count
+
+
+@inlined
+def popcount(word: Any) -> Any:
+    """Return the number of set bits (Hacker's Delight, 5-1)."""
+    word -= (word >> ONE) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))  # int() would keep it unsigned
+
+
+@inlined
+def lowest(word: Any) -> int:
+    """Return the index of the lowest set bit."""
+    return popcount((word & (~word + ONE)) - ONE)
+
+
+@inlined
+def highest(word: Any) -> int:
+    """Return the index of the highest set bit."""
+    for half in (1, 2, 4, 8, 16, 32):
+        word |= word >> np.uint64(half)
+    return popcount(word) - 1
+
+
+# The board
+
+
+@kernel
+def set_up(board: Any, horizontal: Any, vertical: Any, pawns: Any, left: Any, ply: int) -> None:
+    """Set a position; wall sets are words, `pawns` and `left` pairs by player."""
+    size = board.size
+    board.north_low = board.north_high = board.east_low = board.east_high = ZERO
+    for cell in range(size * size):
+        if cell < size * (size - 1):
+            _flip_step(board, True, cell)
+        if cell % size < size - 1:
+            _flip_step(board, False, cell)
+    board.horizontal = board.vertical = ZERO
+    for wall in range((size - 1) * (size - 1)):
+        if horizontal & bit(wall):
+            flip_wall(board, True, wall)
+        if vertical & bit(wall):
+            flip_wall(board, False, wall)
+    for player in range(2):
+        board.pawn[player] = pawns[player]
+        board.left[player] = left[player]
+    board.ply = ply
+
+
+@inlined
+def _flip_step(board: Any, north: bool, cell: int) -> None:
+    """Open or close the step north or east of a cell."""
+    low, high = cell_set(cell)
+    if north:
+        board.north_low ^= low
+        board.north_high ^= high
+    else:
+        board.east_low ^= low
+        board.east_high ^= high
+
+
+@inlined
+def flip_wall(board: Any, horizontal: bool, wall: int) -> None:
+    """Add a wall to the board, or remove it."""
+    cell = wall + wall // (board.size - 1)
+    _flip_step(board, horizontal, cell)
+    if horizontal:
+        _flip_step(board, True, cell + 1)
+        board.horizontal ^= bit(wall)
+    else:
+        _flip_step(board, False, cell + board.size)
+        board.vertical ^= bit(wall)
+
+
+@inlined
+def wall_of(board: Any, move: int) -> tuple[bool, int]:
+    """Return whether the wall of a move is horizontal, and its number."""
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    horizontal = move < cells + walls
+    return horizontal, move - cells if horizontal else move - cells - walls
+
+
+@inlined
+def make(board: Any, move: int) -> int:
+    """Play a legal move; return the previous cell of the player's pawn, for `unmake`."""
+    player = board.ply & 1
+    origin = board.pawn[player]
+    if move < board.size * board.size:
+        board.pawn[player] = move
+    else:
+        horizontal, wall = wall_of(board, move)
+        flip_wall(board, horizontal, wall)
+        board.left[player] -= 1
+    board.ply += 1
+    return origin
+
+
+@inlined
+def unmake(board: Any, move: int, origin: int) -> None:
+    board.ply -= 1
+    player = board.ply & 1
+    if move < board.size * board.size:
+        board.pawn[player] = origin
+    else:
+        horizontal, wall = wall_of(board, move)
+        flip_wall(board, horizontal, wall)
+        board.left[player] += 1
+
+
+@inlined
+def on_goal(board: Any, player: int) -> bool:
+    return has_cell(board.goal_low[player], board.goal_high[player], board.pawn[player])
+
+
+@inlined
+def is_over(board: Any) -> bool:
+    return on_goal(board, 0) or on_goal(board, 1) or board.ply >= board.ply_limit
+
+
+# Paths
+
+
+@inlined
+def is_open(board: Any, cell: int, direction: int) -> bool:
+    """Whether walls and edges allow a pawn to step from the cell in this direction."""
+    if direction == NORTH:
+        return has_cell(board.north_low, board.north_high, cell)
+    if direction == EAST:
+        return has_cell(board.east_low, board.east_high, cell)
+    if direction == SOUTH:
+        return cell >= board.size and has_cell(board.north_low, board.north_high, cell - board.size)
+    return cell > 0 and has_cell(board.east_low, board.east_high, cell - 1)
+
+
+@inlined
+def neighbor(board: Any, cell: int, direction: int) -> int:
+    if direction == NORTH:
+        return cell + board.size
+    if direction == EAST:
+        return cell + 1
+    return cell - board.size if direction == SOUTH else cell - 1
+
+
+@inlined
+def spread(board: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the set extended by the cells one step away."""
+    row = np.uint64(board.size)
+    north_low, north_high = shift_up(low & board.north_low, high & board.north_high, row)
+    east_low, east_high = shift_up(low & board.east_low, high & board.east_high, ONE)
+    south_low, south_high = shift_down(low, high, row)
+    west_low, west_high = shift_down(low, high, ONE)
+    low |= north_low | east_low | (south_low & board.north_low) | (west_low & board.east_low)
+    high |= north_high | east_high | (south_high & board.north_high) | (west_high & board.east_high)
+    return low, high
+
+
+@kernel
+def distance(board: Any, player: int) -> int:
+    """Return the length of a player's shortest path, ignoring the other pawn; NO_PATH if there is none."""
+    low, high = cell_set(board.pawn[player])
+    goal_low, goal_high = board.goal_low[player], board.goal_high[player]
+    steps = 0
+    while (low & goal_low) | (high & goal_high) == ZERO:
+        next_low, next_high = spread(board, low, high)
+        if next_low == low and next_high == high:
+            return NO_PATH
+        low, high = next_low, next_high
+        steps += 1
+    return steps
+
+
+@inlined
+def flood(board: Any, player: int) -> tuple[int, int]:
+    """Return the length of a player's shortest path and the goal cell at its end; fill `reached`.
+
+    Every legal position has a path. Otherwise the result is wrong, but without side effects.
     """
-
-    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.LEARNED_EVALUATION})
-
-    @checked
-    def __init__(
-        self,
-        size: Annotated[int, Bounds(ge=3, le=MAX_SIZE)],
-        walls: Annotated[int, Bounds(ge=0, le=99)],
-        ply_limit: Annotated[int, Bounds(ge=1, le=99_999)],
-        distance_maps: bool,
-    ) -> None:
-        """`distance_maps` adds the distances of all cells to the goals to the observation."""
-        self.size, self.walls, self.ply_limit, self.distance_maps = size, walls, ply_limit, distance_maps
-        self.cells, self.blocks = size * size, (size - 1) ** 2
-        self.num_actions = self.cells + 2 * self.blocks
-        self._own = threading.local()  # one mutable board per thread
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the settings, for other processes."""
-        return Quoridor, (self.size, self.walls, self.ply_limit, self.distance_maps)
-
-    def initial(self, rng: np.random.Generator) -> Position:
-        start = self.size // 2
-        return Position((start, self.cells - 1 - start), (self.walls, self.walls), 0, 0, 0)
-
-    def to_move(self, state: Position) -> int:
-        return state.ply % 2
-
-    def outcome(self, state: Position) -> int | None:
-        if state.pawns[0] >= self.cells - self.size:
-            return 1
-        if state.pawns[1] < self.size:
-            return -1
-        return 0 if state.ply >= self.ply_limit else None
-
-    def turned(self, state: Position, action: int) -> int:
-        """Convert an action of the player to move to a move on the board, or back."""
-        return turned(self.size, state.ply, action)
-
-    def legal_actions(self, view: Position) -> list[int]:
-        return sorted(self._listed(moves.list_legal, view))
-
-    def play(self, state: Position, action: int) -> Position:
-        move = self.turned(state, action) if 0 <= action < self.num_actions else -1
-        if not moves.is_legal(self.board_of(state), move):
-            name = notation.move_name(self.size, move) if move >= 0 else f"action {action}"
-            raise UserError(f"{name} is not legal in {self.write_position(state)}")
-        player, after = state.ply % 2, state._replace(ply=state.ply + 1)
-        if move < self.cells:
-            return after._replace(pawns=_replaced(state.pawns, player, move))
-        left = _replaced(state.left, player, state.left[player] - 1)
-        return self._with_wall(after._replace(left=left), move)
-
-    def _with_wall(self, state: Position, move: int) -> Position:
-        kind, wall = divmod(move - self.cells, self.blocks)
-        if kind == 0:
-            return state._replace(horizontal=state.horizontal | 1 << wall)
-        return state._replace(vertical=state.vertical | 1 << wall)
-
-    def perft(self, state: Position, depth: int) -> int:
-        """Count positions; only the last plies are compiled, because compiled code cannot be interrupted by Ctrl-C."""
-        if depth > COMPILED_PLIES:
-            return super().perft(state, depth)
-        buffers = np.zeros((depth + 1, MAX_MOVES), np.int64)
-        return 1 if depth == 0 else int(moves.perft(self.board_of(state), depth, buffers))
-
-    # Text
-
-    def move_name(self, state: Position, action: int) -> str:
-        return notation.move_name(self.size, self.turned(state, action))
-
-    def parse_move(self, state: Position, text: str) -> int:
-        move = notation.parse_move(self.size, text)
-        require(moves.is_legal(self.board_of(state), move), f"{text} is not legal in {self.write_position(state)}")
-        return self.turned(state, move)
-
-    def write_position(self, state: Position) -> str:
-        return notation.write_position(self.size, state)
-
-    def read_position(self, text: str) -> Position:
-        state, walls = notation.read_position(self.size, text)
-        require(max(state.left) <= self.walls, f"{max(state.left)} walls in hand: a player begins with {self.walls}")
-        placed = len(walls) + sum(state.left)
-        require(placed <= 2 * self.walls, f"{placed} walls on the board and in hand: there are {2 * self.walls}")
-        require(state.ply <= self.ply_limit, f"{state.ply} plies played: a game ends after {self.ply_limit}")
-        require(state.pawns[0] != state.pawns[1], "both pawns stand on one cell")
-        for wall in walls:
-            word = int(moves.free_walls(self.board_of(state))[(wall - self.cells) // self.blocks])
-            name = notation.move_name(self.size, wall)
-            require(bool(word >> (wall - self.cells) % self.blocks & 1), f"{name} overlaps or crosses another wall")
-            state = self._with_wall(state, wall)
-        board = self.board_of(state)
-        require(NO_PATH not in (distance(board, 0), distance(board, 1)), "the walls cut a pawn off from its goal")
-        arrived = state.pawns[0] >= self.cells - self.size, state.pawns[1] < self.size
-        require(not arrived[state.ply % 2], "the player to move stands on its goal already")
-        return state
-
-    def render(self, state: Position) -> str:
-        return notation.draw_board(self.size, state)
-
-    def image(self, state: Position) -> np.ndarray:
-        from . import image  # Pillow, needed for pictures only
-
-        return image.draw(self.size, state, self.outcome(state))
-
-    # Search and learning
-
-    def observe(self, view: Position) -> np.ndarray:
-        """Return planes (6, N, N), or (8, N, N) with distance maps; see `observation`."""
-        planes = observe(self.size, self.walls, view)
-        if not self.distance_maps:
-            return planes
-        return np.concatenate([planes, distance_planes(self.board_of(view), view.ply % 2)])
-
-    def candidates(self, state: Position, selective: bool, waiting_plies: int = UNLIMITED_PLIES) -> list[int]:
-        return self._listed(list_candidates, state, selective, waiting_plies)
-
-    def threats(self, state: Position) -> list[int]:
-        return self._listed(list_threats, state)
-
-    def factors(self, state: Position) -> dict[str, int]:
-        out = np.zeros(len(FACTORS), np.int64)
-        measure(self.board_of(state), out)
-        return dict(zip(FACTORS, out.tolist(), strict=True))
-
-    def solved(self, state: Position) -> int | None:
-        return int(plies_to_win(self.board_of(state))) or None
-
-    def position_key(self, state: Position) -> int:
-        return int(position_key(self.board_of(state)))
-
-    def searcher(self, config: SearcherConfig) -> CompiledSearch:
-        return CompiledSearch(self.size, self.ply_limit, config)
-
-    def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
-        board = new_board(self.size, self.ply_limit)
-        return QuoridorPositions(board, self.walls, self.planes, count, nodes, zeros)
-
-    def symmetries(self) -> list[Symmetry]:
-        """Return the identity and the reflection that swaps left and right."""
-        return [identity(self.planes * self.cells, self.num_actions), mirror(self.size, self.planes)]
-
-    @property
-    def planes(self) -> int:
-        """The number of planes of an observation."""
-        return 8 if self.distance_maps else 6
-
-    def playout(self, state: Position, rng: np.random.Generator) -> int:
-        board = self.board_of(state)
-        return int(play_out(board, self._own.moves, rng.integers(1 << 64, dtype=np.uint64)))
-
-    def shortest_step(self, state: Position) -> int:
-        """Return the pawn move that leads closest to the goal of the player to move."""
-        board = self.board_of(state)
-        return self.turned(state, int(shortest_step(board, self._own.moves)))
-
-    def shortest_path(self, state: Position, player: int) -> list[int]:
-        """Return the cells from a player's pawn to its goal on a shortest path, ignoring the other pawn."""
-        board, steps = self.board_of(state), np.zeros(self.cells, np.int64)
-        distance_map(board, player, steps)
-        path = [state.pawns[player]]
-        while steps[path[-1]] > 0:
-            ways = [way for way in range(4) if is_open(board, path[-1], way)]
-            nearer = [int(neighbor(board, path[-1], way)) for way in ways]
-            path.append(next(cell for cell in nearer if steps[cell] < steps[path[-1]]))
-        return path
-
-    def board_of(self, state: Position) -> Any:
-        """Return the board of this thread, set to the position."""
-        if not hasattr(self._own, "board"):
-            self._own.board, self._own.moves = new_board(self.size, self.ply_limit), np.zeros(MAX_MOVES, np.int64)
-        place(self._own.board, state)
-        return self._own.board
-
-    def _listed(self, kernel: Any, state: Position, *arguments: Any) -> list[int]:
-        """Return the moves that a kernel lists, as actions."""
-        board = self.board_of(state)
-        count = kernel(board, *arguments, self._own.moves)
-        return [self.turned(state, move) for move in self._own.moves[:count].tolist()]
+    low, high = cell_set(board.pawn[player])
+    goal_low, goal_high = board.goal_low[player], board.goal_high[player]
+    steps = 0
+    while (low & goal_low) | (high & goal_high) == ZERO and steps < LONGEST:
+        board.reached[steps, 0], board.reached[steps, 1] = low, high
+        low, high = spread(board, low, high)
+        steps += 1
+    low, high = low & goal_low, high & goal_high
+    if player == 1:  # the first goal cell from the player's point of view
+        return steps, 64 + highest(high) if high else highest(low)
+    return steps, lowest(low) if low else 64 + lowest(high)
 
 
-def _replaced(pair: tuple[int, int], player: int, value: int) -> tuple[int, int]:
-    return (value, pair[1]) if player == 0 else (pair[0], value)
+@inlined
+def direction_back(board: Any, player: int, cell: int, step: int) -> int:
+    """Return the direction from which the path found by `flood` reaches its cell number step + 1."""
+    low, high = board.reached[step, 0], board.reached[step, 1]
+    for turn in range(3):
+        direction = (turn + 2 * player) % 4  # symmetric for both players
+        if is_open(board, cell, direction) and has_cell(low, high, neighbor(board, cell, direction)):
+            return direction
+    return (3 + 2 * player) % 4
+
+
+@kernel
+def walls_across_path(board: Any, player: int) -> tuple[Any, Any]:
+    """Return the horizontal and vertical walls that would cut one shortest path of the player."""
+    steps, cell = flood(board, player)
+    horizontal, vertical = ZERO, ZERO
+    while steps > 0:
+        steps -= 1
+        direction = direction_back(board, player, cell, steps)
+        before = neighbor(board, cell, direction)
+        if direction & 1 == NORTH:  # or SOUTH
+            horizontal |= walls_closing(board, True, min(cell, before))
+        else:
+            vertical |= walls_closing(board, False, min(cell, before))
+        cell = before
+    return horizontal, vertical
+
+
+@inlined
+def walls_closing(board: Any, horizontal: bool, cell: int) -> Any:
+    """Return the walls that would close the step north (horizontal) or east of a cell: two, or one at the edge."""
+    side = board.size - 1
+    row, col = cell // board.size, cell % board.size
+    wall, place, before = row * side + col, col if horizontal else row, 1 if horizontal else side
+    found = bit(wall) if place < side else ZERO
+    return found | bit(wall - before) if place > 0 else found
+
+
+@kernel
+def distance_map(board: Any, player: int, out: np.ndarray) -> None:
+    """Fill (cells,) with the steps from each cell to the player's goal, or NO_PATH."""
+    out[:] = NO_PATH
+    low, high = board.goal_low[player], board.goal_high[player]
+    steps, grown = 0, True
+    while grown:
+        for cell in range(out.size):
+            if out[cell] == NO_PATH and has_cell(low, high, cell):
+                out[cell] = steps
+        next_low, next_high = spread(board, low, high)
+        grown = next_low != low or next_high != high
+        low, high = next_low, next_high
+        steps += 1
+
+
+# Legal moves
+
+
+@inlined
+def _with_cell(low: Any, high: Any, cell: int) -> tuple[Any, Any]:
+    more_low, more_high = cell_set(cell)
+    return low | more_low, high | more_high
+
+
+@kernel
+def pawn_targets(board: Any, player: int) -> tuple[Any, Any]:
+    """Return the legal targets of a pawn; there is always one: if only the other pawn's cell is open, that pawn has a
+    way on, or both would be cut off from their goals.
+    """
+    cell, other = board.pawn[player], board.pawn[1 - player]
+    low, high = ZERO, ZERO
+    for direction in range(4):
+        if not is_open(board, cell, direction):
+            continue
+        target = neighbor(board, cell, direction)
+        if target != other:
+            low, high = _with_cell(low, high, target)
+        elif is_open(board, other, direction):
+            low, high = _with_cell(low, high, neighbor(board, other, direction))
+        else:
+            for turn in (1, 3):  # diagonal jumps, if a wall or the edge is behind the other pawn
+                aside = (direction + turn) % 4
+                if is_open(board, other, aside):
+                    low, high = _with_cell(low, high, neighbor(board, other, aside))
+    return low, high
+
+
+@inlined
+def free_walls(board: Any) -> tuple[Any, Any]:
+    """Return the walls that do not overlap or cross others."""
+    row = np.uint64(board.size - 1)
+    horizontal, vertical = board.horizontal, board.vertical
+    beside = ((horizontal << ONE) & ~board.west_walls) | ((horizontal >> ONE) & ~board.east_walls)
+    above = (vertical << row) | (vertical >> row)
+    taken = horizontal | vertical
+    return board.all_walls & ~(taken | beside), board.all_walls & ~(taken | above)
+
+
+@inlined
+def doubtful_walls(board: Any) -> tuple[Any, Any]:
+    """Return the walls that might cut off a part of the board.
+
+    Other free walls cannot: to close a ring of walls and edges, a wall must touch others with two of its three points
+    (both ends and the middle).
+    """
+    row, west, east = np.uint64(board.size - 1), board.west_walls, board.east_walls
+    horizontal, vertical = board.horizontal, board.vertical
+    south = board.all_walls & ((ONE << row) - ONE)
+    north = board.all_walls & ~(board.all_walls >> row)
+    points = horizontal | ((horizontal << ONE) & ~west) | ((horizontal >> ONE) & ~east)
+    points |= vertical | (vertical << row) | (vertical >> row)  # grid points touched by walls
+    left, right = ((points << ONE) & ~west) | west, ((points >> ONE) & ~east) | east
+    below, above = (points << row) | south, (points >> row) | north
+    return (
+        (left & points) | (left & right) | (points & right),
+        (below & points) | (below & above) | (points & above),
+    )
+
+
+@kernel
+def keeps_paths(board: Any, horizontal: bool, wall: int) -> bool:
+    """Whether a free wall leaves both pawns a path to their goals."""
+    flip_wall(board, horizontal, wall)
+    kept = distance(board, 0) != NO_PATH and distance(board, 1) != NO_PATH
+    flip_wall(board, horizontal, wall)
+    return kept
+
+
+@kernel
+def legal_walls(board: Any) -> tuple[Any, Any]:
+    """Return the horizontal and vertical walls that the player to move may place.
+
+    A path search is needed only for walls that might cut off a part of the board and cross the known path of a pawn.
+    """
+    if board.left[board.ply & 1] == 0:
+        return ZERO, ZERO
+    horizontal, vertical = free_walls(board)
+    across_0, upright_0 = walls_across_path(board, 0)
+    across_1, upright_1 = walls_across_path(board, 1)
+    doubtful, doubtful_upright = doubtful_walls(board)
+    horizontal &= ~_blocking(board, True, horizontal & doubtful & (across_0 | across_1))
+    vertical &= ~_blocking(board, False, vertical & doubtful_upright & (upright_0 | upright_1))
+    return horizontal, vertical
+
+
+@inlined
+def _blocking(board: Any, horizontal: bool, walls: Any) -> Any:
+    """Return those of the walls that leave a pawn without a path."""
+    found = ZERO
+    while walls:
+        if not keeps_paths(board, horizontal, lowest(walls)):
+            found |= walls & (~walls + ONE)
+        walls &= walls - ONE
+    return found
+
+
+@kernel
+def list_legal(board: Any, out: np.ndarray) -> int:
+    """Write all legal moves in ascending order into `out`; return their number, 0 once the game is over."""
+    if is_over(board):
+        return 0
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    low, high = pawn_targets(board, board.ply & 1)
+    horizontal, vertical = legal_walls(board)
+    count = append_ascending(low, 0, out, 0)
+    count = append_ascending(high, 64, out, count)
+    count = append_ascending(horizontal, cells, out, count)
+    return append_ascending(vertical, cells + walls, out, count)
+
+
+@inlined
+def append_ascending(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
+    """Append the numbers of a set in ascending order, plus the offset, to the `count` entries of `out`."""
+    while numbers:
+        out[count] = offset + lowest(numbers)
+        numbers &= numbers - ONE
+        count += 1
+    return count
+
+
+@kernel
+def is_legal(board: Any, move: int) -> bool:
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    if is_over(board) or not 0 <= move < cells + 2 * walls:
+        return False
+    if move < cells:
+        low, high = pawn_targets(board, board.ply & 1)
+        return has_cell(low, high, move)
+    if board.left[board.ply & 1] == 0:
+        return False
+    horizontal, wall = wall_of(board, move)
+    free, free_upright = free_walls(board)
+    return ((free if horizontal else free_upright) & bit(wall)) != ZERO and keeps_paths(board, horizontal, wall)
+
+
+@kernel
+def perft(board: Any, depth: int, buffers: np.ndarray) -> int:
+    """Count the positions after `depth` >= 1 plies; moves of the last ply are counted without being made."""
+    if is_over(board):
+        return 0
+    if depth == 1:
+        low, high = pawn_targets(board, board.ply & 1)
+        horizontal, vertical = legal_walls(board)
+        return popcount(low) + popcount(high) + popcount(horizontal) + popcount(vertical)
+    moves = buffers[depth]
+    total = 0
+    for i in range(list_legal(board, moves)):
+        origin = make(board, moves[i])
+        total += perft(board, depth - 1, buffers)
+        unmake(board, moves[i], origin)
+    return total

@@ -1,27 +1,174 @@
-"""Vector environment of Quoridor: N games against a compiled opponent, stepped together."""
+"""Vector environment of Quoridor: N games against a compiled opponent, stepped together in one compiled call."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
+from ...core.kernels import by_reference
 from ...core.parallel import run_in_spans
 from ...core.play.agent import Agent, RandomAgent
-from ..masked_vector_env import MaskedVectorEnv, Step, load_arrays, save_arrays
-from ..splitmix import seed_word
-from ..versus import GameReward
+from ..masked_env import MaskedVectorEnv, Step, load_arrays, save_arrays
+from ..splitmix import below, next_word, seed_word
+from ..two_player_env import GameReward
 from .agents import RunnerAgent
-from .board import BOARD, new_board
-from .notation import Position
-from .positions import as_positions
+from .game import Quoridor
+from .observation import write_mask, write_planes
+from .positions import GAMES_PER_THREAD
 from .reward import PathReward
-from .rules import Quoridor
-from .search import MAX_MOVES
-from .stepping import GAME, Buffers, Setup, restart_some, show_some, step_some
+from .rules import (
+    BOARD,
+    MAX_MOVES,
+    ZERO,
+    Position,
+    compiled_turned,
+    distance,
+    inlined,
+    is_over,
+    kernel,
+    list_legal,
+    make,
+    new_board,
+    on_goal,
+    set_up,
+    to_positions,
+)
+from .search.evaluation import shortest_step
 
-GAMES_PER_THREAD = 64  # with fewer, starting a thread costs more than it saves
+NO_ACTION = -1
+_11, _53_BITS = np.uint64(11), 1.0 / (1 << 53)
+
+GAME = np.dtype(
+    [
+        ("random", np.uint64),  # generator state of seats and exploring opponents
+        ("seat", np.int64),  # the learner's
+        ("explore", np.float64),  # fraction of random moves of the opponent
+        ("potential", np.float64),  # when the learner was last to move
+        ("reward", np.float64),  # this and the next four are of the last step
+        ("ended", np.bool_),
+        ("outcome", np.int64),  # for the learner, 0 unless a game ended
+        ("reply", np.int64),  # the opponent's reply, or NO_ACTION if the game was over
+        ("opening", np.int64),  # the opponent's first move of a new game, or NO_ACTION
+    ],
+    align=True,
+)
+
+
+@by_reference
+class Buffers(NamedTuple):
+    boards: np.ndarray  # (N,) BOARD
+    games: np.ndarray  # (N,) GAME
+    observations: np.ndarray  # (N, C, H * W) float32
+    final_observations: np.ndarray  # (N, C, H * W) float32: of games that ended in this step
+    masks: np.ndarray  # (N, A) bool
+    moves: np.ndarray  # (N, MAX_MOVES) int64, scratch
+
+
+@by_reference
+class BatchConfig(NamedTuple):
+    walls: int  # per player at the start
+    first_seat: int
+    seats: int  # 1, or 2 to draw one for each game
+    explore: float  # smallest fraction of random moves of the opponent
+    explore_most: float  # ... and largest; drawn between both for each game
+    win: float
+    draw: float
+    loss: float
+    path: float  # reward per step of lead, see `PathReward`
+
+
+@kernel
+def step_span(buffers: Buffers, config: BatchConfig, actions: np.ndarray, first: int, end: int) -> None:
+    """Play an action in each game from `first` to before `end`; a game that ends is followed by a new one."""
+    for i in range(first, end):
+        board, game = buffers.boards[i], buffers.games[i]
+        make(board, compiled_turned(board.size, board.ply, actions[i]))
+        game.reply = game.opening = NO_ACTION
+        if not is_over(board):
+            game.reply = _play_opponent(board, game, buffers.moves[i])
+        _compute_reward(board, game, config)
+        if game.ended:
+            write_planes(board, config.walls, buffers.final_observations[i])
+            _start_game(board, game, config, buffers.moves[i])
+        _write_observation(buffers, config, i)
+
+
+@kernel
+def restart_span(buffers: Buffers, config: BatchConfig, first: int, end: int) -> None:
+    for i in range(first, end):
+        _start_game(buffers.boards[i], buffers.games[i], config, buffers.moves[i])
+        _write_observation(buffers, config, i)
+
+
+@kernel
+def observe_span(buffers: Buffers, config: BatchConfig, first: int, end: int) -> None:
+    for i in range(first, end):
+        _write_observation(buffers, config, i)
+
+
+@inlined
+def _uniform(source: Any) -> float:
+    """Return a number in [0, 1)."""
+    return (next_word(source) >> _11) * _53_BITS
+
+
+@inlined
+def _play_opponent(board: Any, game: Any, moves: np.ndarray) -> int:
+    """Make a move of the opponent and return it as an action of the opponent."""
+    explores = game.explore > 0 and _uniform(game) < game.explore
+    move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
+    action = compiled_turned(board.size, board.ply, move)
+    make(board, move)
+    return action
+
+
+@inlined
+def _compute_reward(board: Any, game: Any, config: BatchConfig) -> None:
+    """Compiled version of `Episode.collect_reward`."""
+    before = game.potential
+    game.ended = is_over(board)
+    game.outcome = 0
+    if not game.ended:
+        game.potential = _potential(board, game.seat, config)
+        game.reward = game.potential - before
+        return
+    game.potential = 0.0
+    if on_goal(board, game.seat):
+        game.outcome = 1
+    elif on_goal(board, 1 - game.seat):
+        game.outcome = -1
+    outcome_reward = config.win if game.outcome == 1 else (config.loss if game.outcome == -1 else config.draw)
+    game.reward = outcome_reward - before
+
+
+@inlined
+def _potential(board: Any, seat: int, config: BatchConfig) -> float:
+    if config.path == 0:
+        return 0.0
+    return config.path * (distance(board, 1 - seat) - distance(board, seat))
+
+
+@inlined
+def _start_game(board: Any, game: Any, config: BatchConfig, moves: np.ndarray) -> None:
+    """Start a new game; if the learner is second, the opponent moves."""
+    start = board.size // 2
+    pawns, left = (start, board.size * board.size - 1 - start), (config.walls, config.walls)
+    set_up(board, ZERO, ZERO, pawns, left, 0)
+    game.seat = config.first_seat + (below(game, 2) if config.seats == 2 else 0)
+    game.explore = config.explore
+    if config.explore_most > config.explore:
+        game.explore += (config.explore_most - config.explore) * _uniform(game)
+    game.opening = _play_opponent(board, game, moves) if game.seat == 1 else NO_ACTION
+    game.potential = _potential(board, game.seat, config)
+
+
+@inlined
+def _write_observation(buffers: Buffers, config: BatchConfig, i: int) -> None:
+    """Write the observation and the legal actions of the player to move."""
+    write_planes(buffers.boards[i], config.walls, buffers.observations[i])
+    write_mask(buffers.boards[i], buffers.masks[i])
 
 
 def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
@@ -32,7 +179,7 @@ def compiled_explore(opponent: Agent) -> tuple[float, float] | None:
 
 
 class VecQuoridor(MaskedVectorEnv[np.ndarray]):
-    """Plays like `SyncVersus` against a runner or a random player, with its own random numbers.
+    """Plays like `PythonVectorEnv` against a runner or a random player, with its own random numbers.
 
     `info["final_info"]` has `won` and `outcome` of games that ended. Observations and masks are buffers that the next
     step overwrites.
@@ -47,7 +194,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         self.game = game
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
-        self._setup = Setup(game.walls, seats[0], len(seats), *explore, *outcomes, path)
+        self._config = BatchConfig(game.walls, seats[0], len(seats), *explore, *outcomes, path)
         self._observations, self._final_observations = np.zeros((2, num_envs, *shape), np.float32)
         self._buffers = Buffers(
             boards=np.zeros(num_envs, BOARD),
@@ -62,11 +209,11 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
     def _start(self, seeds: Sequence[int]) -> None:
         for record, seed in zip(self._buffers.games, seeds, strict=False):
             record["random"] = seed_word(seed)
-        self._in_threads(restart_some, self._buffers, self._setup)
+        self._in_threads(restart_span, self._buffers, self._config)
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one legal action per env (N,); raise before any is played if one is illegal."""
-        self._in_threads(step_some, self._buffers, self._setup, self._checked(actions, self._buffers.masks))
+        self._in_threads(step_span, self._buffers, self._config, self._checked(actions, self._buffers.masks))
         games = self._buffers.games
         ended, info = games["ended"].copy(), {"action_mask": self._buffers.masks}
         if ended.any():
@@ -79,13 +226,13 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
 
     def positions(self) -> list[Position]:
         """Return the state of every game as a `Position`."""
-        return as_positions(self._buffers.boards)
+        return to_positions(self._buffers.boards)
 
     def opponent_actions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the opponent's reply to the last step, and its first move of a game that began in it; (N,) each, -1:
         none.
         """
-        return self._buffers.games["answer"].copy(), self._buffers.games["opening"].copy()
+        return self._buffers.games["reply"].copy(), self._buffers.games["opening"].copy()
 
     def state(self) -> dict[str, Any]:
         """Return everything that later steps depend on, as bytes of records."""
@@ -94,7 +241,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
     def load_state(self, saved: dict[str, Any]) -> None:
         load_arrays({"boards": self._buffers.boards, "games": self._buffers.games}, saved)
         self._seeded = True
-        self._in_threads(show_some, self._buffers, self._setup)
+        self._in_threads(observe_span, self._buffers, self._config)
 
     def _in_threads(self, kernel: Any, *arguments: Any) -> None:
         """Run a kernel over all games."""

@@ -1,14 +1,13 @@
-"""Calls that compile the kernels of Quoridor, for `src.compile_kernels`."""
+"""Calls that compile the kernels of Quoridor, for `src.warm`."""
 
 import numpy as np
 
-from ...core.play.search_interface import SearcherConfig
-from .deepening import TimedSearch
+from ...core.play.search import Evaluation
 from .env import QuoridorEnv
-from .evaluation import FACTORS
-from .nnue import SHIPPED, load_network
-from .options import SearchOptions
-from .rules import Quoridor
+from .game import Quoridor
+from .search.deepening import SearchOptions, TimedSearch
+from .search.evaluation import FACTORS
+from .search.nnue import SHIPPED, load_network
 
 ENV = "quoridor"
 
@@ -25,7 +24,7 @@ def search(env: QuoridorEnv) -> None:
     game.factors(state)
     game.solved(state)
     game.playout(state, rng)
-    game.searcher(SearcherConfig(dict.fromkeys(FACTORS, 1), 0, 0, True)).search(state, 1, None, 1000)
+    game.searcher(Evaluation(dict.fromkeys(FACTORS, 1), 0, 0, True)).search(state, 1, None, 1000)
 
 
 def master(env: QuoridorEnv) -> None:

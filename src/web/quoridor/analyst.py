@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
-from ...envs.quoridor.notation import Position
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.game import Quoridor
+from ...envs.quoridor.rules import Position
 from ..players import AgentCache
 from ..shell import Busy
 from . import panels

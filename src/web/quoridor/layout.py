@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from nicegui import events, ui
 
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.rules import Position
 from .. import shell
 from ..drawing import Drawing, Pick, read_pick
 from ..ending import Ending

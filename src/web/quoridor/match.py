@@ -6,9 +6,9 @@ from typing import Any
 from ...core.errors import require
 from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
-from ...envs.quoridor.moves import free_walls
+from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import Position, parse_move
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.rules import free_walls
 from ..lab import FinishedRun, Lab
 from ..match import Match
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ...core.errors import UserError, require
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.game import Quoridor
 from ..drawing import Pick, numbered
 from ..ending import Result, result_for
 from ..game_page import GamePage

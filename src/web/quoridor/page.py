@@ -9,9 +9,9 @@ from nicegui import ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from ...envs.quoridor.master import MasterAgent
-from ...envs.quoridor.notation import Position
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.agents import MasterAgent
+from ...envs.quoridor.game import Quoridor
+from ...envs.quoridor.rules import Position
 from .. import shell
 from ..drawing import RIGHT, Pick
 from ..game_page import saved_game

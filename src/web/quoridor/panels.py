@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...core.play.game import outcome_for_seat
 from ...core.play.search_interface import DECIDED, WIN
-from ...envs.quoridor.evaluation import FACTORS
+from ...envs.quoridor.search.evaluation import FACTORS
 
 SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
 FULL = 60  # the weighted factor that fills half of the bar

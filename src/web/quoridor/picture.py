@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...envs.quoridor.notation import COLUMNS, Position, cell_name, move_name, standing
+from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, standing
+from ...envs.quoridor.rules import Position
 from .geometry import CELL, FRAME, RACK, BoardGeometry, Box
 
 PLAYERS = ("first", "second")  # CSS classes

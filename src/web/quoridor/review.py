@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from ...core.play.game import outcome_for_seat
 from ...core.play.search_interface import WIN, Searcher, parent_score
+from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import Position
-from ...envs.quoridor.rules import Quoridor
 from .panels import win_share
 from .thinking import deepen
 

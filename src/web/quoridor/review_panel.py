@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.rules import Position
 from .. import shell
 from ..drawing import Drawing, Pick
 from . import review

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...core.play.search_interface import DepthResult
-from ...envs.quoridor.deepening import TimedSearch
-from ...envs.quoridor.master import MasterAgent
+from ...envs.quoridor.agents import MasterAgent
+from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import Position
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.search.deepening import TimedSearch
 from ..players import AgentCache
 from ..shell import Busy
 from . import panels

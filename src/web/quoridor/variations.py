@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.errors import require
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.rules import Position
 from . import panels
 from .match import QuoridorMatch
 

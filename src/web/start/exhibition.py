@@ -6,7 +6,7 @@ import numpy as np
 from nicegui import ui
 
 from ...core.play.agent import Agent
-from ...envs.quoridor.rules import Quoridor
+from ...envs.quoridor.game import Quoridor
 from ..lab import Lab
 from ..quoridor import picture
 from ..quoridor.match import QuoridorMatch

@@ -9,7 +9,8 @@ import numpy as np
 from ...core.errors import require
 from ...core.play.agent import Agent
 from ...core.play.game import Canonical
-from ...envs.tictactoe.rules import EMPTY, STONES, TicTacToe
+from ...envs.tictactoe.game import TicTacToe
+from ...envs.tictactoe.rules import EMPTY, STONES
 from ..match import Match
 from .picture import CellValue
 from .remarks import remark_of

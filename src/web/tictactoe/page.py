@@ -6,7 +6,8 @@ from html import escape
 from nicegui import events, ui
 from starlette.requests import Request
 
-from ...envs.tictactoe.rules import STONES, TicTacToe
+from ...envs.tictactoe.game import TicTacToe
+from ...envs.tictactoe.rules import STONES
 from .. import shell
 from ..drawing import LEFT, Drawing, Pick, numbered
 from ..ending import Ending, HistoryBar, Result

@@ -10,7 +10,7 @@ from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.envs.deployment.rules import hexgrid
 from src.envs.deployment.rules.dice import charge_chance
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import (
     aim,
     battle,

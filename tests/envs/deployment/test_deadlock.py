@@ -10,8 +10,8 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import Tally, evaluate, watch
 from src.core.play.past_selves import PastSelves
-from src.envs.aec import GameAEC
 from src.envs.deployment.rules.deployment import DeploymentDeadlockError, DeploymentError
+from src.envs.pettingzoo_env import GameAEC
 from tests.envs.deployment.making import DEADLOCK, begin, bot, contents, make_env, random_action, small_game
 from tests.test_compositions import composed
 

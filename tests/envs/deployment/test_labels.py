@@ -9,7 +9,7 @@ from src.envs.deployment.bots.policy import RNG, any_action, choose
 from src.envs.deployment.bots.teacher import BotTeacher, LabeledBatch
 from src.envs.deployment.game import DeploymentGame
 from src.envs.splitmix import below
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import small_game
 
 TACTICAL = Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from src.envs.deployment.env import DeploymentEnv
-from src.envs.versus import OutcomeReward
+from src.envs.two_player_env import OutcomeReward
 from tests.envs.deployment.making import bot, small_game
 
 VALUES = {1: 2.0, 0: 0.5, -1: -3.0}

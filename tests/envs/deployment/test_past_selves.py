@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from src.core.play.past_selves import PastSelves
-from src.envs.match import Match
-from src.envs.versus import OutcomeReward
+from src.envs.episode import Episode
+from src.envs.two_player_env import OutcomeReward
 from tests.core.fixed import Fixed, fixed
 from tests.envs.deployment.making import DEADLOCK, make_env, small_game
 
@@ -83,17 +83,17 @@ def test_a_single_environment_reports_its_games_too():
     assert recorded(made) == [sum((outcome + 1) / 2 for outcome in outcomes), 3]
 
 
-@pytest.mark.parametrize("of_match", [True, False])
-def test_aborted_games_are_not_reported(of_match: bool):
+@pytest.mark.parametrize("of_episode", [True, False])
+def test_aborted_games_are_not_reported(of_episode: bool):
     game: Any = small_game(on_deadlock="truncate", **DEADLOCK)
     made = snapshots_only()
-    if of_match:
-        match = Match(game, made, (0,), OutcomeReward(1.0, 0.0, -1.0))
-        match.begin()
-        while match.own_outcome is None:
-            match.play(int(match.mask().argmax()))
-        match.report_result()
-        assert game.is_aborted(match.state)
+    if of_episode:
+        episode = Episode(game, made, (0,), OutcomeReward(1.0, 0.0, -1.0))
+        episode.start()
+        while episode.own_outcome is None:
+            episode.play(int(episode.action_mask().argmax()))
+        episode.report_result()
+        assert game.is_aborted(episode.state)
     else:
         env = make_env(game, made, "first")
         _, info = env.reset(seed=0)

@@ -9,7 +9,7 @@ from src.core.errors import UserError
 from src.core.play.arena import evaluate
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.bots.planner import Planner, final_points
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import (
     aim,
     battle,

@@ -15,7 +15,7 @@ from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.make_boards import main as make_boards
 from src.envs.minesweeper.solver import analyse
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, read_json
 from tests.marks import mostly_slow
 

@@ -17,7 +17,7 @@ from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward, StepFeatures, components, flags_worth, weights
 from src.envs.minesweeper.torch_env import TorchMinesweeper
-from src.envs.versus import OutcomeReward
+from src.envs.two_player_env import OutcomeReward
 from tests.envs.minesweeper.making import make_config
 from tests.lab import ROOT
 

@@ -6,7 +6,7 @@ from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import analyse, choose, forced_moves
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
-from src.envs.tictactoe.rules import TicTacToe
+from src.envs.tictactoe.game import TicTacToe
 
 
 def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweeper:

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.rules import Quoridor
+from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.rules import Position
 
 WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
 

@@ -5,7 +5,7 @@ A wall is (column, row, kind) of its lower-left cell; a cell is (column, row), b
 
 from collections.abc import Iterator
 
-from src.envs.quoridor.notation import Position
+from src.envs.quoridor.rules import Position
 
 Cell = tuple[int, int]
 Wall = tuple[int, int, str]
@@ -39,8 +39,9 @@ class SlowQuoridor:
             if self.is_open(cell, target):
                 yield target
 
-    def distance(self, player: int) -> int | None:
-        goal, frontier, seen, count = (self.size - 1) * (1 - player), {self.pawns[player]}, set(), 0
+    def distance(self, player: int, start: Cell | None = None) -> int | None:
+        """Return the steps from the pawn of a player, or another cell, to the goal of the player."""
+        goal, frontier, seen, count = (self.size - 1) * (1 - player), {start or self.pawns[player]}, set(), 0
         while frontier:
             if any(row == goal for _, row in frontier):
                 return count

@@ -1,21 +1,24 @@
-"""Quoridor in the common two-player environment, and its agents on the command line."""
+"""Quoridor as an environment: its reward, which cannot be collected twice, and its agents on the command line."""
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
-from src.envs.quoridor.rules import Quoridor
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
-from tests.envs.quoridor.making import GAME, make_game
+from src.envs.quoridor.env import QuoridorEnv
+from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.reward import PathReward
+from src.envs.tictactoe.game import TicTacToe
+from tests.envs.quoridor.making import GAME, START, make_game
 from tests.lab import Lab, read_json
 from tests.marks import mostly_slow
+from tests.test_compositions import composed
 
-REWARD = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+REWARD = PathReward(win=1.0, draw=0.0, loss=-1.0, path=0.1)
 
 
 class FirstMoves(gymnasium.spaces.Discrete):
@@ -32,26 +35,62 @@ class FirstMoves(gymnasium.spaces.Discrete):
 @pytest.mark.parametrize("distance_maps", [False, True])
 def test_it_is_a_gymnasium_environment(distance_maps):
     game = make_game(size=5, walls=2, distance_maps=distance_maps)
-    env = VersusEnv(game, RandomAgent(), REWARD, "first", {})
+    env = QuoridorEnv(game, RandomAgent(), REWARD, "first", {})
     env.action_space = FirstMoves(game)
     check_env(env, skip_render_check=True)
 
 
-def test_masks_are_the_legal_actions_to_the_end_of_the_game():
-    env = VersusEnv(make_game(size=5, walls=3), RandomAgent(), REWARD, "random", {})
-    rng, outcomes = np.random.default_rng(0), set()
-    for episode in range(30):
-        observation, _ = env.reset(seed=episode)
-        over = False
+def test_masks_are_the_legal_actions_and_over_a_game_only_the_outcome_counts():
+    """For any moves the sum of rewards is the outcome minus the initial potential."""
+    game = make_game(size=5, walls=3, ply_limit=30)
+    env, rng, outcomes = QuoridorEnv(game, RandomAgent(), REWARD, "random", {}), np.random.default_rng(0), set()
+    for seed in range(30):
+        observation, info = env.reset(seed=seed)
+        began = REWARD.potential(game, env._episode.state, info["seat"])
+        total, over = 0.0, False
         while not over:
             mask = env.action_masks()
-            assert mask.shape == (25 + 2 * 16,)
+            assert np.flatnonzero(mask).tolist() == game.legal_actions(env._episode.state)
             assert env.observation_space.contains(observation)
-            assert observation[0].sum() == 1
-            observation, _, over, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
+            observation, reward, over, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
             assert not truncated
+            total += reward
+        assert total == pytest.approx(info["outcome"] - began)
         outcomes.add(info["outcome"])
     assert outcomes == {-1, 0, 1}
+
+
+@pytest.mark.parametrize(
+    ("position", "lead"),
+    [
+        ("e1 e9 10 10 0 -", 0),
+        ("e4 e9 10 10 0 -", 3),  # three steps ahead
+        ("b1 e9 9 10 0 e8h", 1),  # the wall above e8 costs player 2 a step to the side
+        ("e1 e2 10 10 0 -", -7),
+    ],
+)
+def test_the_potential_is_the_lead_in_steps(position, lead):
+    state = GAME.read_position(position)
+    assert REWARD.potential(GAME, state, 0) == pytest.approx(0.1 * lead)
+    assert REWARD.potential(GAME, state, 1) == pytest.approx(-0.1 * lead)
+
+
+def test_a_wall_in_the_way_and_a_step_forward_are_rewarded_at_once():
+    env = QuoridorEnv(make_game(), RunnerAgent(), REWARD, "first", {})
+    env.reset(seed=0)
+    _, step, *_ = env.step(GAME.parse_move(START, "e2"))
+    assert step == pytest.approx(0.0)  # both have made a step
+    for wall, reward in (("e7h", 0.0), ("a7h", -0.1)):  # in the way of the runner, which is on e8, and elsewhere
+        env.reset(seed=0)
+        _, aside, *_ = env.step(GAME.parse_move(START, "d1"))
+        assert aside == pytest.approx(-0.1)
+        _, earned, *_ = env.step(GAME.parse_move(START, wall))
+        assert earned == pytest.approx(reward)
+
+
+def test_other_games_have_no_paths():
+    with pytest.raises(UserError, match=r"is a src\.envs\.quoridor\.reward\.PathReward, but must be a src"):
+        build(composed("env=tictactoe", "reward=quoridor").env, "env")
 
 
 def test_the_runner_runs():

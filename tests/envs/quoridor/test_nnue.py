@@ -11,15 +11,12 @@ from safetensors.numpy import save_file
 from safetensors.torch import save
 
 from src.core.errors import UserError
-from src.envs.quoridor import nnue
-from src.envs.quoridor.board import new_board, place
-from src.envs.quoridor.deepening import TimedSearch
-from src.envs.quoridor.features import CELLS_HIGH, CELLS_LOW, FEATURES, MIRRORED, PATH_WORDS, trace
 from src.envs.quoridor.learned_evaluation import RECORD, learned_evaluation
-from src.envs.quoridor.notation import Position
-from src.envs.quoridor.options import SearchOptions
-from src.envs.quoridor.paths import distance, distance_map, is_open, neighbor
-from src.envs.quoridor.timed_search import assess, find_paths
+from src.envs.quoridor.rules import Position, distance, distance_map, is_open, load_position, neighbor, new_board
+from src.envs.quoridor.search import nnue
+from src.envs.quoridor.search.deepening import SearchOptions, TimedSearch
+from src.envs.quoridor.search.nnue import CELLS_HIGH, CELLS_LOW, FEATURES, MIRRORED, PATH_WORDS, trace
+from src.envs.quoridor.search.timed_search import evaluate, find_paths
 from tests.envs.quoridor.making import GAME, START, positions, random_position, turned
 
 BOARD = new_board(9, 200)
@@ -50,9 +47,9 @@ def floating_point_score(state: Position) -> float:
 
 def integer_score(state: Position, height: int = 0) -> int:
     """Return the score of the search at a ply of its line."""
-    place(SEARCH.board, state)
+    load_position(SEARCH.board, state)
     find_paths(SEARCH.board, SEARCH.tree, height, False)
-    return int(assess(SEARCH.board, SEARCH.tree, SEARCH.network, height))
+    return int(evaluate(SEARCH.board, SEARCH.tree, SEARCH.network, height))
 
 
 def mirrored(state: Position) -> Position:
@@ -67,29 +64,21 @@ def mirrored(state: Position) -> Position:
 @given(positions(sizes=(9,), plies=60))
 def test_the_paths_are_all_shortest_ones(drawn):
     _, state = drawn
-    place(BOARD, state)
+    load_position(BOARD, state)
     for player in range(2):
         path, back = np.zeros(PATH_WORDS, np.uint64), np.zeros(81, np.int64)
         length = trace(BOARD, player, True, path)
         assert length == distance(BOARD, player)
         distance_map(BOARD, player, back)
-        steps = _steps_from(state, player)
-        cells = {cell for cell in range(81) if steps[cell] > 0 and steps[cell] + back[cell] == length}
+        steps = {state.pawns[player]: 0}  # from the pawn, by a search of one cell after another
+        for cell in (waiting := [state.pawns[player]]):
+            for after in [int(neighbor(BOARD, cell, way)) for way in range(4) if is_open(BOARD, cell, way)]:
+                if after not in steps:
+                    steps[after] = steps[cell] + 1
+                    waiting.append(after)
+        cells = {cell for cell in steps if steps[cell] > 0 and steps[cell] + back[cell] == length}
         words = int(path[CELLS_LOW]) | int(path[CELLS_HIGH]) << 64
         assert {cell for cell in range(81) if words >> cell & 1} == cells
-
-
-def _steps_from(state: Position, player: int) -> list[int]:
-    """Return the steps from a player's pawn to every cell, by a search of one cell after another."""
-    steps, waiting = [-99] * 81, [state.pawns[player]]
-    steps[waiting[0]] = 0
-    for cell in waiting:
-        for way in range(4):
-            if is_open(BOARD, cell, way) and steps[int(neighbor(BOARD, cell, way))] < 0:
-                after = int(neighbor(BOARD, cell, way))
-                steps[after] = steps[cell] + 1
-                waiting.append(after)
-    return steps
 
 
 def test_the_features_of_the_start():
@@ -146,32 +135,19 @@ def test_a_network_is_saved_and_loaded(tmp_path):
 
 def test_other_files_than_networks_are_refused(tmp_path):
     saved = {name: getattr(SEARCH.network, name) for name in nnue.SAVED}
-    wide, foreign, huge, pipe, text = (tmp_path / name for name in ("wide", "foreign", "huge", "pipe", "text"))
-    save_file(saved | {"third_bias": saved["third_bias"].astype(np.int32)}, wide)
-    foreign.write_bytes(save({"first": torch.zeros(2, dtype=torch.bfloat16)}))  # which numpy lacks
+    save_file(saved | {"third_bias": saved["third_bias"].astype(np.int32)}, tmp_path / "wide")
+    (tmp_path / "foreign").write_bytes(save({"first": torch.zeros(2, dtype=torch.bfloat16)}))  # which numpy lacks
     header = b'{"first": {"dtype": "U8", "shape": [1073741824], "data_offsets": [0, 1073741824]}}'
-    huge.write_bytes(len(header).to_bytes(8, "little") + header)
-    os.truncate(huge, 8 + len(header) + (1 << 30))  # takes no space on the disk
-    os.mkfifo(pipe)
-    text.write_bytes(b"nothing")
-    for path, message in (
-        (wide, "is not a network"),
-        (foreign, "is not a network"),
-        (huge, "is larger"),
-        (pipe, "cannot be read"),
-        (text, "is not a network"),
-        (tmp_path / "missing", "cannot be read"),
-    ):
-        with pytest.raises(UserError, match=f"{path.name}'? {message}"):
-            nnue.load_network(path)
-
-
-def test_the_mirror_swaps_columns():
-    """Walls and cells by hand: of 8 walls and 9 cells in a row the first is the last, the middle cell stays."""
-    assert MIRRORED[[0, 7, 8, 64]].tolist() == [7, 0, 15, 64 + 7], "horizontal and vertical walls"
-    assert MIRRORED[[6 * 64, 6 * 64 + 4, 6 * 64 + 9]].tolist() == [6 * 64 + 8, 6 * 64 + 4, 6 * 64 + 17], "the own pawn"
-    assert MIRRORED[10 * 64 :].tolist() == list(range(10 * 64, FEATURES)), "lengths and numbers of walls"
-    assert (MIRRORED[MIRRORED] == np.arange(FEATURES)).all()
+    (tmp_path / "huge").write_bytes(len(header).to_bytes(8, "little") + header)
+    os.truncate(tmp_path / "huge", 8 + len(header) + (1 << 30))  # takes no space on the disk
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "text").write_bytes(b"nothing")
+    for name in ("wide", "foreign", "huge", "pipe", "text", "missing"):
+        message = {"huge": "is larger", "pipe": "cannot be read", "missing": "cannot be read"}.get(
+            name, "is not a network"
+        )
+        with pytest.raises(UserError, match=f"{name}'? {message}"):
+            nnue.load_network(tmp_path / name)
 
 
 def test_integers_are_within_half_a_unit_of_the_weights():
@@ -182,6 +158,8 @@ def test_integers_are_within_half_a_unit_of_the_weights():
     units |= {"second.bias": (network.second_bias, 255 * 1024), "third.weight": (network.third[None], 1024)}
     for name, (integers, unit) in units.items():
         assert np.abs(integers / unit - weights[name]).max() <= 0.5 / unit
+    with pytest.raises(UserError, match="too large"):
+        nnue.quantized(WEIGHTS | {"second.bias": np.full(nnue.NARROW, 1e9)})
 
 
 def test_records_keep_positions_and_the_player_to_move():
@@ -195,9 +173,3 @@ def test_records_keep_positions_and_the_player_to_move():
     records["pawns"][1, 0] = 81
     with pytest.raises(UserError, match="the records are not positions of Quoridor"):
         EVALUATION.features(records)
-
-
-def test_a_weight_beyond_its_integers_is_refused():
-    large = WEIGHTS | {"second.bias": np.full(nnue.NARROW, 1e9)}
-    with pytest.raises(UserError, match="too large"):
-        nnue.quantized(large)

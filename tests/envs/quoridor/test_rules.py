@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from src.core.errors import UserError
-from src.envs.quoridor import board as boards
-from src.envs.quoridor import moves
-from src.envs.quoridor.paths import NO_PATH, distance, distance_map, is_open, neighbor
+from src.envs.quoridor import rules
+from src.envs.quoridor.rules import distance, distance_map
 from tests.envs.quoridor.making import GAME, START, make_game, positions, turned
 from tests.envs.quoridor.slow import SlowQuoridor
 
@@ -80,52 +79,39 @@ def test_legal_moves_are_those_of_the_slow_rules(drawn):
 
 @settings(max_examples=60, deadline=None)
 @given(positions())
-def test_distances_are_those_of_the_slow_rules_after_every_legal_wall(drawn):
+def test_shortest_paths_are_those_of_the_slow_rules_after_every_legal_wall(drawn):
     game, state = drawn
     walls = [action for action in game.legal_actions(state) if action >= game.cells]
     for after in [state, *(game.play(state, action) for action in walls[::9])]:
-        board, slow = game.board_of(after), SlowQuoridor(game.size, after)
-        found = [distance(board, player) for player in (0, 1)]
-        assert found == [slow.distance(0), slow.distance(1)]
-        assert NO_PATH not in found
+        slow, steps = SlowQuoridor(game.size, after), np.zeros(game.cells, np.int64)
         for player in (0, 1):
-            steps = np.zeros(game.cells, np.int64)
+            path, board = game.shortest_path(after, player), game.board_of(after)
             distance_map(board, player, steps)
-            assert steps[after.pawns[player]] == found[player]
-
-
-@settings(max_examples=60, deadline=None)
-@given(positions())
-def test_the_shortest_path_is_one(drawn):
-    game, state = drawn
-    board = game.board_of(state)
-    for player in (0, 1):
-        path = game.shortest_path(state, player)
-        assert path[0] == state.pawns[player]
-        assert path[-1] // game.size == (game.size - 1 if player == 0 else 0)
-        assert len(path) == distance(board, player) + 1
-        for cell, after in pairwise(path):
-            assert after in [neighbor(board, cell, way) for way in range(4) if is_open(board, cell, way)]
+            assert distance(board, player) == steps[path[0]] == len(path) - 1 == slow.distance(player)
+            assert path[0] == after.pawns[player]
+            assert path[-1] // game.size == (game.size - 1 if player == 0 else 0)
+            for cell, following in pairwise((cell % game.size, cell // game.size) for cell in path):
+                assert following in slow.steps(cell)
 
 
 @settings(max_examples=60, deadline=None)
 @given(positions())
 def test_unmake_takes_back_what_make_did(drawn):
     game, state = drawn
-    board, out = boards.new_board(game.size, game.ply_limit), np.zeros(256, np.int64)
-    boards.set_up(board, np.uint64(state.horizontal), np.uint64(state.vertical), state.pawns, state.left, state.ply)
-    fields = [name for name in boards.BOARD.names or () if name not in ("reached", "chased")]
-    count = moves.list_legal(board, out)
+    board, out = rules.new_board(game.size, game.ply_limit), np.zeros(256, np.int64)
+    rules.set_up(board, np.uint64(state.horizontal), np.uint64(state.vertical), state.pawns, state.left, state.ply)
+    fields = [name for name in rules.BOARD.names or () if name not in ("reached", "other_reached")]
+    count = rules.list_legal(board, out)
     before = {name: np.array(board[name]) for name in fields}
     for move in out[:count].copy():
-        origin = boards.make(board, move)
+        origin = rules.make(board, move)
         after = game.play(state, game.turned(state, int(move)))
         assert (int(board["horizontal"]), int(board["vertical"])) == (after.horizontal, after.vertical)
         assert tuple(board["pawn"]) == after.pawns
         fresh = game.board_of(after)
         for name in fields:
             assert np.array_equal(board[name], fresh[name]), name
-        boards.unmake(board, move, origin)
+        rules.unmake(board, move, origin)
         for name in fields:
             assert np.array_equal(board[name], before[name]), name
 
@@ -191,10 +177,23 @@ def test_observation():
     assert (planes[4].min(), planes[5].max()) == pytest.approx((0.5, 0.7))
 
 
-def test_distance_maps():
-    game = make_game(distance_maps=True)
-    planes = game.observe(game.read_position("e2 d8 7 5 2 a8h"))
-    assert planes.shape == (8, 9, 9)
-    assert planes[6, 8].tolist() == [0.0] * 9, "the own goal is at the far side"
-    assert planes[6, 7].tolist() == pytest.approx([3 / 18, 2 / 18] + [1 / 18] * 7)
-    assert planes[7, 0].tolist() == [0.0] * 9
+@settings(max_examples=40, deadline=None)
+@given(positions())
+def test_planes_are_those_of_the_slow_rules(drawn):
+    game, state = drawn
+    size, me, slow = game.size, state.ply % 2, SlowQuoridor(game.size, state)
+    planes = np.zeros((8, size, size))
+    for k, player in enumerate((me, 1 - me)):
+        planes[k][slow.pawns[player][::-1]] = 1
+        planes[4 + k] = state.left[player] / game.walls
+        for row, col in np.ndindex(size, size):
+            steps = slow.distance(player, (col, row))
+            planes[6 + k, row, col] = 1 if steps is None else min(steps / (2 * size), 1)
+    for col, row, kind in slow.walls:
+        planes[2 + "hv".index(kind), row, col] = 1
+    if me == 1:
+        planes = planes[:, ::-1, ::-1]
+        planes[2:4] = np.roll(planes[2:4], (-1, -1), (1, 2))  # marked at the lower-left cell as this player sees it
+    seen = make_game(size, game.walls, distance_maps=True).observe(state)
+    np.testing.assert_array_equal(seen, planes.astype(np.float32))
+    np.testing.assert_array_equal(game.observe(state), seen[:6])

@@ -1,20 +1,17 @@
-"""The compiled batch plays by the same rules as `SyncVersus`."""
-
-from collections.abc import Sequence
+"""The compiled batch plays by the same rules as `PythonVectorEnv`."""
 
 import numpy as np
 import pytest
 
-from src.core.errors import UserError
 from src.core.play.agent import Agent, Decision, RandomAgent
-from src.core.runs import checkpoint
+from src.envs.python_vec_env import PythonVectorEnv
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
-from src.envs.sync import SyncVersus
-from src.envs.versus import OutcomeReward, Seat, TwoPlayerEnv
+from src.envs.two_player_env import OutcomeReward, Seat, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
+from tests.envs.test_vector_envs import assert_same
 
 OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
 PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
@@ -43,27 +40,13 @@ def make(opponent, reward=PATHS, seat="random", count=7, **game) -> VecQuoridor:
     return batch
 
 
-def assert_same(one: Sequence, other: Sequence) -> None:
-    for mine, theirs in zip(one[:4], other[:4], strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
-    assert set(one[4]) == set(other[4])
-    if "final_info" in one[4]:
-        for name in ("won", "outcome"):
-            np.testing.assert_array_equal(one[4]["final_info"][name], other[4]["final_info"][name])
-        for mine, theirs in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
-            assert (mine is None) == (theirs is None)
-            if mine is not None:
-                np.testing.assert_array_equal(mine, theirs)
-
-
 @pytest.mark.parametrize("seat", ["first", "second"])
 @pytest.mark.parametrize("reward", [OUTCOME, PATHS])
 @pytest.mark.parametrize("distance_maps", [False, True])
 def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
     batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
     generic = TwoPlayerEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
-    assert isinstance(generic, SyncVersus)
+    assert isinstance(generic, PythonVectorEnv)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
     ended = 0
@@ -142,22 +125,6 @@ def test_seats_are_drawn_alike():
     assert 430 < (batch.opponent_actions()[1] >= 0).sum() < 570
 
 
-def test_a_saved_batch_resumes_exactly(tmp_path):
-    rng, path = np.random.default_rng(1), tmp_path / "state.safetensors"
-    batch, other = make(RunnerAgent(0.5)), make(RunnerAgent(0.5))
-    batch.reset(seed=3)
-    for _ in range(9):
-        batch.step(drawn(rng, batch.action_masks()))
-    checkpoint.save(path, {"env": batch.state()})
-    other.load_state(checkpoint.load(path)["env"])
-    assert batch.positions() == other.positions()
-    for _ in range(40):
-        actions = drawn(rng, batch.action_masks())
-        assert_same(batch.step(actions), other.step(actions))
-    with pytest.raises(UserError, match="have another size"):
-        make(RandomAgent(), count=3).load_state(batch.state())
-
-
 def test_games_do_not_depend_on_how_many_share_a_batch():
     few, many = make(RunnerAgent(0.5), count=3), make(RunnerAgent(0.5), count=200)
     few.reset(seed=5)
@@ -170,37 +137,10 @@ def test_games_do_not_depend_on_how_many_share_a_batch():
         assert many.positions()[:3] == few.positions()
 
 
-def test_seeds():
-    batch = make(RandomAgent(), count=3)
-    first = batch.reset(seed=5)[0].copy()
-    np.testing.assert_array_equal(batch.reset(seed=[5, 6, 7])[0], first)
-    with pytest.raises(UserError, match="2 seeds for 3 envs"):
-        batch.reset(seed=[1, 2])
-    make(RandomAgent()).reset()
-
-
-def test_illegal_actions_are_refused_and_change_nothing():
-    batch = make(RunnerAgent(), seat="first", count=2)
-    with pytest.raises(UserError, match="call reset"):
-        batch.step(np.array([7, 7]))
-    batch.reset(seed=0)
-    before = batch.positions()
-    for actions, message in (
-        (np.array([7, 8]), "action 8 of env 1 is illegal: legal are"),
-        (np.array([7, -1]), "action -1 of env 1 is illegal"),
-        (np.array([7, 57]), "action 57 of env 1 is illegal"),
-        (np.array([7.0, 7.0]), "must be integers"),
-        (np.array([7]), "of shape"),
-    ):
-        with pytest.raises(UserError, match=message):
-            batch.step(actions)
-        assert batch.positions() == before
-
-
 def test_other_opponents_take_the_generic_batch():
     class Cautious(RunnerAgent):
         def decide(self, game, view, rng):
             return Decision(game.legal_actions(view)[0])
 
     env = QuoridorEnv(make_game(size=5, walls=3), Cautious(), PATHS, "random", {})
-    assert isinstance(env.vectorize(2), SyncVersus)
+    assert isinstance(env.vectorize(2), PythonVectorEnv)

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.core.errors import UserError
-from src.envs.tictactoe import symmetry
-from src.envs.tictactoe.rules import BoardEncoding, TicTacToe
+from src.envs.tictactoe import rules
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.tictactoe.rules import BoardEncoding
 
 GAME = TicTacToe(symmetric=True)
 START = GAME.initial(np.random.default_rng(0))
@@ -47,7 +48,7 @@ def test_perft_matches_known_counts():
 @given(states)
 def test_canonical_is_the_smallest_image_and_the_same_for_all_of_them(state):
     canonical = GAME.canonical(state)
-    images = [symmetry.apply(moves, state) for moves in symmetry.TRANSFORMS.values()]
+    images = [rules.apply(moves, state) for moves in rules.TRANSFORMS.values()]
     assert canonical.key == min(images)
     assert {GAME.canonical(image).key for image in images} == {canonical.key}
 
@@ -55,14 +56,14 @@ def test_canonical_is_the_smallest_image_and_the_same_for_all_of_them(state):
 @given(states, st.integers(0, 8))
 def test_moves_map_both_ways(state, action):
     canonical = GAME.canonical(state)
-    assert symmetry.inverse(canonical.moves)[canonical.moves[action]] == action
+    assert rules.inverse(canonical.moves)[canonical.moves[action]] == action
     if action in GAME.legal_actions(state):
-        moved = symmetry.apply(canonical.moves, GAME.play(state, action))
+        moved = rules.apply(canonical.moves, GAME.play(state, action))
         assert moved == GAME.play(canonical.key, canonical.moves[action])
 
 
 def test_there_are_eight_different_symmetries_and_they_form_a_group():
-    maps = set(symmetry.TRANSFORMS.values())
+    maps = set(rules.TRANSFORMS.values())
     assert len(maps) == 8
     assert {tuple(a[b[cell]] for cell in range(9)) for a in maps for b in maps} == maps
 
@@ -81,7 +82,7 @@ def test_there_are_eight_different_symmetries_and_they_form_a_group():
     ],
 )
 def test_symmetries_do_what_their_names_say(name, image_of_corner_0, image_of_edge_1):
-    moves = symmetry.TRANSFORMS[name]
+    moves = rules.TRANSFORMS[name]
     assert (moves[0], moves[1]) == (image_of_corner_0, image_of_edge_1)
 
 

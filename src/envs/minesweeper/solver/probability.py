@@ -8,10 +8,6 @@ from math import lgamma
 
 import numpy as np
 
-from ....core.errors import UserError
-from ....core.interrupt import is_cancellable, stoppable
-from ....core.kernels import by_reference
-from .constraints import (
 from .counting import CHOOSE, FLOOR, backward, forward, group_boxes, order_boxes, ratio, scale_down
 from .engine import (
     CONSISTENT,

@@ -11,11 +11,10 @@ from ..core.errors import require
 from ..core.play.agent import Agent, check_baselines
 from ..core.play.game import TwoPlayerGame
 from ..core.ranges import checked
-from .concat import vectorize_against
-from .masked_discrete import MaskedDiscrete
-from .match import Match, let_opponents_move
-from .rendering import RENDER_FPS, RENDER_MODES, rendered
-from .sync import SyncVersus
+from .episode import Episode, let_opponents_move, start_episodes
+from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, rendered
+from .opponent_pool_vec_env import vectorize_against
+from .python_vec_env import PythonVectorEnv
 
 Seat = Literal["first", "second", "random"]
 SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
@@ -72,44 +71,42 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = MaskedDiscrete(game.num_actions, self._legal)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
         self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
-        self._match = Match(game, opponent, self.seats, reward)
+        self._episode = Episode(game, opponent, self.seats, reward)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
 
-        def make(opponent: Agent, count: int) -> SyncVersus:
-            return SyncVersus(count, self.game, opponent, self.reward, self.seats, self.observation_space)
+        def make(opponent: Agent, count: int) -> PythonVectorEnv:
+            return PythonVectorEnv(count, self.game, opponent, self.reward, self.seats, self.observation_space)
 
         return vectorize_against(self.opponent, num_envs, make)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
-        self._match.rng = self.np_random
-        self._match.begin()
-        let_opponents_move([self._match])
-        self._match.collect_reward()
-        return self._match.observation(), self._info()
+        self._episode.rng = self.np_random
+        start_episodes([self._episode])
+        return self._episode.observation(), self._info()
 
     def step(self, action: int | np.int64) -> tuple[np.ndarray, float, bool, bool, dict]:
-        self._match.play(int(action))
-        let_opponents_move([self._match])
-        self._match.report_result()
-        reward, outcome = self._match.collect_reward(), self._match.own_outcome
+        self._episode.play(int(action))
+        let_opponents_move([self._episode])
+        self._episode.report_result()
+        reward, outcome = self._episode.collect_reward(), self._episode.own_outcome
         info = self._info() if outcome is None else self._info() | {"outcome": outcome}
-        return self._match.observation(), reward, outcome is not None, False, info
+        return self._episode.observation(), reward, outcome is not None, False, info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, (A,) bool; none once the game is over."""
-        return self._match.mask()
+        return self._episode.action_mask()
 
     def render(self) -> Any:
-        return rendered(self.game, self._match.state, self.render_mode)
+        return rendered(self.game, self._episode.state, self.render_mode)
 
     def _info(self) -> dict[str, Any]:
-        return {"seat": self._match.own_seat, "action_mask": self.action_masks()}
+        return {"seat": self._episode.own_seat, "action_mask": self.action_masks()}
 
     def _legal(self) -> np.ndarray | None:
-        return None if self._match.state is None or self._match.own_outcome is not None else self.action_masks()
+        return None if self._episode.state is None or self._episode.own_outcome is not None else self.action_masks()
 
 
 class VersusEnv(TwoPlayerEnv):

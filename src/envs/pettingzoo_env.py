@@ -8,7 +8,7 @@ from pettingzoo import AECEnv
 
 from ..core.errors import require
 from ..core.play.game import Game, outcome_for_seat
-from .rendering import RENDER_FPS, RENDER_MODES, rendered
+from .masked_env import RENDER_FPS, RENDER_MODES, rendered
 
 SEATS = {"player_0": 0, "player_1": 1}
 

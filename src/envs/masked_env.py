@@ -1,6 +1,6 @@
-"""Base class of the vector environments: spaces, seeds, action checks and the info of games that ended."""
+"""What environments with action masks share: action space, render modes, and the base class of vector environments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,9 +9,39 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..core.errors import UserError, require
+from ..core.play.game import Game
 
 Array = TypeVar("Array")
 Step = tuple[Array, Array, Array, Array, dict[str, Any]]
+RENDER_MODES = ("ansi", "rgb_array")
+RENDER_FPS = 4
+
+
+def rendered(game: Game, state: Any, mode: str | None) -> str | np.ndarray | None:
+    """Return the position as text (ansi) or as an image (rgb_array), None without a render mode."""
+    if mode == "rgb_array":
+        return game.image(state)
+    return None if mode is None else game.render(state)
+
+
+class MaskedDiscrete(spaces.Discrete):
+    """`Discrete`, but `sample` draws a legal action if no mask is given, so that a random agent can play.
+
+    Equal to the plain space; copied and pickled as one that is not seeded, because the mask belongs to one environment.
+    """
+
+    def __init__(self, n: int, legal: Callable[[], np.ndarray | None]) -> None:
+        """`legal` returns the mask (n,) of the current position, None if there is none."""
+        super().__init__(n)
+        self._legal = legal
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
+        if mask is None and probability is None and (legal := self._legal()) is not None:
+            mask = legal.astype(np.int8)
+        return super().sample(mask, probability)
+
+    def __reduce__(self) -> tuple[type[spaces.Discrete], tuple[int]]:
+        return spaces.Discrete, (int(self.n),)
 
 
 class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
@@ -86,28 +116,27 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         return actions.astype(np.int64, copy=False)
 
     def _refuse(self, actions: np.ndarray, wrong: np.ndarray, masks: np.ndarray | None) -> None:
-        """Raise `UserError` about the invalid actions of the envs `wrong`."""
+        """Raise `UserError` about the invalid actions of the envs `wrong`; subclasses may say more."""
         env, action = int(wrong[0]), actions[wrong[0]]
         if masks is None:
             raise UserError(f"action {action} of env {env} does not exist: they are 0..{self.num_actions - 1}")
         raise UserError(f"action {action} of env {env} is illegal: legal are {np.flatnonzero(masks[env]).tolist()}")
 
     def _final(self, ended: np.ndarray, info: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """Return the final info of the games that ended in this step, `ended` (N,) bool; `info` has a row for each of
-        these games.
-        """
-        observations, which = np.full(self.num_envs, None, object), np.flatnonzero(ended)
-        for i in which.tolist():
+        """Return the final info of the games that ended in this step, `ended` (N,) bool, with a row of `info` each."""
+        observations = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(ended).tolist():
             observations[i] = self._final_observation(i)
-        info = {name: _among_zeros(values, which, self.num_envs) for name, values in info.items()}
-        return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
-
-
-def _among_zeros(values: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:
-    """Return an array of `count` rows with these values in the rows `which`, and zeros in the others."""
-    rows = np.zeros((count, *values.shape[1:]), values.dtype)
-    rows[which] = values
-    return rows
+        final_info = {}
+        for name, values in info.items():
+            final_info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            final_info[name][ended] = values
+        return {
+            "final_obs": observations,
+            "_final_obs": ended.copy(),
+            "final_info": final_info,
+            "_final_info": ended.copy(),
+        }
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

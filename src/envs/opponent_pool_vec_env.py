@@ -10,12 +10,14 @@ from gymnasium.vector import VectorEnv
 from ..core.errors import UserError, require
 from ..core.play.agent import Agent, opponents_in
 from ..core.play.capabilities import SupportsEpisodeStats, add_up
-from .masked_vector_env import MaskedVectorEnv, Step
+from .masked_env import MaskedVectorEnv, Step
 
 Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
 
 
-def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int], Part]) -> "Part | ConcatVectorEnv":
+def vectorize_against(
+    opponent: Agent, num_envs: int, make: Callable[[Agent, int], Part]
+) -> "Part | OpponentPoolVectorEnv":
     """Return a batch of `num_envs` games against an agent, or split evenly over the members of an opponent pool.
 
     `make(member, n)` builds a batch of n games against one agent. Sizes differ by at most one env.
@@ -29,10 +31,10 @@ def vectorize_against(opponent: Agent, num_envs: int, make: Callable[[Agent, int
         "or choose one opponent (agent@env.opponent=...)",
     )
     share, more = divmod(num_envs, len(members))
-    return ConcatVectorEnv([make(member, share + (k < more)) for k, member in enumerate(members)])
+    return OpponentPoolVectorEnv([make(member, share + (k < more)) for k, member in enumerate(members)])
 
 
-class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
+class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
     """Several vector environments of the same game as one: the envs of the first part, then those of the second, etc.
 
     An int seeds env i with `seed + i`, as in the parts. Episode statistics are summed over the parts.
@@ -58,7 +60,7 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
         return np.concatenate([observations for observations, _ in results]), self._joined([i for _, i in results])
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
-        """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalise it."""
+        """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalize it."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
         shares = [actions[rows] for rows in self._slices]
@@ -88,7 +90,7 @@ class ConcatVectorEnv(MaskedVectorEnv[np.ndarray]):
     def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
         """Raise the error of the first part with an illegal action, before any part has played.
 
-        Parts that penalise illegal actions refuse only those that do not exist.
+        Parts that penalize illegal actions refuse only those that do not exist.
         """
         for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
             masks = part.action_masks()
@@ -140,13 +142,13 @@ def join_infos(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict
         if isinstance(like, Mapping):
             joined[key] = join_infos([info.get(key, {}) for info in infos], sizes)
         else:
-            rows = [info[key] if key in info else _blank(like, n) for info, n in zip(infos, sizes, strict=True)]
+            missing = None if like.dtype == object else 0
+            rows = [
+                info[key] if key in info else np.full((n, *like.shape[1:]), missing, like.dtype)
+                for info, n in zip(infos, sizes, strict=True)
+            ]
             joined[key] = np.concatenate(rows)
     return joined
-
-
-def _blank(like: np.ndarray, count: int) -> np.ndarray:
-    return np.full((count, *like.shape[1:]), None if like.dtype == object else 0, like.dtype)
 
 
 def _penalizes_illegal(part: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One game between a learner and its opponent; shared by the single and the vector environment."""
+"""A game between a learner and its opponent; shared by the single and the vector environment."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -17,8 +17,8 @@ class Reward(Protocol):
     def potential(self, game: Any, state: Any, seat: int) -> float: ...
 
 
-class Match:
-    """Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine a match.
+class Episode:
+    """Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine every episode.
 
     If the opponent is a pool, one member is drawn for each game; of past selves, one of them.
     """
@@ -34,7 +34,7 @@ class Match:
         self._start: dict[str, Any] = {}  # generator state at the start of the game
         self._actions: list[int] = []  # of both players since the start
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start a new game, without any moves yet."""
         self._start, self._actions = dict(self.rng.bit_generator.state), []
         if len(self._opponents) > 1:
@@ -81,7 +81,7 @@ class Match:
     def observation(self) -> np.ndarray:
         return self.game.observe(self.game.view(self.state))
 
-    def mask(self) -> np.ndarray:
+    def action_mask(self) -> np.ndarray:
         """Return the legal actions, (A,) bool."""
         mask = np.zeros(self.game.num_actions, dtype=bool)
         mask[self.game.legal_actions(self.game.view(self.state))] = True
@@ -93,9 +93,9 @@ class Match:
         return saved | ({"number": self.number} if isinstance(self.opponent, PastSelves) else {})
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Replay a saved match. The opponent is not asked again: in self-play it has changed since."""
+        """Replay a saved episode. The opponent is not asked again: in self-play it has changed since."""
         self.rng.bit_generator.state = saved["start"]
-        self.begin()
+        self.start()
         self.number = saved.get("number", CURRENT)  # the pool has changed since it was drawn
         for action in saved["actions"]:
             self.play(action)
@@ -103,16 +103,25 @@ class Match:
         self.collect_reward()
 
 
-def let_opponents_move(matches: Sequence[Match]) -> None:
-    """Play opponent moves until the learner is to move or the game is over in every match; decisions are batched."""
-    while waiting := [match for match in matches if match.awaits_opponent]:
+def start_episodes(episodes: Sequence[Episode]) -> None:
+    """Start new games, and play opponent moves until the learner is to move."""
+    for episode in episodes:
+        episode.start()
+    let_opponents_move(episodes)
+    for episode in episodes:
+        episode.collect_reward()
+
+
+def let_opponents_move(episodes: Sequence[Episode]) -> None:
+    """Play opponent moves until the learner is to move or the game is over in every episode; decisions are batched."""
+    while waiting := [episode for episode in episodes if episode.awaits_opponent]:
         game, opponent = waiting[0].game, waiting[0].opponent
-        views = [game.view(match.state) for match in waiting]
-        rngs = [match.rng for match in waiting]
+        views = [game.view(episode.state) for episode in waiting]
+        rngs = [episode.rng for episode in waiting]
         if isinstance(opponent, PastSelves):
-            decisions = opponent.decide_for([match.number for match in waiting], game, views, rngs)
+            decisions = opponent.decide_for([episode.number for episode in waiting], game, views, rngs)
         else:
             decisions = opponent.decide_batch(game, views, rngs)
-        for match, decision in zip(waiting, decisions, strict=True):
+        for episode, decision in zip(waiting, decisions, strict=True):
             assert decision.action is not None, "an opponent inside an environment must always choose an action"
-            match.play(decision.action)
+            episode.play(decision.action)

@@ -1,6 +1,6 @@
 """The timed search: principal variation search with the learned evaluation, as chess programs have it.
 
-Unlike the exact search of the levels (`search`) it is selective by depth: it looks at few moves close to the leaves,
+Unlike the exact search of the levels (`alphabeta`) it is selective by depth: it looks at few moves close to the leaves,
 searches late moves less deep, keeps its transposition table between moves and treats a repeated position as a draw.
 Several threads may search with one table and a `Tree` of their own.
 """
@@ -9,27 +9,62 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference
-from ...core.play.search_interface import DECIDED, WIN
-from .board import inlined, kernel, make, on_goal, unmake
-from .evaluation import position_key
-from .features import PATH_WORDS, WORDS, trace, write_features
-from .nnue import HIDDEN, Network, output, refresh, update
-from .ordering import list_moves
-from .race import plies_to_win
-from .search import EXACT, INFINITY, LOWER, MAX_MOVES, NOWHERE, UPPER, keep_line
+from ....core.kernels import by_reference
+from ....core.play.search_interface import DECIDED, WIN
+from ..rules import (
+    MAX_MOVES,
+    NO_PATH,
+    ONE,
+    ZERO,
+    append_ascending,
+    bit,
+    distance,
+    flip_wall,
+    free_walls,
+    has_cell,
+    inlined,
+    kernel,
+    lowest,
+    make,
+    on_goal,
+    pawn_targets,
+    unmake,
+    wall_of,
+    walls_closing,
+)
+from .alphabeta import EXACT, INFINITY, LOWER, NO_MOVE, UNDECIDED, UPPER, first_by_priority, keep_line
+from .evaluation import plies_to_win, position_key, walls_around
+from .nnue import (
+    CELLS_HIGH,
+    CELLS_LOW,
+    CUT,
+    CUT_UPRIGHT,
+    EAST_HIGH,
+    EAST_LOW,
+    HIDDEN,
+    NORTH_HIGH,
+    NORTH_LOW,
+    PATH_WORDS,
+    WORDS,
+    Network,
+    output,
+    refresh,
+    trace,
+    update,
+    write_features,
+)
 
 MAX_DEPTH, ROWS = 60, 64
 ACTIONS = 209
 PAST = 256  # positions of the game before the root that are remembered
-UNKNOWN = 4 * WIN
-MOST_HISTORY = 16_384
+MAX_HISTORY = 16_384
+ILLEGAL = -100  # gain of a wall that cuts off a pawn
 
 # An entry of the table is two words: the key of its position XOR the data, and the data (lockless hashing, Hyatt and
 # Mann 2002). If two threads write an entry at once, so that its words are of different positions, its key fits neither.
 # The data are, from the lowest bit on: score, evaluation without a search, move, depth, bound, age.
 STATIC_BIT, MOVE_BIT, DEPTH_BIT, BOUND_BIT, AGE_BIT = 21, 37, 45, 52, 54
-SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # to store signed numbers; of a move, NOWHERE is stored as 0
+SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # to store signed numbers; of a move, NO_MOVE is stored as 0
 
 
 @by_reference
@@ -37,16 +72,16 @@ class Tree(NamedTuple):
     """The buffers of a search; rows are plies from the root."""
 
     moves: np.ndarray  # (ROWS, MAX_MOVES) int64
-    gains: np.ndarray  # (ROWS, MAX_MOVES) int64: see `ordering`
+    gains: np.ndarray  # (ROWS, MAX_MOVES) int64: see `list_moves`
     priorities: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
     line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
     length: np.ndarray  # (ROWS,) int64: its length
     played: np.ndarray  # (ROWS,) int64: the move that led to a ply
     killers: np.ndarray  # (ROWS, 2) int64: moves that caused a beta cutoff at this ply
     counter_moves: np.ndarray  # (2, ACTIONS) int64: counter-move to the last move
-    history: np.ndarray  # (2, ACTIONS) int64: success of a move at beta cutoffs, up to MOST_HISTORY
+    history: np.ndarray  # (2, ACTIONS) int64: success of a move at beta cutoffs, up to MAX_HISTORY
     keys: np.ndarray  # (PAST + ROWS,) uint64: positions of the game, then of the line
-    paths: np.ndarray  # (ROWS, 2, PATH_WORDS) uint64: shortest paths of both players, see `features.trace`
+    paths: np.ndarray  # (ROWS, 2, PATH_WORDS) uint64: shortest paths of both players, see `trace`
     lengths: np.ndarray  # (ROWS, 2) int64
     words: np.ndarray  # (ROWS, WORDS) uint64: features
     sums: np.ndarray  # (ROWS, HIDDEN) int16: first layer of the network
@@ -65,10 +100,6 @@ INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES = range(14, 17)
 SETTINGS = 17
 
 
-def new_table(bits: int) -> np.ndarray:
-    return np.zeros((1 << bits, 2), np.uint64)
-
-
 def new_tree(table: np.ndarray) -> Tree:
     depth, number = np.ogrid[:ROWS, :MAX_MOVES]
     reductions = 0.3 + np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0
@@ -78,9 +109,9 @@ def new_tree(table: np.ndarray) -> Tree:
         priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
         line=np.zeros((ROWS, ROWS), np.int64),
         length=np.zeros(ROWS, np.int64),
-        played=np.full(ROWS, NOWHERE, np.int64),
-        killers=np.full((ROWS, 2), NOWHERE, np.int64),
-        counter_moves=np.full((2, ACTIONS), NOWHERE, np.int64),
+        played=np.full(ROWS, NO_MOVE, np.int64),
+        killers=np.full((ROWS, 2), NO_MOVE, np.int64),
+        counter_moves=np.full((2, ACTIONS), NO_MOVE, np.int64),
         history=np.zeros((2, ACTIONS), np.int64),
         keys=np.zeros(PAST + ROWS, np.uint64),
         paths=np.zeros((ROWS, 2, PATH_WORDS), np.uint64),
@@ -95,6 +126,9 @@ def new_tree(table: np.ndarray) -> Tree:
     )
 
 
+# Evaluation and moves
+
+
 @kernel
 def find_paths(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
     """Find the shortest paths of both players."""
@@ -103,7 +137,7 @@ def find_paths(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
 
 
 @kernel
-def assess(board: Any, tree: Tree, network: Network, height: int) -> int:
+def evaluate(board: Any, tree: Tree, network: Network, height: int) -> int:
     """Return the network's score after `find_paths`; the first layer is updated from an earlier ply of the line."""
     player, words, sums = board.ply & 1, tree.words[height], tree.sums[height]
     write_features(board, tree.paths[height], tree.lengths[height], words)
@@ -118,29 +152,112 @@ def assess(board: Any, tree: Tree, network: Network, height: int) -> int:
     return min(max(output(network, sums), -20_000), 20_000)
 
 
-@inlined
-def _is_repeated(tree: Tree, key: Any, height: int) -> bool:
-    """Whether the position has occurred before, in the game or in the line."""
-    i = tree.settings[BEFORE] + height - 2
-    while i >= 0 and tree.keys[i] != key:
-        i -= 2
-    return bool(i >= 0)
+@kernel
+def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any, Any, Any]:
+    """Return the walls across a step of the shortest paths found by `trace`, and those that may cut all of them.
+
+    A wall closes two steps. If only one of them is on a shortest path, it cuts all paths only if they all take it.
+    """
+    across, both = _add_walls(board, path[NORTH_LOW], 0, True, ZERO, ZERO)
+    across, both = _add_walls(board, path[NORTH_HIGH], 64, True, across, both)
+    upright, both_upright = _add_walls(board, path[EAST_LOW], 0, False, ZERO, ZERO)
+    upright, both_upright = _add_walls(board, path[EAST_HIGH], 64, False, upright, both_upright)
+    return across, upright, both | path[CUT], both_upright | path[CUT_UPRIGHT]
 
 
 @inlined
-def _verdict(board: Any, tree: Tree, key: Any, height: int) -> int:
-    """Return the value of a position that needs no search, else UNKNOWN."""
+def _add_walls(board: Any, cells: Any, offset: int, horizontal: bool, across: Any, both: Any) -> tuple[Any, Any]:
+    """Add the walls that close a step, and those that close two."""
+    while cells != ZERO:
+        found = walls_closing(board, horizontal, offset + lowest(cells))
+        both |= across & found
+        across |= found
+        cells &= cells - ONE
+    return across, both
+
+
+@kernel
+def list_moves(
+    board: Any, paths: np.ndarray, lengths: np.ndarray, wide: bool, moves: np.ndarray, gains: np.ndarray
+) -> int:
+    """Write the legal moves to search and the steps that each gains; return their number.
+
+    All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `wide`, also those that
+    gain nothing, and those around both pawns. `paths` and `lengths` are those of `trace`, by player.
+    """
+    me = board.ply & 1
+    low, high = pawn_targets(board, me)
+    count = append_ascending(low, 0, moves, 0)
+    count = append_ascending(high, 64, moves, count)
+    for i in range(count):
+        gains[i] = 1 if has_cell(paths[me, CELLS_LOW], paths[me, CELLS_HIGH], moves[i]) else 0
+    if board.left[me] == 0:
+        return count
+    theirs_h, theirs_v, hinder_h, hinder_v = walls_across(board, paths[1 - me])
+    _, _, cost_h, cost_v = walls_across(board, paths[me])
+    listed_h, listed_v = hinder_h, hinder_v
+    if wide:
+        near = walls_around(board, board.pawn[0]) | walls_around(board, board.pawn[1])
+        listed_h, listed_v = theirs_h | near, theirs_v | near
+    free_h, free_v = free_walls(board)
+    cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
+    first = count
+    last = append_ascending(listed_h & free_h, cells, moves, count)
+    last = append_ascending(listed_v & free_v, cells + walls, moves, last)
+    for i in range(first, last):
+        move = moves[i]
+        horizontal, wall = wall_of(board, move)
+        hinders = ((hinder_h if horizontal else hinder_v) & bit(wall)) != ZERO
+        costs = ((cost_h if horizontal else cost_v) & bit(wall)) != ZERO
+        gain = _gain(board, horizontal, wall, hinders, costs, lengths)
+        if gain > 0 or (wide and gain != ILLEGAL):
+            moves[count], gains[count] = move, gain
+            count += 1
+    return count
+
+
+@inlined
+def _gain(board: Any, horizontal: bool, wall: int, hinders: bool, costs: bool, lengths: np.ndarray) -> int:
+    """Return by how many steps a wall lengthens the path of the opponent more than the own one.
+
+    A wall that crosses no shortest path of a player leaves its length as it is. A wall that stops an opponent who is
+    about to win gains at least a step.
+    """
+    me = board.ply & 1
+    mine, theirs = lengths[me], lengths[1 - me]
+    flip_wall(board, horizontal, wall)
+    if hinders:
+        theirs = distance(board, 1 - me)
+    if costs and theirs != NO_PATH:
+        mine = distance(board, me)
+    flip_wall(board, horizontal, wall)
+    if mine == NO_PATH or theirs == NO_PATH:
+        return ILLEGAL
+    gain = (theirs - lengths[1 - me]) - (mine - lengths[me])
+    return max(gain, 1) if lengths[1 - me] == 1 and theirs > 1 else gain
+
+
+# The search
+
+
+@inlined
+def _terminal_value(board: Any, tree: Tree, key: Any, height: int) -> int:
+    """Return the value of a position that needs no search, else UNDECIDED."""
     if on_goal(board, 1 - (board.ply & 1)):
         return height - WIN
     if board.ply >= board.ply_limit:
         return 0
     if height == 0:
-        return UNKNOWN
-    if tree.settings[REPETITIONS] != 0 and _is_repeated(tree, key, height):
-        return tree.settings[CONTEMPT] * (2 * (height & 1) - 1)
+        return UNDECIDED
+    if tree.settings[REPETITIONS] != 0:
+        i = tree.settings[BEFORE] + height - 2
+        while i >= 0 and tree.keys[i] != key:
+            i -= 2
+        if i >= 0:  # the position has occurred before, in the game or in the line
+            return tree.settings[CONTEMPT] * (2 * (height & 1) - 1)
     plies = plies_to_win(board) if tree.settings[EXACT_RACES] != 0 else 0
     if plies == 0:
-        return UNKNOWN
+        return UNDECIDED
     return WIN - height - plies if plies > 0 else height - plies - WIN
 
 
@@ -150,38 +267,28 @@ def _field(data: Any, first_bit: int, bits: int) -> Any:
 
 
 @inlined
-def _static_of(data: Any) -> Any:
-    return _field(data, STATIC_BIT, 16) - STATIC_OFFSET
-
-
-@inlined
-def _move_of(data: Any) -> Any:
-    return _field(data, MOVE_BIT, 8) - 1
-
-
-@inlined
-def _recall(data: Any, depth: int, alpha: int, beta: int, height: int) -> int:
-    """Return the table's score if it suffices, else UNKNOWN; wins are counted from the root, in the table from here."""
+def _probe(data: Any, depth: int, alpha: int, beta: int, height: int) -> int:
+    """Return the table's score if it suffices, else UNDECIDED; the table counts wins from its position."""
     bound = _field(data, BOUND_BIT, 2)
     if _field(data, DEPTH_BIT, 7) < depth or bound == 0:
-        return UNKNOWN
+        return UNDECIDED
     score = _field(data, 0, STATIC_BIT) - SCORE_OFFSET
     if score > DECIDED:
         score -= height
     elif score < -DECIDED:
         score += height
     enough = bound == EXACT or (score >= beta if bound == LOWER else score <= alpha)
-    return score if enough else UNKNOWN
+    return score if enough else UNDECIDED
 
 
 @inlined
-def _remember(tree: Tree, row: int, key: Any, score: int, move: int, depth: int, bound: int, height: int) -> None:
+def _store(tree: Tree, row: int, key: Any, score: int, move: int, depth: int, bound: int, height: int) -> None:
     age, data = tree.settings[AGE], tree.table[row, 1]
     same = tree.table[row, 0] ^ data == key
     if not same and _field(data, AGE_BIT, 8) == age and _field(data, DEPTH_BIT, 7) > depth + 2:
         return
-    if same and move == NOWHERE:
-        move = _move_of(data)
+    if same and move == NO_MOVE:
+        move = _field(data, MOVE_BIT, 8) - 1
     if score > DECIDED:
         score += height
     elif score < -DECIDED:
@@ -196,16 +303,16 @@ def _remember(tree: Tree, row: int, key: Any, score: int, move: int, depth: int,
 
 
 @kernel
-def _list(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
+def _prioritize(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
     """List the moves with their priorities: `first`, the steps they gain, killers and counter-move, history."""
     me, moves, priorities = board.ply & 1, tree.moves[height], tree.priorities[height]
     count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
     last = tree.played[height]
     settings = tree.settings
-    reply = tree.counter_moves[me, last] if last >= 0 and settings[COUNTER_MOVES] != 0 else NOWHERE
+    reply = tree.counter_moves[me, last] if last >= 0 and settings[COUNTER_MOVES] != 0 else NO_MOVE
     killer, other = tree.killers[height, 0], tree.killers[height, 1]
     if settings[KILLERS] == 0:
-        killer = other = NOWHERE
+        killer = other = NO_MOVE
     for i in range(count):
         move = moves[i]
         priorities[i] = 6_000 * tree.gains[height, i]
@@ -221,19 +328,7 @@ def _list(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
 
 
 @inlined
-def _bring_forward(tree: Tree, height: int, i: int, count: int) -> None:
-    """Swap the move with the highest priority from i on to index i."""
-    moves, gains, priorities, top = tree.moves[height], tree.gains[height], tree.priorities[height], i
-    for k in range(i + 1, count):
-        if priorities[k] > priorities[top]:
-            top = k
-    moves[i], moves[top] = moves[top], moves[i]
-    gains[i], gains[top] = gains[top], gains[i]
-    priorities[i], priorities[top] = priorities[top], priorities[i]
-
-
-@inlined
-def _reward(board: Any, tree: Tree, height: int, number: int, depth: int) -> None:
+def _update_history(board: Any, tree: Tree, height: int, number: int, depth: int) -> None:
     """Credit the move that caused a cutoff, and debit those searched before it."""
     me, move, bonus = board.ply & 1, tree.moves[height, number], min(32 * depth * depth, 2_000)
     if tree.killers[height, 0] != move:
@@ -244,7 +339,7 @@ def _reward(board: Any, tree: Tree, height: int, number: int, depth: int) -> Non
     for i in range(number + 1):
         change = bonus if i == number else -bonus
         past = tree.history[me, tree.moves[height, i]]
-        tree.history[me, tree.moves[height, i]] = past + change - past * bonus // MOST_HISTORY
+        tree.history[me, tree.moves[height, i]] = past + change - past * bonus // MAX_HISTORY
 
 
 @inlined
@@ -271,34 +366,34 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
         settings[STOPPED] = 1
         return 0
     key = position_key(board)
-    score = _verdict(board, tree, key, height)
-    if score != UNKNOWN:
+    score = _terminal_value(board, tree, key, height)
+    if score != UNDECIDED:
         return score
     tree.keys[settings[BEFORE] + height] = key
     row = np.int64(key & np.uint64(tree.table.shape[0] - 1))
     data = tree.table[row, 1]
     found, open_window = tree.table[row, 0] ^ data == key, beta - alpha > 1
     if found:
-        score = _recall(data, depth, alpha, beta, height)
-        if score != UNKNOWN and not open_window and board.ply + depth < board.ply_limit:
+        score = _probe(data, depth, alpha, beta, height)
+        if score != UNDECIDED and not open_window and board.ply + depth < board.ply_limit:
             return score  # near the limit the same position with fewer plies left has another value
         if depth <= 0:
-            return _static_of(data)
+            return _field(data, STATIC_BIT, 16) - STATIC_OFFSET
     find_paths(board, tree, height, depth > 0)
-    static = _static_of(data) if found else assess(board, tree, network, height)
+    static = _field(data, STATIC_BIT, 16) - STATIC_OFFSET if found else evaluate(board, tree, network, height)
     tree.static[height] = static
     if depth <= 0 or height >= ROWS - 2:
-        _remember(tree, row, key, static, NOWHERE, 0, EXACT, height)
+        _store(tree, row, key, static, NO_MOVE, 0, EXACT, height)
         return static
     far_above = static - settings[MARGIN] * depth >= beta
     if far_above and depth <= settings[FUTILITY] and not open_window and abs(beta) < DECIDED:
         return static
-    first = _move_of(data) if found else NOWHERE
-    if first == NOWHERE and depth >= 4 and settings[INTERNAL_REDUCTIONS] != 0:
+    first = _field(data, MOVE_BIT, 8) - 1 if found else NO_MOVE
+    if first == NO_MOVE and depth >= 4 and settings[INTERNAL_REDUCTIONS] != 0:
         depth -= 1  # without a good first move a full search is wasteful
     wide = depth > settings[NARROW_DEPTH]
-    moves, best, best_move = tree.moves[height], -INFINITY, NOWHERE
-    count = _list(board, tree, height, wide, first)
+    moves, gains, best, best_move = tree.moves[height], tree.gains[height], -INFINITY, NO_MOVE
+    count = _prioritize(board, tree, height, wide, first)
     i = -1
     while True:
         i += 1
@@ -306,8 +401,9 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             if wide or best > -DECIDED or board.left[board.ply & 1] == 0:
                 break
             wide, i = True, 0  # lost, unless a wall helps that gains nothing
-            count = _list(board, tree, height, wide, first)
-        _bring_forward(tree, height, i, count)
+            count = _prioritize(board, tree, height, wide, first)
+        top = first_by_priority(moves, tree.priorities[height], i, count)
+        gains[i], gains[top] = gains[top], gains[i]
         move, low = moves[i], max(alpha, best)
         less = _reduction(tree, depth, i, height, open_window)
         tree.played[height + 1] = move
@@ -328,8 +424,8 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             if score > alpha:
                 keep_line(tree.line, tree.length, height, move)
             if score >= beta:
-                _reward(board, tree, height, i, depth)
+                _update_history(board, tree, height, i, depth)
                 break
     bound = LOWER if best >= beta else (UPPER if best <= alpha else EXACT)
-    _remember(tree, row, key, best, best_move, depth, bound, height)
+    _store(tree, row, key, best, best_move, depth, bound, height)
     return best

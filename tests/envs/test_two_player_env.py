@@ -1,3 +1,5 @@
+"""Two-player games as environments with the opponent inside."""
+
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -6,23 +8,18 @@ from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.game import Trait
-from src.envs.tictactoe.rules import TicTacToe
-from src.envs.versus import OutcomeReward, VersusEnv
-
-REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
-
-
-def make(opponent=None, seat="random"):
-    return VersusEnv(TicTacToe(symmetric=True), opponent or RandomAgent(), REWARD, seat, {})
+from src.envs.tictactoe.game import TicTacToe
+from src.envs.two_player_env import VersusEnv
+from tests.envs.test_vector_envs import REWARD, Extreme, versus
 
 
 def test_it_is_a_gymnasium_environment():
-    check_env(make(seat="first"), skip_render_check=True)
+    check_env(versus(seat="first"), skip_render_check=True)
 
 
 @pytest.mark.parametrize("opponent", [RandomAgent, MinimaxAgent])
 def test_masks_are_exact_and_rewards_tell_the_outcome(opponent):
-    env = make(opponent())
+    env = versus(opponent())
     rng = np.random.default_rng(0)
     outcomes, seats = set(), set()
     for episode in range(60):
@@ -47,7 +44,7 @@ def test_masks_are_exact_and_rewards_tell_the_outcome(opponent):
 
 def test_the_same_seed_gives_the_same_episode():
     def episode():
-        env = make()
+        env = versus()
         boards = [env.reset(seed=7)[0]]
         over = False
         while not over:
@@ -59,25 +56,21 @@ def test_the_same_seed_gives_the_same_episode():
 
 
 def test_seats():
-    first, second = make(seat="first"), make(seat="second")
+    first, second = versus(seat="first"), versus(seat="second")
     for seed in range(10):
         assert first.reset(seed=seed)[0].sum() == 0
         assert second.reset(seed=seed)[0].sum() == 1
     with pytest.raises(UserError, match="seat=middle must be one of"):
-        make(seat="middle")
+        versus(seat="middle")
 
 
 def test_self_play_answers_with_the_learner():
-    class AlwaysLowest(RandomAgent):
-        def decide(self, game, view, rng):
-            return super().decide(game, view, rng)._replace(action=game.legal_actions(view)[0])
-
     opponent = SelfPlay()
-    env = make(opponent, seat="first")
+    env = versus(opponent, seat="first")
     env.reset(seed=0)
     with pytest.raises(UserError, match="there is none here"):
         env.step(4)
-    opponent.set_agent(AlwaysLowest())
+    opponent.set_agent(Extreme())
     env.reset(seed=0)
     env.step(4)
     assert env.render() == "O . .\n. X .\n. . ."
@@ -97,12 +90,8 @@ def test_whoever_cannot_play_the_game_is_refused_at_once():
 
 @pytest.mark.parametrize("explore", [0.0, 0.5, 1.0])
 def test_self_play_draws_a_share_of_its_moves(explore):
-    class Lowest(RandomAgent):
-        def decide(self, game, view, rng):
-            return super().decide(game, view, rng)._replace(action=0)
-
     game, opponent, rng = TicTacToe(symmetric=True), SelfPlay(explore), np.random.default_rng(0)
-    opponent.set_agent(Lowest())
+    opponent.set_agent(Extreme())
     state = game.initial(rng)
     actions = [decision.action for decision in opponent.decide_batch(game, [state] * 900, [rng] * 900)]
     assert abs(np.mean(np.array(actions) == 0) - (1 - explore * 8 / 9)) < 0.05

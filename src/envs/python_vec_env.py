@@ -1,4 +1,4 @@
-"""Vector environment for two-player games: N matches against one opponent, stepped together in Python."""
+"""Vector environment for two-player games: N games against one opponent, stepped together in Python."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from gymnasium import spaces
 from ..core.errors import require
 from ..core.play.agent import Agent
 from ..core.play.game import TwoPlayerGame
-from .masked_vector_env import MaskedVectorEnv, Step
-from .match import Match, Reward, let_opponents_move
+from .episode import Episode, Reward, let_opponents_move, start_episodes
+from .masked_env import MaskedVectorEnv, Step
 
 
-class SyncVersus(MaskedVectorEnv[np.ndarray]):
+class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
     """Env i plays exactly like a `VersusEnv` seeded with `seed + i`.
 
     `info["final_info"]` has `won` and `outcome` of games that ended.
@@ -30,31 +30,31 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
     ) -> None:
         super().__init__(num_envs, observation_space, game.num_actions)
         self.game = game
-        self._matches = [Match(game, opponent, seats, reward) for _ in range(num_envs)]
+        self._episodes = [Episode(game, opponent, seats, reward) for _ in range(num_envs)]
         self._masks = np.zeros((num_envs, game.num_actions), bool)
 
     def _start(self, seeds: Sequence[int]) -> None:
-        for match, seed in zip(self._matches, seeds, strict=False):
-            match.rng = np.random.default_rng(seed)
-        _begin(self._matches)
+        for episode, seed in zip(self._episodes, seeds, strict=False):
+            episode.rng = np.random.default_rng(seed)
+        start_episodes(self._episodes)
         self._update_masks()
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one legal action per env (N,); raise before any is played if one is illegal."""
-        for match, action in zip(self._matches, self._checked(actions, self._masks).tolist(), strict=True):
-            match.play(action)
-        let_opponents_move(self._matches)
-        outcomes = [match.own_outcome for match in self._matches]
+        for episode, action in zip(self._episodes, self._checked(actions, self._masks).tolist(), strict=True):
+            episode.play(action)
+        let_opponents_move(self._episodes)
+        outcomes = [episode.own_outcome for episode in self._episodes]
         ended = np.array([outcome is not None for outcome in outcomes])
-        rewards = np.array([match.collect_reward() for match in self._matches])
+        rewards = np.array([episode.collect_reward() for episode in self._episodes])
         info: dict[str, Any] = {}
         if ended.any():
             own = np.array([outcome for outcome in outcomes if outcome is not None])
             info = self._final(ended, {"won": own == 1, "outcome": own})
-            finished = [match for match, over in zip(self._matches, ended, strict=True) if over]
-            for match in finished:
-                match.report_result()
-            _begin(finished)
+            finished = [episode for episode, over in zip(self._episodes, ended, strict=True) if over]
+            for episode in finished:
+                episode.report_result()
+            start_episodes(finished)
         self._update_masks()
         info["action_mask"] = self.action_masks()
         return self._observe(), rewards, ended, np.zeros(self.num_envs, bool), info
@@ -64,29 +64,21 @@ class SyncVersus(MaskedVectorEnv[np.ndarray]):
 
     def state(self) -> list[dict[str, Any]]:
         """Return everything that later steps depend on as plain values, for a checkpoint."""
-        return [match.saved() for match in self._matches]
+        return [episode.saved() for episode in self._episodes]
 
     def load_state(self, saved: Sequence[dict[str, Any]]) -> None:
         require(len(saved) == self.num_envs, f"the saved state has {len(saved)} envs, this batch {self.num_envs}")
-        for match, one in zip(self._matches, saved, strict=True):
-            match.restore(one)
+        for episode, one in zip(self._episodes, saved, strict=True):
+            episode.restore(one)
         self._seeded = True
         self._update_masks()
 
     def _update_masks(self) -> None:
-        for row, match in zip(self._masks, self._matches, strict=True):
-            row[:] = match.mask()
+        for row, episode in zip(self._masks, self._episodes, strict=True):
+            row[:] = episode.action_mask()
 
     def _observe(self) -> np.ndarray:
-        return np.stack([match.observation() for match in self._matches])
+        return np.stack([episode.observation() for episode in self._episodes])
 
     def _final_observation(self, i: int) -> np.ndarray:
-        return self._matches[i].observation()
-
-
-def _begin(matches: Sequence[Match]) -> None:
-    for match in matches:
-        match.begin()
-    let_opponents_move(matches)
-    for match in matches:
-        match.collect_reward()
+        return self._episodes[i].observation()

@@ -8,22 +8,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.interrupt import stoppable
-from ...core.kernels import by_reference
-from ...core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult
-from ..splitmix import hash_word
-from .board import inlined, kernel, make, new_board, on_goal, place, turned, unmake
-from .evaluation import FACTORS, list_candidates, list_threats, measure, position_key
-from .notation import Position
-from .race import plies_to_win
+from ....core.interrupt import stoppable
+from ....core.kernels import by_reference
+from ....core.play.search import Evaluation
+from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearchResult
+from ...splitmix import hash_word
+from ..rules import (
+    MAX_MOVES,
+    Position,
+    inlined,
+    kernel,
+    line_actions,
+    load_position,
+    make,
+    new_board,
+    on_goal,
+    turned,
+    unmake,
+)
+from .evaluation import FACTORS, list_candidates, list_threats, measure, plies_to_win, position_key
 
 MAX_DEPTH = 64
 ROWS = MAX_DEPTH + QUIET_PLIES + 2
-MAX_MOVES = 256
 TABLE_BITS = 18
 LOWER, EXACT, UPPER = 1, 2, 3
 INFINITY = 2 * WIN
-NOWHERE = -1
+NO_MOVE = -1
 UNDECIDED = 4 * WIN
 INTERRUPTED = -1  # as node limit: stop the search
 
@@ -48,10 +58,10 @@ class SearchBuffers(NamedTuple):
 
 
 # Indices of SearchBuffers.settings.
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, JUDGED, WAITING_PLIES = range(8)
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, EVALUATED, WAITING_PLIES = range(8)
 
 
-def new_buffers(evaluation: SearcherConfig) -> SearchBuffers:
+def new_buffers(evaluation: Evaluation) -> SearchBuffers:
     settings = np.zeros(8, np.int64)
     settings[[NOISE, SELECTIVE, WAITING_PLIES]] = evaluation.noise, evaluation.selective, evaluation.waiting_plies
     return SearchBuffers(
@@ -85,7 +95,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 @inlined
 def _parent_score(score: int) -> int:
-    """Compiled version of `src.core.play.search_interface.parent_score`."""
+    """Compiled version of `src.core.play.search.parent_score`."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score
@@ -100,7 +110,7 @@ def _child_bound(bound: int) -> int:
 
 
 @inlined
-def _verdict(board: Any, selective: bool) -> int:
+def _terminal_value(board: Any, selective: bool) -> int:
     """Return the value of a position that needs no search, else UNDECIDED."""
     if on_goal(board, 1 - (board.ply & 1)):
         return -WIN
@@ -113,7 +123,7 @@ def _verdict(board: Any, selective: bool) -> int:
 
 
 @inlined
-def _recall(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
+def _probe(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
     """Return the table's value of a position at exactly this depth if it suffices for the window, else UNDECIDED."""
     if entry.key != key or entry.bound == 0 or entry.depth != depth or beta - alpha > 1:
         return UNDECIDED
@@ -143,12 +153,12 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     settings = buffers.settings
     settings[NODES] += 1
     buffers.length[height] = 0
-    score = _verdict(board, settings[SELECTIVE] != 0 and height > 0)
+    score = _terminal_value(board, settings[SELECTIVE] != 0 and height > 0)
     if score != UNDECIDED:
         return score
-    best, best_move = -INFINITY, NOWHERE
+    best, best_move = -INFINITY, NO_MOVE
     if depth <= 0:
-        settings[JUDGED] = 1
+        settings[EVALUATED] = 1
         best = static_score(board, buffers, seed)  # stand pat: a threat is optional
         if best >= beta or depth == -QUIET_PLIES * settings[SELECTIVE]:
             return best
@@ -157,14 +167,14 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
         return 0
     key = position_key(board) ^ hash_word(np.uint64(board.ply))
     entry = buffers.table[np.int64(key & np.uint64(buffers.table.size - 1))]
-    score = _recall(entry, key, depth, alpha, beta)
+    score = _probe(entry, key, depth, alpha, beta)
     if score != UNDECIDED:
         return score
-    first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NOWHERE)
+    first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NO_MOVE)
     moves = buffers.moves[height]
     count = _list_moves(board, buffers, depth, height, first)
     for i in range(count):
-        _bring_forward(moves, buffers.priorities[height], i, count)
+        first_by_priority(moves, buffers.priorities[height], i, count)
         move, low = moves[i], _child_bound(max(alpha, best))
         origin = make(board, move)
         high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
@@ -187,14 +197,15 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
 
 
 @inlined
-def _bring_forward(moves: np.ndarray, priorities: np.ndarray, i: int, count: int) -> None:
-    """Swap the move with the highest priority from i on to index i."""
+def first_by_priority(moves: np.ndarray, priorities: np.ndarray, i: int, count: int) -> int:
+    """Swap the move with the highest priority from i on to index i; return where it was."""
     top = i
     for k in range(i + 1, count):
         if priorities[k] > priorities[top]:
             top = k
     moves[i], moves[top] = moves[top], moves[i]
     priorities[i], priorities[top] = priorities[top], priorities[i]
+    return top
 
 
 @inlined
@@ -210,29 +221,25 @@ def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> N
 class CompiledSearch:
     """A `Searcher` for Quoridor positions."""
 
-    def __init__(self, size: int, ply_limit: int, evaluation: SearcherConfig) -> None:
+    def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
         self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
         self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
-        settings = self.buffers.settings
-        place(self.board, state)
-        settings[[NODES, STOPPED, JUDGED]] = 0
+        buffers, settings = self.buffers, self.buffers.settings
+        load_position(self.board, state)
+        settings[[NODES, STOPPED, EVALUATED]] = 0
         settings[NODE_LIMIT] = node_limit
-        settings[FIRST] = NOWHERE if first is None else turned(self.size, state.ply, first)
+        settings[FIRST] = NO_MOVE if first is None else turned(self.size, state.ply, first)
         with stoppable(self._interrupt):
-            score = negamax(self.board, self.buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
+            score = negamax(self.board, buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
         if settings[STOPPED]:
             return None
-        return SearchResult(int(score), self._line(state), int(settings[NODES]), not settings[JUDGED])
+        line = line_actions(self.size, state.ply, buffers.line[0, : buffers.length[0]])
+        return SearchResult(int(score), line, int(settings[NODES]), not settings[EVALUATED])
 
     def _interrupt(self) -> None:
         """Stop the running search at its next node."""
         self.buffers.settings[NODE_LIMIT] = INTERRUPTED
-
-    def _line(self, state: Position) -> tuple[int, ...]:
-        """Return the principal variation as actions, each from the point of view of the player who makes it."""
-        moves = self.buffers.line[0, : self.buffers.length[0]].tolist()
-        return tuple(turned(self.size, state.ply + i, move) for i, move in enumerate(moves))
