@@ -1,4 +1,4 @@
-"""The base class of game pages: choices and address, seats, agent moves, history, keys."""
+"""The base class of game pages: choices and address, players, layout, history, moves of agents, keys."""
 
 import asyncio
 import logging
@@ -15,12 +15,13 @@ from ..core.errors import UserError, require
 from ..core.interrupt import CancellationToken, CancelledWorkError
 from ..core.play.agent import NOTHING
 from . import shell
-from .drawing import Pick, numbered
-from .ending import Result, result_for
-from .lab import Lab
+from .clickable import Pick, numbered
+from .event_loop import Busy
 from .match import Match
+from .match_panel import HistoryBar, Result, ResultBox, result_for
 from .players import YOU, AgentCache, Player, chosen
 from .saved_games import SavedGame
+from .services import Services
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +29,14 @@ FORKED = "This game was continued in another tab, so what you play here has an a
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
-def saved_game(lab: Lab, path: str, request: Request) -> SavedGame | None:
+def saved_game(services: Services, path: str, request: Request) -> SavedGame | None:
     """Return the game that the URL names, or None if it names none; reads a file, so call it off the event loop."""
     key = request.path_params.get("key")
     if key is None:
         return None
-    require(lab.games is not None, "Games are not kept on this server.")
-    assert lab.games is not None
-    return lab.games.load(path, key)
+    if services.games is None:
+        raise UserError("Games are not kept on this server.")
+    return services.games.load(path, key)
 
 
 class GamePage(Generic[AnyMatch]):
@@ -49,28 +50,36 @@ class GamePage(Generic[AnyMatch]):
     match: AnyMatch
     agents: AgentCache
     rng: np.random.Generator  # for new games and agents
-    busy: shell.Busy
+    busy: Busy
 
     def __init__(
         self,
-        lab: Lab,
+        services: Services,
         players: Mapping[str, Player] = NOTHING,
         defaults: Mapping[str, str] = NOTHING,
         query: Mapping[str, str] = NOTHING,
         saved: SavedGame | None = None,
     ) -> None:
         """`defaults` are the choices of the page by name; `query` overrides them from the URL, or a saved game."""
-        self.lab, self.players, self.setup = lab, players, dict(defaults)
+        self.services, self.players, self.setup = services, players, dict(defaults)
         self.saved = saved  # the game to open first
         self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
         self._file = [self.saved_key]  # as `saved_key`, for the writes that are still waiting
         self._revision = saved.revision if saved else 0
         self._kept: object = None  # what was saved last
-        self._can_keep = lab.games is not None
+        self._can_keep = services.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
         self.turn = CancellationToken()  # of the decisions in progress; replaced when the match changes
-        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
-        self._read_address(saved.setup if saved else query)
+        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
+        given = saved.setup if saved else query
+        for name in self.setup:
+            with shell.show_errors():  # an invalid choice is reported and keeps its default
+                if value := given.get(name):
+                    self.check_choice(name, value)
+                    self.setup[name] = value
         self.client = ui.context.client
         self.client.on_delete(self.drop_decisions)
 
@@ -91,14 +100,6 @@ class GamePage(Generic[AnyMatch]):
         """Apply a changed choice; by default it is a player, and the match continues. Keep the match unless it ends."""
         self.match.human_seats = self.human_seats
         await self.changed()
-
-    def _read_address(self, query: Mapping[str, str]) -> None:
-        """Apply valid choices; report invalid ones and keep their defaults."""
-        for name in self.setup:
-            with shell.show_errors():
-                if value := query.get(name):
-                    self.check_choice(name, value)
-                    self.setup[name] = value
 
     async def choose(self, name: str, value: object) -> None:
         """Apply a choice and save it, in the URL or with the match."""
@@ -165,18 +166,16 @@ class GamePage(Generic[AnyMatch]):
         is_empty = not self.match.moves and self._revision == 0
         if not self._can_keep or content == self._kept or is_empty or self.saved is not None:  # not loaded yet
             return
-        games, file = self.lab.games, self._file
+        games, file = self.services.games, self._file
         assert games is not None
-        result = self.result.words if self.result else ""
+        result, revision = self.result.words if self.result else "", self._revision + 1
         setup, start, moves, variations = content
-        game = SavedGame(
-            self.path, setup, start, moves, result, self.seconds, self._revision + 1, variations=variations
-        )
+        game = SavedGame(self.path, setup, start, moves, result, self.seconds, revision, variations=variations)
 
         def write() -> None:
             file[0] = games.save(game, file[0])
 
-        self._kept, self._revision = content, game.revision
+        self._kept, self._revision = content, revision
         asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(partial(self._saved, file))
 
     def _saved(self, file: list[str | None], written: asyncio.Future[None]) -> None:
@@ -198,7 +197,7 @@ class GamePage(Generic[AnyMatch]):
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
-        self._can_keep, self._kept, self._file, self._revision = self.lab.games is not None, None, [None], 0
+        self._can_keep, self._kept, self._file, self._revision = self.services.games is not None, None, [None], 0
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)
@@ -257,6 +256,29 @@ class GamePage(Generic[AnyMatch]):
         if not self.match.waits_for_human:
             return f"{self.mover} to move"
         return "Your move" if len(self.human_seats) == 1 else f"Player {self.match.seat + 1} to move"
+
+    # Layout
+
+    def add_match_panel(self) -> None:
+        """Add what every match of two players has: headline, messages, result, and steps through the moves."""
+        with ui.row().classes("items-center w-full no-wrap"):
+            self._title = ui.label().classes("headline grow")
+            self.busy = Busy()
+        shell.MessageLine()
+        self.result_box = ResultBox(self.new_game, self.review)
+        self._history = HistoryBar(self.look_at, self.look_by)
+
+    def show_match_panel(self) -> None:
+        self._title.text = self.headline()
+        self.result_box.show(self.result)
+        self._history.show(self.now, len(self.match.moves))
+
+    def add_match_buttons(self, take_back: str) -> None:
+        """Add the buttons for a new game and for taking a move back, which has this title."""
+        with ui.row():
+            ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
+            undo = ui.button(take_back, icon="undo", on_click=shell.handler(self.take_back))
+            undo.props("outline").classes("undo")
 
     # History
 

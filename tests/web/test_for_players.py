@@ -4,7 +4,7 @@ import pytest
 
 from src.envs.quoridor.rules import Quoridor
 from src.web.deployment.match_page import in_sentence
-from src.web.ending import result_for
+from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
 from src.web.quoridor.match import why_not
 from src.web.shell import sentence

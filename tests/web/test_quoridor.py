@@ -17,14 +17,11 @@ from src.envs.quoridor.notation import Position, parse_move
 from src.envs.quoridor.rules import Quoridor
 from src.web.players import YOU
 from src.web.quoridor import panels, review
+from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
-from src.web.quoridor.geometry import BoardGeometry, Box
-from src.web.quoridor.match import QuoridorMatch, players_of, toward
+from src.web.quoridor.match import MAX_VARIATIONS, QuoridorMatch, Variations, players_of, read_variations, toward
 from src.web.quoridor.match_page import QuoridorMatchPage
-from src.web.quoridor.picture import Marks, Mode, draw
-from src.web.quoridor.review import Judgement, judge
-from src.web.quoridor.thinking import Budget, deepen
-from src.web.quoridor.variations import MAX_KEPT, Variations, read_variations
+from src.web.quoridor.searches import Budget, Judgement, deepen, from_search, judge
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -174,7 +171,7 @@ def test_variations_from_another_start_are_named_again():
     assert "h8h" in variations.html(other, None), "as player 2 sees the board"
 
 
-@pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_KEPT + 1)])
+@pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_VARIATIONS + 1)])
 def test_damaged_variations_are_refused(saved: list[Any]):
     with pytest.raises(UserError):
         read_variations(played("e2"), saved)
@@ -182,9 +179,9 @@ def test_damaged_variations_are_refused(saved: list[Any]):
 
 def test_the_latest_variations_are_kept_and_the_others_do_not_end_the_saving_of_the_game():
     variations = Variations()
-    for number in range(MAX_KEPT + 5):
+    for number in range(MAX_VARIATIONS + 5):
         variations.add([number])
-    assert variations.as_json() == [[number] for number in range(5, MAX_KEPT + 5)]
+    assert variations.as_json() == [[number] for number in range(5, MAX_VARIATIONS + 5)]
 
 
 def test_a_variation_that_was_played_in_the_game_is_none_any_more():
@@ -243,12 +240,12 @@ def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int],
 
 def test_an_evaluation_is_for_player_1():
     info = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
-    first, second = panels.from_search(info, 0), panels.from_search(info, 1)
+    first, second = from_search(info, 0), from_search(info, 1)
     assert first.share + second.share == pytest.approx(1)
     assert (first.text, second.text) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
-    assert panels.from_search(info | {"score": "win-in-3"}, 1).share == 0
-    assert panels.from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert from_search(info | {"score": "win-in-3"}, 1).share == 0
+    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
 
 
 def test_factors_add_up():

@@ -16,9 +16,9 @@ from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import UserError
 from src.play import ConfigLab, listening_socket
-from src.web.drawing import Pick, numbered, read_pick, split
-from src.web.lab import finished_runs
+from src.web.clickable import Pick, numbered, read_pick, split
 from src.web.players import chosen
+from src.web.services import finished_runs
 from src.web.shell import between, checked, pressed
 from tests.lab import ROOT, Lab
 from tests.web.browser import Browser

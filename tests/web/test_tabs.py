@@ -26,8 +26,8 @@ from src.envs.minesweeper.solver import exact_moves
 from src.envs.minesweeper.solver.probability import CONSISTENT
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search import CompiledSearch
-from src.web import engines
-from src.web.quoridor import timed_player
+from src.web import preload
+from src.web.quoridor import searches
 from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
 from tests.web.browser import Browser
@@ -38,7 +38,7 @@ GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
     "/minesweeper": "src.web.minesweeper.page.MinesweeperPage",
     "/quoridor": "src.web.quoridor.page.QuoridorPage",
-    "/deployment": "src.web.deployment.match_page.DeploymentPage",
+    "/deployment": "src.web.deployment.page.DeploymentPage",
     "/play/nim": "src.web.generic.page.GenericPage",
 }
 
@@ -336,7 +336,7 @@ def test_the_move_of_a_level_is_cancelled_with_its_search_and_continued(
 def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelled(
     inner: Browser, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(timed_player, "DEEP_SECONDS", 1e6)
+    monkeypatch.setattr(searches, "DEEP_SECONDS", 1e6)
     page = open_quoridor(inner, "deep", monkeypatch)
     inner.click("[data-id='e2'] .hit")
     inner.wait_text(".qr-thinking", "depth")
@@ -383,7 +383,7 @@ def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypa
         inner.until(lambda: pages, "the page")
         page = pages[0]()
         assert page is not None
-        before = len(page.lab.games.latest(999))
+        before = len(page.services.games.latest(999))
         inner.click("[data-id=cell-4]")
         assert writing.wait(PATIENCE)
         inner.wait_text(".headline", "Your turn: O")
@@ -396,10 +396,10 @@ def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypa
         released.set()
     inner.go_to(first)
     inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
-    saved = page.lab.games.load("/tictactoe", page.saved_key)
+    saved = page.services.games.load("/tictactoe", page.saved_key)
     assert (saved.moves, saved.revision) == ([4, 0], 2), "the second write continues the first"
     assert inner.driver.current_url.endswith(saved.address)
-    assert len(page.lab.games.latest(999)) == before + 2, "one for each tab"
+    assert len(page.services.games.latest(999)) == before + 2, "one for each tab"
 
 
 def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):
@@ -413,7 +413,7 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
         inner.wait_text(".qr-note", "loading the engine")
         inner.choose(".qr-times", "3 minutes each")
         inner.until(lambda: inner.find(".qr-clocks").is_displayed(), "the choice to be applied")
-        assert len(first.lab.games.load("/quoridor", first.saved_key).moves) == 1
+        assert len(first.services.games.load("/quoridor", first.saved_key).moves) == 1
     finally:
         released.set()
     inner.until(lambda: played(inner) == 1, "the game")
@@ -429,7 +429,7 @@ def test_the_header_stays_small_while_engines_are_compiled(
     inner.resize(*size)
     try:
         for text in ("", "Compiling engines: 112 of 157"):
-            monkeypatch.setattr(engines.PROGRESS, "text", text)
+            monkeypatch.setattr(preload.PROGRESS, "text", text)
             inner.open("/quoridor")
             inner.find(".quoridor")
             assert len(inner.all(".lab-progress")) == (text != "")
@@ -448,21 +448,6 @@ def test_the_header_stays_small_while_engines_are_compiled(
             assert inner.script(BOX, ".lab-note")["left"] > board["right"]
     finally:
         inner.resize(1280, 900)
-
-
-def test_six_tabs_opened_at_once_all_work(inner: Browser):
-    paths = ["/tictactoe?x=you&o=you", "/minesweeper", "/quoridor", "/deployment", "/runs", "/play/nim"]
-    first = inner.tab
-    inner.script("for (const path of arguments[0]) open(path, '_blank')", [inner.address + path for path in paths])
-    inner.until(lambda: len(inner.driver.window_handles) == 7, "the tabs")
-    titles = set()
-    for tab in inner.driver.window_handles:
-        if tab != first:
-            inner.go_to(tab)
-            inner.wait_built()
-            assert not inner.all(".lab-problem")
-            titles.add(inner.driver.title)
-    assert len(titles) == 6
 
 
 def legal(browser: Browser) -> list[str]:

@@ -12,14 +12,14 @@ from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
-from ..drawing import LEFT, RIGHT, Drawing, Pick, numbered
-from ..ending import Ending, HistoryBar
+from ..clickable import LEFT, RIGHT, Clickable, Pick, numbered
+from ..event_loop import in_thread
 from ..game_page import GamePage, saved_game
-from ..lab import Lab, runs_of
+from ..match_panel import HistoryBar, ResultBox
 from ..players import Player, chosen
 from ..saved_games import SavedGame
-from ..turns import in_thread
-from . import PAGE, picture
+from ..services import Services, runs_of
+from . import PAGE, board
 from .advice import (
     EXACT,
     NONE,
@@ -32,28 +32,26 @@ from .advice import (
     odds_sources,
     players_of,
 )
-from .custom_position import CustomPosition, describe_consistency
-from .match import Clock, MinesweeperMatch, read_size
+from .editor import CustomPosition, Editor, describe_consistency
+from .match import Clock, MinesweeperMatch, count_3bv, read_size
 from .panel import GUESSING, Panel
-from .statistics import count_3bv
-from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
-async def build(lab: Lab, request: Request) -> None:
-    saved = await in_thread(saved_game, lab, PAGE.path, request)
-    players = players_of(await in_thread(runs_of, lab.folders, "minesweeper"))
-    page = MinesweeperPage(lab, players, request.query_params, saved)
+async def build(services: Services, request: Request) -> None:
+    saved = await in_thread(saved_game, services, PAGE.path, request)
+    players = players_of(await in_thread(runs_of, services.folders, "minesweeper"))
+    page = MinesweeperPage(services, players, request.query_params, saved)
     ui.timer(0, shell.handler(page.open), once=True)
 
 
-def prepare(lab: Lab) -> None:
+def prepare(services: Services) -> None:
     """Load the compiled solver."""
     match = MinesweeperMatch(9, 9, 10, np.random.default_rng(0), no_guess=True)
     match.click(40)
-    Advisor(lab, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
+    Advisor(services, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
 
 
 class MinesweeperPage(GamePage[MinesweeperMatch]):
@@ -64,10 +62,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     path = PAGE.path
 
     def __init__(
-        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
+        self, services: Services, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
     ) -> None:
-        super().__init__(lab, players, DEFAULTS, query, saved)
-        self.rng = lab.rng()
+        super().__init__(services, players, DEFAULTS, query, saved)
+        self.rng = services.rng()
         self.has_match = False  # the match exists
         self.custom: CustomPosition | None = None
         self.advice: Advice | None = None
@@ -83,21 +81,19 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
-        self.shortcuts = {
+        self.shortcuts |= {
             "n": self.new_game,
             "h": self.hint,
             "s": self.step,
             "p": self.play_on,
             "Escape": self.cancel_hint,
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
         }
         self._layout()
         ui.context.client.on_disconnect(lambda: self.timekeeper.stop())
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
-        shell.add_style(picture.STYLE)
+        shell.add_style(board.STYLE)
         rows, cols, _ = read_size(self.setup["board"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):
@@ -106,15 +102,15 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.title = ui.label("Reveal any cell").classes("headline")
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
                 shell.MessageLine()
-                self.ending = Ending(self.new_game, self.review)
-                self.drawing = Drawing(picture.empty(rows, cols), self._picked)
+                self.result_box = ResultBox(self.new_game, self.review)
+                self.board = Clickable(board.draw(np.full((rows, cols), HIDDEN, np.int8)), self._picked)
                 with ui.row().classes("w-full items-center justify-between"):
-                    self.history = HistoryBar(self)
+                    self.history = HistoryBar(self.look_at, self.look_by)
                     self.flagging = ui.switch("Flag mode").classes("flag-mode")
                     self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
-                self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
-                self.tools = Tools(self.load_position, self.leave_editor)
-            self.panel = Panel(self)
+                self.legend = ui.html(board.LEGEND, sanitize=False).classes("ms-legend")
+                self.editor = Editor(self.load_position, self.leave_editor)
+            self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
         self.busy = self.panel.busy
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
@@ -154,7 +150,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._examination.cancel()  # else the clock would wait for it
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         begun = {name: self.setup[name] for name in ("board", "guess")}
-        self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
+        self.match = await self.busy.do(MinesweeperMatch, *size, self.services.rng(), no_guess)
         self._begun, self.ply, self.has_match = begun, None, True
         saved, self.saved = self.saved, None
         if saved is not None:
@@ -165,7 +161,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
-        self.tools.edit(None)
+        self.editor.edit(None)
 
     @property
     def match_setup(self) -> dict[str, str]:
@@ -190,8 +186,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _touch(self, pick: Pick) -> None:
         cell, button = numbered(pick.part, "cell", self._view().visible.size), pick.button
         if self.custom is not None:
-            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.tools.brush)
-            self.tools.edit(self.custom)
+            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.editor.brush)
+            self.editor.edit(self.custom)
             return
         match = self._game()
         if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
@@ -262,13 +258,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.advice, self.queued, self.playing = None, [], False
             await super().look_at(ply)
 
-    async def _ask(self) -> None:
-        view = self._view()
-        require(not view.over, "the game is over")
-        self.counts = False
-        self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
-        self.queued = list(self.advice.also)
-
     async def step(self) -> None:
         await self.do(self._step)
 
@@ -280,7 +269,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if not ready and self.queued and self.advice is not None:
             self.advice = Advice(self.queued[0], f"{len(self.queued)} safe cells left.")
         elif not ready:
-            await self._ask()
+            view = self._view()
+            require(not view.over, "the game is over")
+            self.counts = False
+            self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
+            self.queued = list(self.advice.also)
         assert self.advice is not None
         if self.advice.action is None:
             raise UserError(self.advice.text)
@@ -301,35 +294,36 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     def _advisor_for(self, view: View) -> Advisor:
         if self._advisor is None or self._advisor[0] != view.visible.shape:
-            self._advisor = view.visible.shape, Advisor(self.lab, self.players, *view.visible.shape)
+            self._advisor = view.visible.shape, Advisor(self.services, self.players, *view.visible.shape)
         return self._advisor[1]
 
     # Positions set up by hand
 
     async def edit_position(self) -> None:
         """Edit the position on the board."""
-        await self.do(self._set_up)
 
-    async def _set_up(self) -> None:
-        view, self.counts = self._view(), False
-        self._use(CustomPosition(view.visible, view.mines))
+        async def edit() -> None:
+            view, self.counts = self._view(), False
+            self._edit(CustomPosition(view.visible, view.mines))
 
-    async def leave_editor(self) -> None:
-        async def back() -> None:
-            self.custom, self.advice, self.queued = None, None, []
-            self.tools.edit(None)
-
-        await self.do(back)
+        await self.do(edit)
 
     async def load_position(self, text: str, mines: int) -> None:
-        async def take_over() -> None:
-            self._use(CustomPosition.read(text, mines))
+        async def load() -> None:
+            self._edit(CustomPosition.read(text, mines))
 
-        await self.do(take_over)
+        await self.do(load)
 
-    def _use(self, position: CustomPosition) -> None:
+    def _edit(self, position: CustomPosition) -> None:
         self.custom, self.advice, self.queued, self.cursor, self.playing = position, None, [], None, False
-        self.tools.edit(position)
+        self.editor.edit(position)
+
+    async def leave_editor(self) -> None:
+        async def leave() -> None:
+            self.custom, self.advice, self.queued = None, None, []
+            self.editor.edit(None)
+
+        await self.do(leave)
 
     # Display
 
@@ -349,8 +343,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                 self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
         won = over and self.match.outcome == 1
         visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
-        self.drawing.draw(picture.board(visible, self._marks(odds, over)))
-        self.ending.show(self.result if over else None)
+        self.board.draw(board.draw(visible, self._marks(odds, over)))
+        self.result_box.show(self.result if over else None)
         self.history.set_visibility(self.custom is None)
         self.history.show(self.now, len(self.match.moves))
         self.legend.classes(remove="on", add=None if odds is None else "on")
@@ -393,9 +387,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         """The mistake that the next move of the position shown is."""
         return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
 
-    def _marks(self, odds: np.ndarray | None, over: bool) -> picture.Marks:
+    def _marks(self, odds: np.ndarray | None, over: bool) -> board.Marks:
         advice = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
-        return picture.Marks(
+        return board.Marks(
             odds=odds,
             hint=None if advice.action is None else advice.action % self._view().visible.size,
             risky=advice.risky,
@@ -410,10 +404,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         outcome = (self.match.outcome or 0) if over else 0
         self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
         self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
-        if self.custom is not None:
-            self.title.text = "A position set up by hand"
-        else:
-            self.title.text = self.headline()
+        self.title.text = self.headline() if self.custom is None else "A position set up by hand"
 
     def headline(self) -> str:
         if self.ply is not None or self.match.is_over:

@@ -7,19 +7,28 @@ from typing import Any
 
 from ...core.errors import UserError, require
 from ...envs.quoridor.rules import Quoridor
-from ..drawing import Pick, numbered
-from ..ending import Result, result_for
+from ..clickable import Pick, numbered
 from ..game_page import GamePage
-from ..lab import Lab
+from ..match_panel import Result, result_for
 from ..players import AgentCache, Player
 from ..saved_games import SavedGame
+from ..services import Services
 from . import PAGE
-from .clock import read_clock, write_clock
-from .layout import Layout
-from .match import DEEP, DEFAULTS, SEATS, QuoridorMatch, run_game, why_not
-from .time_control import TimeControl
-from .timed_player import TimedPlayer
-from .variations import Variations, first_difference, read_variations
+from .clock import ClockPanel, read_clock, write_clock
+from .match import (
+    DEEP,
+    DEFAULTS,
+    SEATS,
+    QuoridorMatch,
+    Variations,
+    first_difference,
+    read_variations,
+    run_game,
+    why_not,
+)
+from .panels import ThinkingRow
+from .review import ReviewPanel
+from .searches import TimedPlayer
 
 LONG = 1.0  # seconds before an agent is said to think
 REPLY = 0.35  # seconds before an agent replies to a person
@@ -29,21 +38,23 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
     """Subclasses set the attributes below and implement `show`."""
 
     path, seats = PAGE.path, SEATS
-    layout: Layout
-    time: TimeControl
+    time: ClockPanel
     timed_player: TimedPlayer
+    thinking: ThinkingRow
+    review_panel: ReviewPanel
+    watching_delay = 0.5  # seconds per move of two agents
 
     def __init__(
         self,
-        lab: Lab,
+        services: Services,
         game: Quoridor,
         players: Mapping[str, Player],
         query: Mapping[str, str],
         saved: SavedGame | None = None,
     ) -> None:
-        super().__init__(lab, players, DEFAULTS, query, saved)
-        self.game, self.rng = game, lab.rng()
-        self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
+        super().__init__(services, players, DEFAULTS, query, saved)
+        self.game, self.rng = game, services.rng()
+        self.agents = AgentCache(services, game, players, partial(run_game, services, game))
         self.match = self.new_match()
         self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
         self.variations = Variations()
@@ -78,7 +89,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
 
     @property
     def delay(self) -> float:
-        return self.layout.delay if self.watching else REPLY
+        return self.watching_delay if self.watching else REPLY
 
     def begin_turn(self) -> None:
         super().begin_turn()
@@ -87,7 +98,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.time.run(self._clock_seat)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
-        turn, row = self.turn, self.layout.thinking
+        turn, row = self.turn, self.thinking
         row.hide()
         note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks", False)
         try:
@@ -99,10 +110,6 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
             note.cancel()
             if turn is self.turn:
                 row.hide()
-
-    def move_now(self) -> None:
-        """Let the player that searches for a time make the best move that it has found."""
-        self.timed_player.move_now()
 
     async def cancel_move(self) -> None:
         """Stop the search of the agent to move, which waits until it is continued."""
@@ -138,8 +145,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         """Parse a move in the position shown; raise `UserError` if it is illegal or not a person's turn."""
         if self.ply is None:
             self.require_human_turn()
-        reason = why_not(self.game, self.state, name)
-        if reason is not None:
+        if (reason := why_not(self.game, self.state, name)) is not None:
             raise UserError(reason)
         return self.game.parse_move(self.state, name)
 
@@ -171,7 +177,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         """Forget what belongs to the present game."""
         self.match, self.main, self.variations = self.main or self.match, None, Variations()
         self.paused = self.paused and self.watching
-        self.layout.review.reset()
+        self.review_panel.reset()
         self.setup["clock"] = write_clock(self.setup["clock"], None, 0)
         self.time.begin(self.setup["clock"])
 

@@ -1,4 +1,4 @@
-"""An SVG drawing with parts that are clicked, or reached and pressed by keys."""
+"""SVG or HTML with parts that are clicked, or reached and pressed by keys."""
 
 import json
 import re
@@ -61,8 +61,8 @@ class Pick(NamedTuple):
     button: str  # left or right
 
 
-class Drawing(ui.html):
-    """An SVG element. `on_pick` is called with the picked part; its errors are shown."""
+class Clickable(ui.html):
+    """Parts to click have a `data-id`. `on_pick` is called with the picked part; its errors are shown."""
 
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)
