@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from ..core.errors import UserError
 from . import preload
-from .event_loop import SEARCHES, in_thread, turn
+from .event_loop import SEARCHES, in_thread, wait_turn
 from .middleware import DisconnectMiddleware, SameOriginMiddleware
 from .pages import PageEntry, discover
 from .services import Services
@@ -35,7 +35,7 @@ def mount(page: PageEntry, services: Services) -> None:
     """Register a page at its path, and its games below it."""
 
     async def visit(request: Request) -> None:
-        await turn()
+        await wait_turn()
         with frame(page.title, discover(services.envs), page):
             with ui.element("div").classes("lab-placeholder").props("aria-busy=true") as placeholder:
                 if page.picture:

@@ -18,7 +18,7 @@ LONG_WORK = "Still working. The first use after an installation compiles code, w
 _locks: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
 
 
-async def turn() -> None:
+async def wait_turn() -> None:
     """Wait until no other piece of work that waits here runs in this round of the event loop.
 
     A piece, such as the elements of a page, lasts from here to the next `await`. Moves and messages are handled between
@@ -36,7 +36,7 @@ async def turn() -> None:
 async def in_thread(work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
     """Run slow work in a thread, and return its result in a turn."""
     result = await asyncio.to_thread(work, *arguments, **options)
-    await turn()
+    await wait_turn()
     return result
 
 

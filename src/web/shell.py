@@ -229,12 +229,12 @@ def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitabl
 
     async def handle() -> None:
         with show_errors():
-            await finish(work())
+            await maybe_await(work())
 
     return handle
 
 
-async def finish(result: Awaitable[None] | None) -> None:
+async def maybe_await(result: Awaitable[None] | None) -> None:
     """Await the result of a function that may be asynchronous."""
     if result is not None:
         await result
@@ -274,7 +274,7 @@ def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "
     ui.run_javascript(code.replace("IGNORED", json.dumps(", ".join(ignored))))
 
 
-def pressed(event: events.KeyEventArguments) -> str | None:
+def key_name(event: events.KeyEventArguments) -> str | None:
     """Return the name of a pressed key, letters in lower case; None with a modifier or on release."""
     modified = event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta
     name = event.key.name

@@ -19,6 +19,7 @@ from src.web.deployment.match import DeploymentMatch, Seat
 from src.web.deployment.match_setup import MatchSetup
 from src.web.deployment.page import DeploymentPage
 from src.web.deployment.panels import NewGame
+from src.web.game_page import Visit
 from tests.envs.deployment.making import bot, full_game
 from tests.waiting import PATIENCE
 
@@ -45,7 +46,7 @@ def on_page(
             players = enumerate(agents or (both, both), 1)
             first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
             lab = ConfigLab([], 0)
-            await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, MatchSetup())))
+            await do(DeploymentPage(Visit(lab), DeploymentMatch(game, (first, second), 4), NewGame(lab, MatchSetup())))
         client.delete()
 
     asyncio.run(visit())

@@ -3,7 +3,7 @@
 import pytest
 
 from src.envs.quoridor.rules import Quoridor
-from src.web.deployment.match_page import in_sentence
+from src.web.deployment.match_page import without_coordinates
 from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
 from src.web.quoridor.match import why_not
@@ -50,7 +50,7 @@ def test_a_refused_move_is_explained(position: str, move: str, reason: str | Non
 def test_messages_are_sentences_without_coordinates():
     assert sentence("that cell is taken") == "That cell is taken."
     assert sentence("Really?") == "Really?"
-    assert in_sentence("R1 cannot go to (12, 0): no path") == "R1 cannot go there: no path"
+    assert without_coordinates("R1 cannot go to (12, 0): no path") == "R1 cannot go there: no path"
 
 
 @pytest.mark.parametrize(

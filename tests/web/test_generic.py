@@ -13,6 +13,7 @@ from src.core.errors import UserError
 from src.envs.tictactoe.rules import TicTacToe
 from src.web import shell
 from src.web.clickable import LEFT, Pick
+from src.web.game_page import Visit
 from src.web.generic.page import GenericPage, fitting_players
 from src.web.match import Match
 from src.web.pages import discover
@@ -52,7 +53,7 @@ def visit(
         client = Client(ui.page("/generic"), request=None)
         with client:
             query = dict(zip(("first", "second"), seats, strict=True))
-            page = GenericPage(lab, lab.game(env), PLAYERS, query, f"/play/{env}", saved)
+            page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
             await page.open()
             await do(page)
         client.delete()

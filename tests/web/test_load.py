@@ -9,7 +9,7 @@ from nicegui import Client, ui
 
 from experiments.bench.page_load import Tab, plant_flags
 from src.web.app import WORKERS
-from src.web.event_loop import Busy, in_thread, turn
+from src.web.event_loop import Busy, in_thread, wait_turn
 from src.web.pages import discover
 from tests.waiting import PATIENCE
 from tests.web.browser import serving
@@ -19,7 +19,7 @@ def test_events_are_handled_between_two_pieces_of_work():
     order: list[str] = []
 
     async def piece(number: int) -> None:
-        await turn()
+        await wait_turn()
         order.append(f"piece {number}")
         asyncio.get_running_loop().call_soon(order.append, "event")
 

@@ -75,7 +75,6 @@ def test_our_own_pages_get_both(server: tuple[str, int]):
     assert status(server, SOCKET, UPGRADE | named) == 101
     assert status(server, SOCKET, UPGRADE | {"Host": "evil.example", "Origin": "http://evil.example"}) in (400, 403)
 
-
     assert status(server, "/", {}) == 200, "a program that names no origin is let in"
     assert status(server, SOCKET, UPGRADE) == 101
 

@@ -2,14 +2,12 @@
 
 import json
 import re
-import socket
 from pathlib import Path
 
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from tests.web.browser import Browser, serving
+from tests.web.browser import Browser
 
 
 def begin(browser: Browser, first: str, second: str) -> None:

@@ -137,17 +137,22 @@ def test_an_unknown_address_has_the_navigation(inner: Browser):
     inner.wait_text(".headline", "Your turn: X")
 
 
+def begin_minesweeper(browser: Browser, query: str, monkeypatch: pytest.MonkeyPatch, cell: int = 40) -> Any:
+    """Open a game, reveal a cell, and return the page."""
+    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
+    browser.open(f"/minesweeper?{query}")
+    browser.click(f"[data-id=cell-{cell}]")
+    browser.wait_text(".headline", "Playing")
+    page = pages[-1]()
+    assert page is not None
+    return page
+
+
 def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(
     inner: Browser, monkeypatch: pytest.MonkeyPatch
 ):
     thinker = TestLab.thinker = Thinker()
-    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
-    inner.open("/minesweeper?board=9x9x10&agent=rules")
-    inner.wait_text(".ms-left", "10")
-    inner.click("[data-id=cell-40]")
-    inner.wait_text(".headline", "Playing")
-    page = pages[-1]()
-    assert page is not None
+    page = begin_minesweeper(inner, "board=9x9x10&agent=rules", monkeypatch)
     inner.until(lambda: page.timekeeper.running, "the clock")
     try:
         inner.click(".ask")
@@ -184,10 +189,7 @@ def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monk
                 break
         return found
 
-    inner.open("/minesweeper?board=9x9x10&agent=exact")
-    inner.wait_text(".ms-left", "10")
-    inner.click("[data-id=cell-40]")
-    inner.wait_text(".headline", "Playing")
+    begin_minesweeper(inner, "board=9x9x10&agent=exact", monkeypatch)
     monkeypatch.setattr(ExactAgent, "moves", endless_moves)
     try:
         inner.press("h")
@@ -209,11 +211,8 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         return []
 
     monkeypatch.setattr("src.web.minesweeper.page.find_mistakes", find_slowly)
-    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
     try:
-        inner.open("/minesweeper?board=9x9x71&agent=random")
-        inner.click("[data-id=cell-0]")
-        inner.wait_text(".headline", "Playing")
+        page = begin_minesweeper(inner, "board=9x9x71&agent=random", monkeypatch, cell=0)
         inner.click(".play")
         inner.wait_text(".lab-result", "You lose")
         assert asked.wait(PATIENCE)
@@ -221,8 +220,6 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         inner.wait_text(".headline", "Reveal any cell")
         inner.click("[data-id=cell-0]")
         inner.wait_text(".headline", "Playing")
-        page = pages[-1]()
-        assert page is not None
         inner.until(lambda: page.timekeeper.running, "the clock")
     finally:
         released.set()

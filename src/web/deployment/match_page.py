@@ -8,14 +8,13 @@ from typing import TypeVar
 from nicegui import ui
 
 from ...core.errors import UserError, require
+from ...core.play.agent import NOTHING
 from ...envs.deployment.rules.deployment import why_not_confirm, why_not_undeploy
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
-from ..clickable import LEFT, Pick, numbered
-from ..game_page import GamePage
-from ..saved_games import SavedGame
-from ..services import Services
+from ..clickable import LEFT, Pick, parse_id
+from ..game_page import GamePage, Visit
 from . import PAGE
 from .descriptions import address_player
 from .match import DeploymentMatch
@@ -36,10 +35,8 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
     pace: ui.toggle
     slider: ui.slider
 
-    def __init__(
-        self, services: Services, match: DeploymentMatch, setup: MatchSetup, saved: SavedGame | None = None
-    ) -> None:
-        super().__init__(services, defaults=setup._asdict(), saved=saved)
+    def __init__(self, visit: Visit, match: DeploymentMatch, setup: MatchSetup) -> None:
+        super().__init__(visit._replace(query=NOTHING), NOTHING, setup._asdict())
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
@@ -75,7 +72,7 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
         self.cursor = None
         self.timer.active = self.playing and self.match.agent is not None
         if is_new:
-            self.keep()
+            self.save()
         self.draw(is_new)
 
     async def changed(self, moved: bool = False) -> None:
@@ -100,7 +97,7 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
 
     def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
-        with shell.show_errors(in_sentence):
+        with shell.show_errors(without_coordinates):
             self._require_present()
             self.match.require_human_turn()
             self.match.play(step())
@@ -114,7 +111,7 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
         if pick.button != LEFT:
             return
         columns = self.match.game.scenario.board.cols
-        cell = numbered(pick.part, "hex", columns * self.match.game.scenario.board.rows)
+        cell = parse_id(pick.part, "hex", columns * self.match.game.scenario.board.rows)
         at = (cell % columns, cell // columns)
         there = next((unit for unit in self.state.units.values() if (unit.col, unit.row) == at), None)
         if there is not None and at not in self.candidates:
@@ -157,10 +154,10 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
         with shell.show_errors(lambda words: address_player(words, self.match.human_seats)):
             self._require_present()
             self.match.take_back()
-            self.drop_decisions()
+            self.cancel_decisions()
             self.clear_refusal()
             self.refresh()
-            self.keep()
+            self.save()
 
     def wait(self) -> None:
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
@@ -225,12 +222,12 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
         """Let agents play at most `count` steps; they decide off the event loop."""
         if self._deciding or self.match.agent is None:
             return
-        self._deciding, turn = True, self.turn
+        self._deciding, token = True, self.token
         try:
             while count and self.match.agent is not None:
                 count -= 1
                 step = await asyncio.to_thread(self.match.decide, self.match.state)
-                if turn is not self.turn:  # the tab was closed, or a step was taken back
+                if token is not self.token:  # the tab was closed, or a step was taken back
                     return
                 self.match.play(step)
         except UserError as error:
@@ -279,7 +276,7 @@ class DeploymentMatchPage(GamePage[DeploymentMatch]):
         return moved if board.contains(moved) else (col, row)
 
 
-def in_sentence(message: str) -> str:
+def without_coordinates(message: str) -> str:
     """Return a message without coordinates: the hex that is meant shakes."""
     return re.sub(r"\b(?:on|to|at) \(\d+, \d+\)", "there", message)
 

@@ -12,7 +12,7 @@ from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass
 from .. import shell
 from ..clickable import Clickable
 from ..event_loop import Busy
-from ..game_page import saved_game
+from ..game_page import Visit, read_visit
 from ..match_panel import ResultBox
 from ..saved_games import SavedGame
 from ..services import Services
@@ -74,18 +74,18 @@ async def build(services: Services, request: Request) -> None:
 
 async def _show_match(services: Services, box: ui.element, busy: Busy, request: Request) -> None:
     """Show the match of a URL in an element of the page, or the reason why it is invalid."""
-    setup, match, saved, problem = MatchSetup(), None, None, ""
+    visit, setup, match, problem = Visit(services), MatchSetup(), None, ""
     try:
-        saved = await busy.do(saved_game, services, PAGE.path, request)
-        setup = match_setup.read(saved.setup if saved else request.query_params)
-        match = await busy.do(_new_match, services, setup, saved)
+        visit = await busy.do(read_visit, services, PAGE.path, request)
+        setup = match_setup.read(visit.saved.setup if visit.saved else visit.query)
+        match = await busy.do(_new_match, services, setup, visit.saved)
     except UserError as error:
         problem = str(error)
     box.clear()
     with box:
         new_game = NewGame(services, setup)
         if match is not None:
-            page = DeploymentPage(services, match, new_game, saved)
+            page = DeploymentPage(visit, match, new_game)
             ui.on("dp-key", lambda event: page.on_key(event.args))
             with shell.show_errors():
                 await page.open()
@@ -115,12 +115,10 @@ def _prepared_game(
 class DeploymentPage(DeploymentMatchPage):
     """What is shown."""
 
-    def __init__(
-        self, services: Services, match: DeploymentMatch, new_game: NewGame, saved: SavedGame | None = None
-    ) -> None:
-        super().__init__(services, match, new_game.current, saved)
+    def __init__(self, visit: Visit, match: DeploymentMatch, new_game: NewGame) -> None:
+        super().__init__(visit, match, new_game.current)
         self._was_deploying = match.state.phase == "deployment"
-        self.advice = AdvicePanel(match.game, Advisor(services, match.game, new_game.current.scenario), self.draw)
+        self.advice = AdvicePanel(match.game, Advisor(self.services, match.game, new_game.current.scenario), self.draw)
         self.shortcuts["a"] = self.advice.toggle
         with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
             with ui.element("div").classes("dp-left"):

@@ -13,12 +13,11 @@ from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game
 from .. import shell
-from ..clickable import LEFT, Clickable, Pick, numbered
+from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
-from ..game_page import GamePage, saved_game
+from ..game_page import GamePage, Visit, read_visit
 from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, search_comment, trained_players
-from ..saved_games import SavedGame
 from ..services import Services, finished_runs
 
 GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
@@ -41,12 +40,11 @@ async def build(services: Services, request: Request) -> None:
     """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
     _, folder, env, *_ = request.url.path.split("/")
     path = f"/{folder}/{env}"
-    saved = await in_thread(saved_game, services, path, request)
+    visit = await in_thread(read_visit, services, path, request)
     game, agents = await in_thread(_game_and_agents, services, env)
     runs = [run for run in await in_thread(finished_runs, services.folders) if run.env == env]
     players = {YOU: HUMAN_PLAYER, **agents, **trained_players(runs)}
-    page = GenericPage(services, game, players, request.query_params, path, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
+    ui.timer(0, shell.handler(GenericPage(visit, path, game, players).open), once=True)
 
 
 @cache
@@ -71,18 +69,10 @@ def fitting_players(services: Services, game: Game) -> dict[str, Player]:
 
 
 class GenericPage(GamePage[GameMatch]):
-    def __init__(
-        self,
-        services: Services,
-        game: Game,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        path: str = "",
-        saved: SavedGame | None = None,
-    ) -> None:
+    def __init__(self, visit: Visit, path: str, game: Game, players: Mapping[str, Player]) -> None:
         self.game, self.seats, self.path = game, SEATS[: game.players], path
-        super().__init__(services, players, {name: DEFAULTS[name] for name in self.seats}, query, saved)
-        self.agents = AgentCache(services, game, players)
+        super().__init__(visit, players, {name: DEFAULTS[name] for name in self.seats})
+        self.agents = AgentCache(visit.services, game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         shell.add_style(STYLE)
@@ -113,7 +103,7 @@ class GenericPage(GamePage[GameMatch]):
     async def pick_move(self, pick: Pick) -> None:
         if pick.button != LEFT or self.match.is_over or self.ply is not None:
             return
-        action = numbered(pick.part, "move", self.game.num_actions)
+        action = parse_id(pick.part, "move", self.game.num_actions)
         self.require_human_turn()
         await self.play(action)
 

@@ -1,7 +1,7 @@
 """The page of Minesweeper."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 from nicegui import background_tasks, ui
@@ -12,12 +12,11 @@ from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
-from ..clickable import LEFT, RIGHT, Clickable, Pick, numbered
+from ..clickable import LEFT, RIGHT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
-from ..game_page import GamePage, saved_game
+from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, ResultBox
 from ..players import Player, chosen
-from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, board
 from .advice import (
@@ -41,10 +40,9 @@ ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowR
 
 
 async def build(services: Services, request: Request) -> None:
-    saved = await in_thread(saved_game, services, PAGE.path, request)
+    visit = await in_thread(read_visit, services, PAGE.path, request)
     players = players_of(await in_thread(runs_of, services.folders, "minesweeper"))
-    page = MinesweeperPage(services, players, request.query_params, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
+    ui.timer(0, shell.handler(MinesweeperPage(visit, players).open), once=True)
 
 
 def prepare(services: Services) -> None:
@@ -61,11 +59,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     path = PAGE.path
 
-    def __init__(
-        self, services: Services, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
-    ) -> None:
-        super().__init__(services, players, DEFAULTS, query, saved)
-        self.rng = services.rng()
+    def __init__(self, visit: Visit, players: dict[str, Player]) -> None:
+        super().__init__(visit, players, DEFAULTS)
+        self.rng = self.services.rng()
         self.has_match = False  # the match exists
         self.custom: CustomPosition | None = None
         self.advice: Advice | None = None
@@ -77,7 +73,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = False
         self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
-        self.timekeeper = Clock(saved.seconds if saved else 0.0)
+        self.timekeeper = Clock(self.saved.seconds if self.saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
@@ -114,7 +110,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.busy = self.panel.busy
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
-        ui.timer(0.5, self._tick)
+        ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
         ui.keyboard(self.key)
 
     async def do(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -122,14 +118,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         async with self._lock:
             if not self.has_match:
                 await self._begin()
-            self.drop_decisions()
+            self.cancel_decisions()
             try:
                 await work()
             except Exception:  # CancelledError passes: the tab is closed
                 self.playing = False
                 await self.show()
                 raise
-            self.keep()
+            self.save()
             await self.show()
 
     # Games
@@ -184,7 +180,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do(lambda: self._touch(pick))
 
     async def _touch(self, pick: Pick) -> None:
-        cell, button = numbered(pick.part, "cell", self._view().visible.size), pick.button
+        cell, button = parse_id(pick.part, "cell", self._view().visible.size), pick.button
         if self.custom is not None:
             self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.editor.brush)
             self.editor.edit(self.custom)
@@ -248,9 +244,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._hint = None
             self.panel.show_thinking(False)
 
-    def drop_decisions(self) -> None:
+    def cancel_decisions(self) -> None:
         """Wait no longer for what belongs to the previous position, so that the clock goes on."""
-        super().drop_decisions()
+        super().cancel_decisions()
         self.cancel_hint()
 
     async def look_at(self, ply: int) -> None:
@@ -341,14 +337,16 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             if self.counts:
                 self.counts = False
                 self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
-        won = over and self.match.outcome == 1
-        visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
+        outcome = (self.match.outcome or 0) if over else 0
+        visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))
         self.result_box.show(self.result if over else None)
         self.history.set_visibility(self.custom is None)
         self.history.show(self.now, len(self.match.moves))
         self.legend.classes(remove="on", add=None if odds is None else "on")
-        self._show_title(over)
+        self.title.text = self.headline() if self.custom is None else "A position set up by hand"
+        self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
+        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
         self.panel.show(text, self.playing)
 
     async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
@@ -400,12 +398,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             exploded=self.match.exploded if over else None,
         )
 
-    def _show_title(self, over: bool) -> None:
-        outcome = (self.match.outcome or 0) if over else 0
-        self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
-        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
-        self.title.text = self.headline() if self.custom is None else "A position set up by hand"
-
     def headline(self) -> str:
         if self.ply is not None or self.match.is_over:
             return super().headline()
@@ -415,9 +407,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)
         score = "every safe cell is revealed" if self.match.outcome == 1 else f"{left} safe cells were left"
         return f"{score}, in {self.seconds:.0f} seconds"
-
-    def _tick(self) -> None:
-        self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in ARROWS:

@@ -7,12 +7,10 @@ from typing import Any
 
 from ...core.errors import UserError, require
 from ...envs.quoridor.rules import Quoridor
-from ..clickable import Pick, numbered
-from ..game_page import GamePage
+from ..clickable import Pick, parse_id
+from ..game_page import GamePage, Visit
 from ..match_panel import Result, result_for
 from ..players import AgentCache, Player
-from ..saved_games import SavedGame
-from ..services import Services
 from . import PAGE
 from .clock import ClockPanel, read_clock, write_clock
 from .match import (
@@ -44,17 +42,10 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
     review_panel: ReviewPanel
     watching_delay = 0.5  # seconds per move of two agents
 
-    def __init__(
-        self,
-        services: Services,
-        game: Quoridor,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        saved: SavedGame | None = None,
-    ) -> None:
-        super().__init__(services, players, DEFAULTS, query, saved)
-        self.game, self.rng = game, services.rng()
-        self.agents = AgentCache(services, game, players, partial(run_game, services, game))
+    def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
+        super().__init__(visit, players, DEFAULTS)
+        self.game, self.rng = game, self.services.rng()
+        self.agents = AgentCache(self.services, game, players, partial(run_game, self.services, game))
         self.match = self.new_match()
         self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
         self.variations = Variations()
@@ -98,17 +89,17 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.time.run(self._clock_seat)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
-        turn, row = self.turn, self.thinking
+        token, row = self.token, self.thinking
         row.hide()
         note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks", False)
         try:
             if self.player_keys[self.match.seat] != DEEP:
                 return await super().decide()
             note.cancel()  # it reports what it is doing
-            return await self.timed_player.decide(self.busy, turn, self.match.state), {}
+            return await self.timed_player.decide(self.busy, token, self.match.state), {}
         finally:
             note.cancel()
-            if turn is self.turn:
+            if token is self.token:
                 row.hide()
 
     async def cancel_move(self) -> None:
@@ -129,9 +120,9 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
-        self.drop_decisions()
-        turn, (action, _) = self.turn, await self.decide()
-        if turn is self.turn:
+        self.cancel_decisions()
+        token, (action, _) = self.token, await self.decide()
+        if token is self.token:
             await self.play(action)
 
     def _require_time(self) -> None:
@@ -194,17 +185,17 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.match = self.main.with_moves(moves)
         await self.changed(moved=True)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the game with its variations, of which the match may be one."""
         self.setup["clock"] = self.time.write(self.setup["clock"])
         shown, main = self.match, self.main
         if main is None:
-            super().keep()
+            super().save()
             return
         self.variations.add(shown.moves)
         self.match, self.main = main, None
         try:
-            super().keep()
+            super().save()
         finally:
             self.match, self.main = shown, main
 
@@ -215,7 +206,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.variations = read_variations(self.match, variations)
 
     async def pick_variation(self, pick: Pick) -> None:
-        await self.enter_variation(list(self.variations[numbered(pick.part, "variation", len(self.variations))]))
+        await self.enter_variation(list(self.variations[parse_id(pick.part, "variation", len(self.variations))]))
 
     async def leave_variation(self) -> None:
         """Return to the game, to the position from which the variation begins."""
@@ -224,7 +215,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         ply = first_difference(self.main.moves, self.match.moves)
         self.match, self.main = self.main, None
         self.begin_turn()
-        self.keep()
+        self.save()
         if self.agent_moves:
             await self.changed()
         else:

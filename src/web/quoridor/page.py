@@ -15,10 +15,9 @@ from ...envs.quoridor.rules import Quoridor
 from .. import shell
 from ..clickable import RIGHT, Clickable, Pick
 from ..event_loop import Busy
-from ..game_page import saved_game
+from ..game_page import Visit, read_visit
 from ..match_panel import ResultBox
 from ..players import AgentCache, Player, search_comment
-from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
@@ -46,14 +45,13 @@ MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: 
 
 async def build(services: Services, request: Request) -> None:
     shell.add_style(CSS)
-    saved = await asyncio.to_thread(saved_game, services, PAGE.path, request)
-    game, players = await asyncio.to_thread(_prepare, services)
-    QuoridorPage(services, game, players, request.query_params, saved)
+    visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
+    QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
 
 
 def prepare(services: Services) -> None:
     """Load the compiled engine."""
-    game, players = _prepare(services)
+    game, players = _game_and_players(services)
     load_engine(game, AgentCache(services, game, players))
 
 
@@ -68,7 +66,7 @@ def load_engine(game: Quoridor, agents: AgentCache) -> None:
     next(master.new_search(game).deepen(state))
 
 
-def _prepare(services: Services) -> tuple[Quoridor, dict[str, Player]]:
+def _game_and_players(services: Services) -> tuple[Quoridor, dict[str, Player]]:
     game = services.game("quoridor")
     assert isinstance(game, Quoridor)
     return game, players_of(runs_of(services.folders, "quoridor"))
@@ -77,15 +75,8 @@ def _prepare(services: Services) -> tuple[Quoridor, dict[str, Player]]:
 class QuoridorPage(QuoridorMatchPage):
     """What is shown, and what a visitor can do."""
 
-    def __init__(
-        self,
-        services: Services,
-        game: Quoridor,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        saved: SavedGame | None = None,
-    ) -> None:
-        super().__init__(services, game, players, query, saved)
+    def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
+        super().__init__(visit, game, players)
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
@@ -304,8 +295,8 @@ class QuoridorPage(QuoridorMatchPage):
         super().begin_turn()
         self.hints, self.armed = (), None
 
-    def drop_decisions(self) -> None:
-        super().drop_decisions()
+    def cancel_decisions(self) -> None:
+        super().cancel_decisions()
         self.cancel_hint()
 
     def _cancel_analysis(self) -> None:
@@ -362,7 +353,7 @@ class QuoridorPage(QuoridorMatchPage):
         self.cancel_hint()
         if self.watching and ply < len(self.match.moves):
             self.paused = True
-            self.drop_decisions()
+            self.cancel_decisions()
         await super().look_at(ply)
 
     async def hint(self) -> None:

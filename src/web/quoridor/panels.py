@@ -7,7 +7,7 @@ from nicegui import events, ui
 
 from ...envs.quoridor.evaluation import FACTORS
 from .. import shell
-from ..clickable import Clickable, Pick, read_pick
+from ..clickable import Clickable, Pick, parse_pick
 
 FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
@@ -67,7 +67,7 @@ class Board(Clickable):
 
         async def drop(event: events.GenericEventArguments) -> None:
             with shell.show_errors():
-                await on_drop(read_pick(event.args).part)
+                await on_drop(parse_pick(event.args).part)
 
         self.on("pointerdown", js_handler=_TAKE)
         self.on("pointermove", js_handler=_DRAG)

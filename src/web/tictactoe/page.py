@@ -8,12 +8,11 @@ from starlette.requests import Request
 
 from ...envs.tictactoe.rules import STONES, TicTacToe
 from .. import shell
-from ..clickable import LEFT, Clickable, Pick, numbered
+from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
-from ..game_page import GamePage, saved_game
+from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import Result
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
-from ..saved_games import SavedGame
 from ..services import FinishedRun, Services, runs_of
 from . import PAGE, board
 from .match import Analysis, TicTacToeMatch, analyze, comment
@@ -39,25 +38,22 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 async def build(services: Services, request: Request) -> None:
-    saved = await in_thread(saved_game, services, PAGE.path, request)
+    visit = await in_thread(read_visit, services, PAGE.path, request)
     players = players_of(await in_thread(runs_of, services.folders, "tictactoe"))
-    page = TicTacToePage(services, players, request.query_params, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
+    ui.timer(0, shell.handler(TicTacToePage(visit, players).open), once=True)
 
 
 class TicTacToePage(GamePage[TicTacToeMatch]):
     path, seats = PAGE.path, ("x", "o")
 
-    def __init__(
-        self, services: Services, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
-    ) -> None:
+    def __init__(self, visit: Visit, players: dict[str, Player]) -> None:
         self.evaluators = {NONE: "none"} | {
             key: player.title for key, player in players.items() if key not in (YOU, RANDOM)
         }
         usual = USUAL if USUAL in players else "minimax"
-        super().__init__(services, players, {"x": YOU, "o": usual, "values": NONE}, query, saved)
+        super().__init__(visit, players, {"x": YOU, "o": usual, "values": NONE})
         self.game = TicTacToe(symmetric=True)
-        self.agents = AgentCache(services, self.game, players)
+        self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         shell.add_style(board.STYLE)
@@ -100,19 +96,19 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
 
     async def apply_choice(self, name: str) -> None:
         if name == "values":
-            self.keep()
+            self.save()
             await self.show()
         else:
             await self.new_game()
 
     async def _picked(self, pick: Pick) -> None:
         if pick.button == LEFT:
-            await self._play_human(numbered(pick.part, "cell", 9))
+            await self._play_human(parse_id(pick.part, "cell", 9))
 
     async def key(self, event: events.KeyEventArguments) -> None:
         if event.key.number is None:
             await super().key(event)
-        elif shell.pressed(event) is not None and not event.action.repeat:
+        elif shell.key_name(event) is not None and not event.action.repeat:
             with shell.show_errors():
                 await self._play_human(event.key.number)
 
