@@ -153,23 +153,23 @@ def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_ca
 ):
     thinker = TestLab.thinker = Thinker()
     page = begin_minesweeper(inner, "board=9x9x10&agent=rules", monkeypatch)
-    inner.until(lambda: page.timekeeper.running, "the clock")
+    inner.until(lambda: page.stopwatch.running, "the clock")
     try:
         inner.click(".ask")
         assert thinker.asked.wait(PATIENCE)
-        assert not page.timekeeper.running, "it stands while the page is waiting"
+        assert not page.stopwatch.running, "it stands while the page is waiting"
         inner.wait_text(".ask", "Cancel")
         inner.click(".ask")
         inner.wait_text(".ask", "Hint")
-        inner.until(lambda: page.timekeeper.running, "the clock, though the agent thinks on")
+        inner.until(lambda: page.stopwatch.running, "the clock, though the agent thinks on")
         inner.click(".ask")
         inner.wait_text(".ask", "Cancel")
-        inner.until(lambda: not page.timekeeper.running, "the clock to stand")
+        inner.until(lambda: not page.stopwatch.running, "the clock to stand")
         hidden = next(cell for cell in range(81) if page.match.value(cell) < 0)
         inner.right_click(f"[data-id=cell-{hidden}]")
         inner.wait_text(".ms-left", "9")
         inner.wait_text(".ask", "Hint")
-        inner.until(lambda: page.timekeeper.running, "the clock: the hint was for another position")
+        inner.until(lambda: page.stopwatch.running, "the clock: the hint was for another position")
     finally:
         thinker.released.set()
     assert not page.busy.working
@@ -220,7 +220,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         inner.wait_text(".headline", "Reveal any cell")
         inner.click("[data-id=cell-0]")
         inner.wait_text(".headline", "Playing")
-        inner.until(lambda: page.timekeeper.running, "the clock")
+        inner.until(lambda: page.stopwatch.running, "the clock")
     finally:
         released.set()
 

@@ -40,8 +40,8 @@ def read_size(text: str) -> tuple[int, int, int]:
     return rows, cols, mines
 
 
-class Clock:
-    """Counts seconds between `run` and `stop`."""
+class Stopwatch:
+    """Counts the seconds between `run` and `stop`."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._before = seconds

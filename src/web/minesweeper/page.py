@@ -32,7 +32,7 @@ from .advice import (
     players_of,
 )
 from .editor import CustomPosition, Editor, describe_consistency
-from .match import Clock, MinesweeperMatch, count_3bv, read_size
+from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
 from .panel import GUESSING, Panel
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
@@ -73,7 +73,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = False
         self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
-        self.timekeeper = Clock(self.saved.seconds if self.saved else 0.0)
+        self.stopwatch = Stopwatch(self.saved.seconds if self.saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
@@ -85,7 +85,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             "Escape": self.cancel_hint,
         }
         self._layout()
-        ui.context.client.on_disconnect(lambda: self.timekeeper.stop())
+        ui.context.client.on_disconnect(lambda: self.stopwatch.stop())
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
@@ -136,7 +136,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def new_game(self) -> None:
         async def begin() -> None:
             self.leave()
-            self.timekeeper = Clock()
+            self.stopwatch = Stopwatch()
             await self._begin()
 
         await self.do(begin)
@@ -202,14 +202,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     @property
     def seconds(self) -> float:
-        return self.timekeeper.seconds
+        return self.stopwatch.seconds
 
     def _keep_time(self, working: bool) -> None:
         """Count the seconds of a game while the page waits for the player, not while the player waits for it."""
         if working or not self.has_match or not self.match.started or self.match.is_over:
-            self.timekeeper.stop()
+            self.stopwatch.stop()
         else:
-            self.timekeeper.run()
+            self.stopwatch.run()
 
     # Agents
 

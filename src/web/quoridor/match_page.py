@@ -91,7 +91,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         token, row = self.token, self.thinking
         row.hide()
-        note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks", False)
+        note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks")
         try:
             if self.player_keys[self.match.seat] != DEEP:
                 return await super().decide()

@@ -257,7 +257,7 @@ class QuoridorPage(QuoridorMatchPage):
             self.hint_list.draw(panels.NO_HINTS)
         self.watch_row.set_visibility(self.watching)
         if self.paused and self.agent_to_move and not self.watching:
-            self.thinking.show_cancelled(f"cancelled; it is the turn of {self.mover}")
+            self.thinking.show(f"cancelled; it is the turn of {self.mover}", is_running=False)
         elif not self.agent_moves:
             self.thinking.hide()
         button = self.pause_button

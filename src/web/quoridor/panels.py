@@ -149,18 +149,12 @@ class ThinkingRow:
             self._resume = add_button("continue", "play_arrow", resume).classes("qr-resume")
         self.hide()
 
-    def show(self, words: str, has_move: bool) -> None:
-        """Show what an agent is doing; `has_move`: it can be asked for its best move so far."""
-        self._show(words, has_move=has_move, is_running=True)
-
-    def show_cancelled(self, words: str) -> None:
-        self._show(words, has_move=False, is_running=False)
-
     def hide(self) -> None:
         if not self._row.is_deleted:
             self._row.set_visibility(False)
 
-    def _show(self, words: str, has_move: bool, is_running: bool) -> None:
+    def show(self, words: str, has_move: bool = False, is_running: bool = True) -> None:
+        """Show what an agent is doing; `has_move`: it can be asked for its best move so far."""
         if self._row.is_deleted:
             return
         self._words.text = words
