@@ -112,8 +112,13 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
     with ui.element("div").classes("lab-main"):
         if page and page.path != "/":  # the start page has a heading of its own
             ui.label(title).classes("sr-only").props("role=heading aria-level=1")
-        if page and dialog:
-            _add_rules_offer(page, dialog)
+        if page and dialog:  # the offer to read the rules, which is shown on the first visit only
+            with ui.element("div").classes("lab-offer").props('role=region aria-label="rules"'):
+                ui.label(f"New to {page.title}?")
+                see = ui.button("See the rules in three pictures", on_click=dialog.open)
+                see.props("unelevated no-caps").classes("see")
+                ui.button("No, thanks").props("flat no-caps").classes("decline")
+            ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
         yield
 
 
@@ -133,15 +138,6 @@ def _add_rules_button(page: PageEntry) -> ui.dialog:
     button = ui.button("Rules", icon="help_outline", on_click=dialog.open).props('flat no-caps aria-label="Rules"')
     button.classes("lab-rules")
     return dialog
-
-
-def _add_rules_offer(page: PageEntry, dialog: ui.dialog) -> None:
-    """Add the offer to read the rules, which is shown on the first visit only."""
-    with ui.element("div").classes("lab-offer").props('role=region aria-label="rules"'):
-        ui.label(f"New to {page.title}?")
-        ui.button("See the rules in three pictures", on_click=dialog.open).props("unelevated no-caps").classes("see")
-        ui.button("No, thanks").props("flat no-caps").classes("decline")
-    ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
 
 
 def add_style(css: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nicegui import Client, core, ui
 
 from src.compose import own_hydra
 from src.core.errors import UserError
@@ -25,6 +24,7 @@ from src.web.deployment.match import DeploymentMatch, Seat
 from tests.envs.deployment.making import bot, full_game
 from tests.lab import ROOT
 from tests.waiting import PATIENCE
+from tests.web.inner import in_tab
 
 HUMAN = Seat("human", None, np.random.default_rng(0))
 
@@ -178,22 +178,14 @@ class SlowAdvisor(Advisor):
 def on_panel(game: DeploymentGame, advisor: Advisor, do: Callable[[AdvicePanel, list[Any]], Awaitable[None]]) -> None:
     """Call a function with a panel and the redraws that it asks for."""
 
-    async def visit() -> None:
-        core.loop = asyncio.get_running_loop()
-        client = Client(ui.page("/advice"), request=None)
+    async def add_and_do() -> None:
         redrawn: list[Any] = []
-        with client:
-            panel = AdvicePanel(game, advisor, lambda: redrawn.append(None))
-            panel.add_switch()
-            panel.add_panel()
-            await do(panel, redrawn)
-        client.delete()
+        panel = AdvicePanel(game, advisor, lambda: redrawn.append(None))
+        panel.add_switch()
+        panel.add_panel()
+        await do(panel, redrawn)
 
-    before = core.loop
-    try:
-        asyncio.run(visit())
-    finally:
-        core.loop = before
+    in_tab(add_and_do)
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nicegui import Client, ui
 
 from src.core.play.agent import Agent
 from src.envs.deployment.game import DeploymentGame
@@ -22,6 +21,7 @@ from src.web.deployment.panels import NewGame
 from src.web.game_page import Visit
 from tests.envs.deployment.making import bot, full_game
 from tests.waiting import PATIENCE
+from tests.web.inner import in_tab
 
 IN_ZONE = "hex-332"  # (7, 13), of player 1
 
@@ -40,16 +40,13 @@ def on_page(
     """Call a function on the page of two humans, of two agents, or of these."""
     both = None if people else bot(0.1)
 
-    async def visit() -> None:
-        client = Client(ui.page("/match"), request=None)
-        with client:
-            players = enumerate(agents or (both, both), 1)
-            first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
-            lab = ConfigLab([], 0)
-            await do(DeploymentPage(Visit(lab), DeploymentMatch(game, (first, second), 4), NewGame(lab, MatchSetup())))
-        client.delete()
+    async def open_and_do() -> None:
+        players = enumerate(agents or (both, both), 1)
+        first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
+        lab = ConfigLab([], 0)
+        await do(DeploymentPage(Visit(lab), DeploymentMatch(game, (first, second), 4), NewGame(lab, MatchSetup())))
 
-    asyncio.run(visit())
+    in_tab(open_and_do)
 
 
 def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: DeploymentGame, notifications: list[str]):

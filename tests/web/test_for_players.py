@@ -100,24 +100,6 @@ def test_a_refusal_shakes_the_part_and_the_next_move_clears_it(browser: Browser)
     browser.until(lambda: browser.text(".lab-say") == "", "an empty line")
 
 
-def test_a_lost_game_says_so_and_is_reviewed(browser: Browser):
-    browser.open("/minesweeper?board=9x9x71&agent=random")
-    browser.wait_text(".ms-left", "71")
-    browser.click("[data-id=cell-0]")
-    browser.wait_text(".headline", "Playing")
-    browser.click(".play")
-    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
-    browser.wait_text(".lab-ending", "were left")
-    browser.click(".review")
-    browser.wait_text(".headline", "Position after move 0")
-    browser.click(".look-chevron-right")
-    browser.wait_text(".lab-where", "1 / ")
-    browser.click(".look-last-page")
-    browser.wait_text(".lab-result", "You lose")
-    browser.click(".rematch")
-    browser.wait_text(".headline", "Reveal any cell")
-
-
 def test_sound_is_off_until_it_is_switched_on(browser: Browser):
     browser.open("/tictactoe")
     browser.script("localStorage.clear()")

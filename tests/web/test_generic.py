@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hydra import initialize_config_module
-from nicegui import Client, ui
 
 from src.core.errors import UserError
 from src.envs.tictactoe.rules import TicTacToe
@@ -20,7 +19,7 @@ from src.web.pages import discover
 from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players
 from src.web.saved_games import SavedGame
 from tests.waiting import PATIENCE
-from tests.web.inner import TestLab, Thinker
+from tests.web.inner import TestLab, Thinker, in_tab
 from tests.web.small_games import ConnectFour, Nim
 
 PLAYERS = {YOU: HUMAN_PLAYER, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
@@ -49,16 +48,13 @@ def visit(
 ) -> None:
     """Call a function on the page of a game."""
 
-    async def inside() -> None:
-        client = Client(ui.page("/generic"), request=None)
-        with client:
-            query = dict(zip(("first", "second"), seats, strict=True))
-            page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
-            await page.open()
-            await do(page)
-        client.delete()
+    async def open_and_do() -> None:
+        query = dict(zip(("first", "second"), seats, strict=True))
+        page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
+        await page.open()
+        await do(page)
 
-    asyncio.run(inside())
+    in_tab(open_and_do)
 
 
 def first_legal(page: GenericPage) -> int:

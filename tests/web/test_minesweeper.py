@@ -180,11 +180,19 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     game = SavedGame("/minesweeper", setup, {"seed": 0, "mines": [1, 5]}, [0, 4, 1], "You lose", 3.0, 1)
     key = GameStore(scratch / "outputs" / "games").save(game)
     browser.open(f"/minesweeper/{key}")
+    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
+    browser.wait_text(".lab-ending", "8 safe cells were left, in 3 seconds")
     browser.wait_text(".advice", "One earlier guess was not needed: at move 2 row 1, column 3 was safe.")
     browser.click(".review")
+    browser.wait_text(".headline", "Position after move 0")
     browser.click(".look-chevron-right")
+    browser.wait_text(".lab-where", "1 / 3")
     browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
     browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
+    browser.click(".look-last-page")
+    browser.wait_text(".lab-result", "You lose")
+    browser.click(".rematch")
+    browser.wait_text(".headline", "Reveal any cell")
 
 
 @pytest.mark.parametrize(

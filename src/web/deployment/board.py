@@ -148,11 +148,18 @@ def pieces(state: GameState, marks: Marks) -> str:
     if marks.range.within:
         parts.append(f'<path class="in-sight" d="{"".join(map(_path, marks.range.seen))}"/>')
         parts.append(f'<path class="range" d="{outline(marks.range.within)}"/>')
-    parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
+    for at, holder in state.objectives.items():
+        if holder:
+            parts.append(f'<path class="hold p{holder}" d="{outline(board.objective_hexes(at))}"/>')
+        (x, y), owner = center(at), f" held-{holder}" if holder else ""
+        parts.append(f'<path class="star{owner}" transform="translate({x:.1f} {y:.1f})" d="{STAR}"/>')
     if marks.cursor is not None:
         parts.append(f'<path class="cursor" d="{_path(marks.cursor)}"/>')
-    units = [unit for unit in state.units.values() if unit.col >= 0]
-    parts += _trace(marks)
+    units, last = [unit for unit in state.units.values() if unit.col >= 0], marks.last
+    if last is not None and last.start is not None and last.end is not None:  # a line along the latest step
+        (from_x, from_y), (x, y) = center(last.start), center(last.end)
+        kind = "aimed" if last.dice else "walked"
+        parts.append(f'<path class="trace {kind} p{last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>')
     parts += [_token(unit, marks) for unit in units]
     for unit in units:
         if state.phase != "move" and (unit.col, unit.row) in marks.candidates:
@@ -167,7 +174,11 @@ def pieces(state: GameState, marks: Marks) -> str:
             parts.append(f'<text class="odds" x="{x:.1f}" y="{y - 21:.1f}">{chance:.0%}</text>')
     acting = next(((unit.col, unit.row) for unit in units if unit.id == marks.unit), None)
     parts += _choices(marks.choices, acting, {(unit.col, unit.row) for unit in units})
-    parts.append(_box(focus(state, marks)))
+    if around := focus(state, marks):  # an invisible rectangle, to which the browser scrolls
+        xs, ys = zip(*map(center, around), strict=True)
+        left, top = min(xs) - AROUND, min(ys) - AROUND
+        size = f'width="{max(xs) + AROUND - left:.1f}" height="{max(ys) + AROUND - top:.1f}"'
+        parts.append(f'<rect class="focus" x="{left:.1f}" y="{top:.1f}" {size}/>')
     return _svg(board, "dp-pieces", "the units", "".join(parts))
 
 
@@ -183,44 +194,20 @@ def focus(state: GameState, marks: Marks) -> list[Hex]:
     return [one for one in step if one is not None] or acting
 
 
-def _box(hexes: Collection[Hex]) -> str:
-    """Draw an invisible rectangle around hexes."""
-    if not hexes:
-        return ""
-    xs, ys = zip(*map(center, hexes), strict=True)
-    left, top = min(xs) - AROUND, min(ys) - AROUND
-    width, height = max(xs) + AROUND - left, max(ys) + AROUND - top
-    return f'<rect class="focus" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
-
-
-def _objective(board: Board, at: Hex, holder: int | None) -> str:
-    x, y = center(at)
-    owner = f" held-{holder}" if holder else ""
-    star = f'<path class="star{owner}" transform="translate({x:.1f} {y:.1f})" d="{STAR}"/>'
-    border = f'<path class="hold p{holder}" d="{outline(board.objective_hexes(at))}"/>' if holder else ""
-    return border + star
-
-
 def _token(unit: Unit, marks: Marks) -> str:
     x, y = center((unit.col, unit.row))
     classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == marks.unit)
-    flags = "⚑" * unit.fled + "➤" * unit.charged
+    flags, motion, last = "⚑" * unit.fled + "➤" * unit.charged, "", marks.last
+    if marks.is_new and last is not None and last.start is not None and last.action.startswith(f"{unit.id} "):
+        from_x, from_y = center(last.start)
+        motion = f' class="moving" style="--dx:{from_x - x:.1f}px;--dy:{from_y - y:.1f}px"'
     return (
         f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
         f'data-at="{unit.col} {unit.row}">'
-        f'<g{_motion(unit, marks)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
+        f'<g{motion}><circle class="halo" r="19"/>{BODIES[unit.player]}'
         f'<g class="sign">{sign(unit.profile)}</g><text class="name" y="10.3">{escape(unit.id)}</text>'
         f'<text class="mark" x="12" y="-9">{flags}</text>{_health(unit)}</g></g>'
     )
-
-
-def _motion(unit: Unit, marks: Marks) -> str:
-    """Return the attributes that animate a unit from its previous hex."""
-    last = marks.last
-    if not marks.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
-        return ""
-    (x, y), (here_x, here_y) = center(last.start), center((unit.col, unit.row))
-    return f' class="moving" style="--dx:{x - here_x:.1f}px;--dy:{y - here_y:.1f}px"'
 
 
 def _health(unit: Unit) -> str:
@@ -284,15 +271,6 @@ def _pointer(start: Hex | None, end: Hex) -> str:
     across, down = part * (x - from_x), part * (y - from_y)
     line = f"M{from_x + across:.1f} {from_y + down:.1f}L{x - across:.1f} {y - down:.1f}"
     return f'<path d="{line}"/><path d="{_path(end)}"/>'
-
-
-def _trace(marks: Marks) -> list[str]:
-    """Draw a line from start to end of the latest step."""
-    if marks.last is None or marks.last.start is None or marks.last.end is None:
-        return []
-    (from_x, from_y), (x, y) = center(marks.last.start), center(marks.last.end)
-    kind = "aimed" if marks.last.dice else "walked"
-    return [f'<path class="trace {kind} p{marks.last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>']
 
 
 def _loss(state: GameState, marks: Marks) -> list[str]:
