@@ -327,16 +327,6 @@ def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
     browser.until(lambda: not browser.find(".qr-graph").is_displayed(), "the review to go with its game")
 
 
-def test_a_deep_search_shows_its_depth_and_line_and_moves_at_once_when_asked(browser: Browser):
-    begin(browser, "you", "deep")
-    browser.click("[data-id='e2'] .hit")
-    browser.wait_text(".qr-thinking", "thinks for 3 seconds · depth")
-    assert "after search) · " in browser.text(".qr-thinking") or "Even · " in browser.text(".qr-thinking")
-    browser.click(".qr-do-fast-forward")
-    wait_moves(browser, 2)
-    browser.until(lambda: not browser.find(".qr-thinking").is_displayed(), "the end of the search")
-
-
 def test_a_clock_is_optional_kept_with_the_game_and_ends_it(browser: Browser):
     browser.open("/quoridor?first=you&second=you&clock=180:100:0.5")
     browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")

@@ -336,7 +336,8 @@ def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelle
     monkeypatch.setattr(searches, "DEEP_SECONDS", 1e6)
     page = open_quoridor(inner, "deep", monkeypatch)
     inner.click("[data-id='e2'] .hit")
-    inner.wait_text(".qr-thinking", "depth")
+    inner.wait_text(".qr-thinking", "seconds · depth")
+    assert "after search) · " in inner.text(".qr-thinking") or "Even · " in inner.text(".qr-thinking")
     inner.press("?")
     inner.find(".qr-hint")
     assert played(inner) == 1, "it is still thinking"
