@@ -32,7 +32,7 @@ TRAINING_GROUPS = ("env", "algo", "reward", "curriculum", "device", "logger", "e
 
 
 class ConfigLab:
-    """The `Lab` of the pages, which composes games and agents from the config groups on request."""
+    """The `Services` of the pages, which composes games and agents from the config groups on request."""
 
     def __init__(self, folders: Sequence[Path], seed: int | None, games: GameStore | None = None) -> None:
         self.folders, self.games = folders, games

@@ -45,13 +45,13 @@ while not match.is_over:
 """
 
 BOARD = """
-from src.web.deployment import setup
+from src.web.deployment import match_setup
 from src.web.deployment.match import warm_up
 
-chosen = setup.Setup()
-game = setup.game_of(lab, chosen.scenario, chosen.order, chosen.zones)
+chosen = match_setup.MatchSetup()
+game = match_setup.game_of(lab, chosen.scenario, chosen.order, chosen.zones)
 warm_up(game)
-setup.match_of(lab, game, chosen).candidates(None)
+match_setup.match_of(lab, game, chosen).candidates(None)
 """
 
 MOVE = """

@@ -147,9 +147,9 @@ def page(_: str) -> None:
     from src.config import CONF
     from src.play import ConfigLab
     from src.web import files
-    from src.web.lab import finished_runs
     from src.web.runs import curves
     from src.web.runs.index import Index
+    from src.web.services import finished_runs
 
     folders = [RUN.parent]
     Index(folders).rows()

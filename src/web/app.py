@@ -15,13 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..core.errors import UserError
-from . import engines
-from .disconnects import DisconnectMiddleware
-from .lab import Lab
-from .origin import SameOriginMiddleware
+from . import preload
+from .event_loop import SEARCHES, in_thread, wait_turn
+from .middleware import DisconnectMiddleware, SameOriginMiddleware
 from .pages import PageEntry, discover
-from .shell import SEARCHES, Link, frame, problem
-from .turns import in_thread, turn
+from .services import Services
+from .shell import Link, frame, problem
 
 log = logging.getLogger(__name__)
 
@@ -32,40 +31,34 @@ RESPONSE_TIMEOUT = 60.0  # seconds for the frame of a page on a busy machine
 WORKERS = 32  # threads, so that a page does not wait until the searches of others are done
 
 
-def mount(page: PageEntry, lab: Lab) -> None:
+def mount(page: PageEntry, services: Services) -> None:
     """Register a page at its path, and its games below it."""
 
     async def visit(request: Request) -> None:
-        await turn()
-        with frame(page.title, discover(lab.envs), page):
-            placeholder = _placeholder(page)
+        await wait_turn()
+        with frame(page.title, discover(services.envs), page):
+            with ui.element("div").classes("lab-placeholder").props("aria-busy=true") as placeholder:
+                if page.picture:
+                    ui.html(page.picture, sanitize=False).classes("board")
+                ui.label(f"{page.title} …").classes("faint").props("role=status")
             await ui.context.client.connected(CONNECT_TIMEOUT)  # sends what was built so far
-            await _build(page, lab, request)
+            await _build(page, services, request)
             placeholder.delete()
 
     for path in (page.path, f"{page.path}/{{key}}") if page.games else (page.path,):
         ui.page(path, response_timeout=RESPONSE_TIMEOUT)(visit)
     if page.routes is not None:
-        page.routes(lab)
+        page.routes(services)
 
 
-def _placeholder(page: PageEntry) -> ui.element:
-    """Show a board at once, while the page is built."""
-    with ui.element("div").classes("lab-placeholder").props("aria-busy=true") as box:
-        if page.picture:
-            ui.html(page.picture, sanitize=False).classes("board")
-        ui.label(f"{page.title} …").classes("faint").props("role=status")
-    return box
-
-
-async def _build(page: PageEntry, lab: Lab, request: Request) -> None:
+async def _build(page: PageEntry, services: Services, request: Request) -> None:
     """Build the content of a page, and show it once it is complete, or why it cannot be shown."""
     elsewhere = [Link("Start a new game", page.path)] if page.games else []
     with ui.element("div").classes("w-full") as content:
         content.set_visibility(False)
         try:
             module = await in_thread(import_module, f"{page.package}.page")
-            await module.build(lab, request)
+            await module.build(services, request)
         except UserError as error:
             content.clear()
             problem("This page cannot be shown", str(error), *elsewhere)
@@ -76,34 +69,36 @@ async def _build(page: PageEntry, lab: Lab, request: Request) -> None:
         content.set_visibility(True)
 
 
-def add_error_pages(lab: Lab) -> None:
+def add_error_pages(services: Services) -> None:
     """Replace the error pages of the framework by ones with the navigation."""
 
     async def not_found(request: Request, error: Exception) -> Response:
         endpoint = request.scope.get("endpoint")
         if endpoint is not None and endpoint is not app and isinstance(error, HTTPException):  # an image, not a page
             return await http_exception_handler(request, error)
-        with Client(ui.page(""), request=request) as client, frame("Not found", discover(lab.envs)):
+        with Client(ui.page(""), request=request) as client, frame("Not found", discover(services.envs)):
             problem("There is no such page", f"{request.url.path[:80]} does not exist. Choose one above.")
         return client.build_response(request, 404)
 
     def broken() -> None:
-        with frame("Error", discover(lab.envs)):
+        with frame("Error", discover(services.envs)):
             problem("Something went wrong", "The page could not be built; the log of the server says why.")
 
     app.add_exception_handler(404, not_found)
     app.on_page_exception(broken)
 
 
-def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, compiler: IO[str] | None = None) -> None:
+def serve(
+    services: Services, host: str, listener: socket.socket, open_browser: bool, compiler: IO[str] | None = None
+) -> None:
     """Serve until interrupted. The socket already listens, so the printed address works at once.
 
     `compiler` is the output of a process that compiles kernels.
     """
     port = listener.getsockname()[1]
-    for page in discover(lab.envs):
-        mount(page, lab)
-    add_error_pages(lab)
+    for page in discover(services.envs):
+        mount(page, services)
+    add_error_pages(services)
     app.add_middleware(DisconnectMiddleware)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host
@@ -119,7 +114,7 @@ def serve(lab: Lab, host: str, listener: socket.socket, open_browser: bool, comp
     def started() -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
         print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True)
-        engines.start(lab, discover(lab.envs), compiler)
+        preload.start(services, discover(services.envs), compiler)
 
     app.on_startup(started)
     app.on_shutdown(lambda: SEARCHES.shutdown(wait=False, cancel_futures=True))

@@ -35,7 +35,11 @@ def find(folders: Sequence[Path]) -> Iterator[RunPath]:
                 if (path / "config.yaml").is_file():
                     yield run_in(folder, path)
                 else:
-                    pending += [entry for entry in path.iterdir() if entry.is_dir() and _is_searched(entry)]
+                    pending += [
+                        entry
+                        for entry in path.iterdir()
+                        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
+                    ]
             except OSError:  # deleted meanwhile, or not readable
                 continue
 
@@ -51,10 +55,6 @@ def run_of(folders: Sequence[Path], path: Path) -> RunPath | None:
         if path.resolve().is_relative_to(folder.resolve()):
             return run_in(folder, folder / path.resolve().relative_to(folder.resolve()))
     return None
-
-
-def _is_searched(path: Path) -> bool:
-    return not path.is_symlink() and not path.name.startswith((".", "__"))
 
 
 def locate(folders: Sequence[Path], name: str) -> RunPath:

@@ -1,10 +1,10 @@
-"""The base class of game pages: choices and address, seats, agent moves, history, keys."""
+"""The base class of game pages: choices and address, players, layout, history, moves of agents, keys."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import numpy as np
@@ -15,12 +15,13 @@ from ..core.errors import UserError, require
 from ..core.interrupt import CancellationToken, CancelledWorkError
 from ..core.play.agent import NOTHING
 from . import shell
-from .drawing import Pick, numbered
-from .ending import Result, result_for
-from .lab import Lab
+from .clickable import Pick, parse_id
+from .event_loop import Busy
 from .match import Match
+from .match_panel import HistoryBar, Result, ResultBox, result_for
 from .players import YOU, AgentCache, Player, chosen
 from .saved_games import SavedGame
+from .services import Services
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +29,22 @@ FORKED = "This game was continued in another tab, so what you play here has an a
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
-def saved_game(lab: Lab, path: str, request: Request) -> SavedGame | None:
-    """Return the game that the URL names, or None if it names none; reads a file, so call it off the event loop."""
+class Visit(NamedTuple):
+    """What a game page is built for: the choices in the URL, or the saved game that it names."""
+
+    services: Services
+    query: Mapping[str, str] = NOTHING
+    saved: SavedGame | None = None
+
+
+def read_visit(services: Services, path: str, request: Request) -> Visit:
+    """Return the visit of the page at a path; can read a file, so call it off the event loop."""
     key = request.path_params.get("key")
     if key is None:
-        return None
-    require(lab.games is not None, "Games are not kept on this server.")
-    assert lab.games is not None
-    return lab.games.load(path, key)
+        return Visit(services, request.query_params)
+    if services.games is None:
+        raise UserError("Games are not kept on this server.")
+    return Visit(services, request.query_params, services.games.load(path, key))
 
 
 class GamePage(Generic[AnyMatch]):
@@ -49,30 +58,32 @@ class GamePage(Generic[AnyMatch]):
     match: AnyMatch
     agents: AgentCache
     rng: np.random.Generator  # for new games and agents
-    busy: shell.Busy
+    busy: Busy
 
-    def __init__(
-        self,
-        lab: Lab,
-        players: Mapping[str, Player] = NOTHING,
-        defaults: Mapping[str, str] = NOTHING,
-        query: Mapping[str, str] = NOTHING,
-        saved: SavedGame | None = None,
-    ) -> None:
-        """`defaults` are the choices of the page by name; `query` overrides them from the URL, or a saved game."""
-        self.lab, self.players, self.setup = lab, players, dict(defaults)
+    def __init__(self, visit: Visit, players: Mapping[str, Player], defaults: Mapping[str, str]) -> None:
+        """`defaults` are the choices of the page by name; the URL or a saved game overrides them."""
+        services, query, saved = visit
+        self.services, self.players, self.setup = services, players, dict(defaults)
         self.saved = saved  # the game to open first
         self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
         self._file = [self.saved_key]  # as `saved_key`, for the writes that are still waiting
         self._revision = saved.revision if saved else 0
-        self._kept: object = None  # what was saved last
-        self._can_keep = lab.games is not None
+        self._saved_content: object = None  # what was saved last
+        self._can_save = services.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
-        self.turn = CancellationToken()  # of the decisions in progress; replaced when the match changes
-        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {}  # by key
-        self._read_address(saved.setup if saved else query)
+        self.token = CancellationToken()  # of the decisions in progress; replaced when the match changes
+        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {
+            "[": lambda: self.look_by(-1),
+            "]": lambda: self.look_by(1),
+        }
+        given = saved.setup if saved else query
+        for name in self.setup:
+            with shell.show_errors():  # an invalid choice is reported and keeps its default
+                if value := given.get(name):
+                    self.check_choice(name, value)
+                    self.setup[name] = value
         self.client = ui.context.client
-        self.client.on_delete(self.drop_decisions)
+        self.client.on_delete(self.cancel_decisions)
 
     async def show(self, moved: bool = False) -> None:
         """Show the match; `moved`: animate the latest move."""
@@ -91,14 +102,6 @@ class GamePage(Generic[AnyMatch]):
         """Apply a changed choice; by default it is a player, and the match continues. Keep the match unless it ends."""
         self.match.human_seats = self.human_seats
         await self.changed()
-
-    def _read_address(self, query: Mapping[str, str]) -> None:
-        """Apply valid choices; report invalid ones and keep their defaults."""
-        for name in self.setup:
-            with shell.show_errors():
-                if value := query.get(name):
-                    self.check_choice(name, value)
-                    self.setup[name] = value
 
     async def choose(self, name: str, value: object) -> None:
         """Apply a choice and save it, in the URL or with the match."""
@@ -143,7 +146,7 @@ class GamePage(Generic[AnyMatch]):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
             raise UserError("The file of this game is damaged, so it cannot be opened.") from error
-        self._kept = self._content()
+        self._saved_content = self._content()
 
     def restore_variations(self, variations: Sequence[Any]) -> None:
         """Load the variations of a saved game, on pages that have some; raise if they cannot be played."""
@@ -159,27 +162,27 @@ class GamePage(Generic[AnyMatch]):
     def _content(self) -> tuple[dict[str, str], Any, list[Any], list[Any]]:
         return self.match_setup, self.match.start, self.match.moves_as_json(), self.variations_as_json()
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the match after a change in another thread, as the disk may be slow, then show its address."""
         content = self._content()
         is_empty = not self.match.moves and self._revision == 0
-        if not self._can_keep or content == self._kept or is_empty or self.saved is not None:  # not loaded yet
+        if not self._can_save or content == self._saved_content or is_empty or self.saved is not None:  # not loaded yet
             return
-        games, file = self.lab.games, self._file
+        games, file = self.services.games, self._file
         assert games is not None
-        result = self.result.words if self.result else ""
+        result, revision = self.result.words if self.result else "", self._revision + 1
         setup, start, moves, variations = content
-        game = SavedGame(
-            self.path, setup, start, moves, result, self.seconds, self._revision + 1, variations=variations
-        )
+        game = SavedGame(self.path, setup, start, moves, result, self.seconds, revision, variations=variations)
 
         def write() -> None:
             file[0] = games.save(game, file[0])
 
-        self._kept, self._revision = content, game.revision
-        asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(partial(self._saved, file))
+        self._saved_content, self._revision = content, revision
+        asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(
+            partial(self._after_save, file)
+        )
 
-    def _saved(self, file: list[str | None], written: asyncio.Future[None]) -> None:
+    def _after_save(self, file: list[str | None], written: asyncio.Future[None]) -> None:
         """Show the address of the match after a write, unless the match was left meanwhile."""
         error = written.exception()
         if error is not None and not isinstance(error, OSError | UserError):
@@ -188,7 +191,7 @@ class GamePage(Generic[AnyMatch]):
             return
         with self.client:
             if error is not None:
-                self._can_keep = False
+                self._can_save = False
                 shell.notify(f"This game is not kept from now on: {error}")
             elif file[0] != self.saved_key:
                 if self.saved_key is not None:
@@ -198,7 +201,12 @@ class GamePage(Generic[AnyMatch]):
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
-        self._can_keep, self._kept, self._file, self._revision = self.lab.games is not None, None, [None], 0
+        self._can_save, self._saved_content, self._file, self._revision = (
+            self.services.games is not None,
+            None,
+            [None],
+            0,
+        )
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)
@@ -258,6 +266,29 @@ class GamePage(Generic[AnyMatch]):
             return f"{self.mover} to move"
         return "Your move" if len(self.human_seats) == 1 else f"Player {self.match.seat + 1} to move"
 
+    # Layout
+
+    def add_match_panel(self) -> None:
+        """Add what every match of two players has: headline, messages, result, and steps through the moves."""
+        with ui.row().classes("items-center w-full no-wrap"):
+            self._title = ui.label().classes("headline grow")
+            self.busy = Busy()
+        shell.MessageLine()
+        self.result_box = ResultBox(self.new_game, self.review)
+        self._history = HistoryBar(self.look_at, self.look_by)
+
+    def show_match_panel(self) -> None:
+        self._title.text = self.headline()
+        self.result_box.show(self.result)
+        self._history.show(self.now, len(self.match.moves))
+
+    def add_match_buttons(self, take_back: str) -> None:
+        """Add the buttons for a new game and for taking a move back, which has this title."""
+        with ui.row():
+            ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
+            undo = ui.button(take_back, icon="undo", on_click=shell.handler(self.take_back))
+            undo.props("outline").classes("undo")
+
     # History
 
     @property
@@ -282,7 +313,7 @@ class GamePage(Generic[AnyMatch]):
 
     async def pick_ply(self, pick: Pick) -> None:
         """Show the position after a move of the list."""
-        await self.look_at(numbered(pick.part, "ply", len(self.match.moves) + 1))
+        await self.look_at(parse_id(pick.part, "ply", len(self.match.moves) + 1))
 
     async def look_by(self, plies: int) -> None:
         await self.look_at(self.now + plies)
@@ -294,14 +325,14 @@ class GamePage(Generic[AnyMatch]):
         """Seconds between the decision of an agent and its move."""
         return 0.0
 
-    def drop_decisions(self) -> None:
+    def cancel_decisions(self) -> None:
         """Cancel the decisions in progress; one that cannot be stopped is ignored."""
-        self.turn.cancel()
-        self.turn = CancellationToken()
+        self.token.cancel()
+        self.token = CancellationToken()
 
     def begin_turn(self) -> None:
         """Reset what belongs to the previous position."""
-        self.drop_decisions()
+        self.cancel_decisions()
         self.ply = None
         self.clear_refusal()
 
@@ -314,39 +345,39 @@ class GamePage(Generic[AnyMatch]):
     async def changed(self, moved: bool = False) -> None:
         """Show the match after a change, then let agents move."""
         self.begin_turn()
-        self.keep()
-        turn = self.turn
+        self.save()
+        token = self.token
         await self.show(moved)
-        if turn is self.turn:
+        if token is self.token:
             await self.play_agents()
 
     async def play_agents(self) -> None:
         """Let agents move until it is a person's turn, the match is over, or it was changed."""
-        turn = self.turn
-        while turn is self.turn and self.agent_moves:
+        token = self.token
+        while token is self.token and self.agent_moves:
             try:
                 action, note = await self.decide()
             except asyncio.CancelledError:
-                if turn is self.turn:
+                if token is self.token:
                     raise
                 return  # it is not needed any more
             await asyncio.sleep(self.delay)
-            if turn is not self.turn:
+            if token is not self.token:
                 return
             self.match.play(action, note)
             self.begin_turn()
-            self.keep()
+            self.save()
             shell.sound("move")
-            turn = self.turn
+            token = self.token
             await self.show(moved=True)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
         """Return the action of the agent to move, and its info; raise `CancelledError` if it is not needed any more."""
         mover, key, view = self.mover, self.player_keys[self.match.seat], self.match.game.view(self.match.state)
-        turn = self.turn
+        token = self.token
         try:
-            needed = lambda: turn is self.turn  # noqa: E731
-            decision = await self.busy.search(needed, turn.run, self.agents.decide, key, view, self.rng)
+            needed = lambda: token is self.token  # noqa: E731
+            decision = await self.busy.search(needed, token.run, self.agents.decide, key, view, self.rng)
         except CancelledWorkError:
             raise asyncio.CancelledError from None
         if decision.action is None:
@@ -382,7 +413,7 @@ class GamePage(Generic[AnyMatch]):
     # Keys
 
     async def key(self, event: events.KeyEventArguments) -> None:
-        name = shell.pressed(event)
+        name = shell.key_name(event)
         if name is not None:
             with shell.show_errors():
                 await self.press(name, event.action.repeat)
@@ -390,4 +421,4 @@ class GamePage(Generic[AnyMatch]):
     async def press(self, name: str, repeated: bool = False) -> None:
         """Handle a key; `repeated`: it is held down."""
         if name in self.shortcuts and not repeated:
-            await shell.finish(self.shortcuts[name]())
+            await shell.maybe_await(self.shortcuts[name]())

@@ -7,14 +7,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from .lab import Lab
+from .services import Services
 
 FOLDER = Path(__file__).parent
 GENERIC = f"{__package__}.generic"
 
 
-class RulePicture(NamedTuple):
-    """A rule of a game."""
+class Rule(NamedTuple):
+    """A rule of a game, as a picture and a sentence."""
 
     svg: str
     text: str
@@ -24,8 +24,8 @@ class RulePicture(NamedTuple):
 class PageEntry:
     """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
-    `<package>.page` has `async def build(lab, request)`, and may have `def prepare(lab)`, called when the server
-    starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
+    `<package>.page` has `async def build(services, request)`, and may have `def prepare(services)`, called when the
+    server starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
     """
 
     package: str
@@ -35,9 +35,9 @@ class PageEntry:
     order: int  # position in the navigation
     summary: str = ""  # on its card on the start page
     picture: str = ""  # SVG on the card; without one there is no card
-    rules: tuple[RulePicture, ...] = ()
+    rules: tuple[Rule, ...] = ()
     games: bool = False  # its games have addresses of their own below its path
-    routes: Callable[[Lab], None] | None = None  # registers further routes, such as images
+    routes: Callable[[Services], None] | None = None  # registers further routes, such as images
 
 
 def discover(envs: Iterable[str]) -> list[PageEntry]:
@@ -48,12 +48,8 @@ def discover(envs: Iterable[str]) -> list[PageEntry]:
     folders = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
     entries = (getattr(import_module(f"{__package__}.{name}"), "PAGE", None) for name in folders)
     pages = [page for page in entries if page is not None]
-    pages += [generic_page(env) for env in envs if not any(plays(folder, env) for folder in folders)]
-    return sorted(pages, key=lambda page: page.order)
-
-
-def plays(folder: str, env: str) -> bool:
-    return env == folder or env.startswith(f"{folder}_")
+    others = [env for env in envs if not any(env == name or env.startswith(f"{name}_") for name in folders)]
+    return sorted([*pages, *map(generic_page, others)], key=lambda page: page.order)
 
 
 def generic_page(env: str) -> PageEntry:
@@ -64,20 +60,19 @@ def generic_page(env: str) -> PageEntry:
         icon="extension",
         order=50,
         summary="Play against an agent, or watch two of them.",
-        picture=card_picture(_pieces()),
+        picture=card_picture(
+            f'<circle cx="{x}" cy="50" r="15" fill="var({color})" stroke="var(--line)" stroke-width="2"/>'
+            for x, color in ((40, "--first"), (80, "--second"), (120, "--first"))
+        ),
         games=True,
     )
 
 
-def _pieces() -> Iterable[str]:
-    for column, x in enumerate((40, 80, 120)):
-        color = ("--first", "--second")[column % 2]
-        yield f'<circle cx="{x}" cy="50" r="15" fill="var({color})" stroke="var(--line)" stroke-width="2"/>'
-
-
-def rule_picture(parts: str) -> str:
-    """Return an SVG of 160 by 120 for a rule of a game."""
-    return f'<svg viewBox="0 0 160 120" width="100%" role="img" aria-hidden="true" fill="none">{parts}</svg>'
+def rule(parts: str, text: str) -> Rule:
+    """Return a rule with an SVG of 160 by 120."""
+    return Rule(
+        f'<svg viewBox="0 0 160 120" width="100%" role="img" aria-hidden="true" fill="none">{parts}</svg>', text
+    )
 
 
 def card_picture(parts: Iterable[str]) -> str:

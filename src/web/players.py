@@ -1,4 +1,4 @@
-"""The players a page offers, by their keys in the URL, and their agents."""
+"""The players a page offers, by their keys in the URL, their agents, and comments on their moves."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from ..core.errors import UserError
 from ..core.play.agent import NOTHING, Agent, Decision
 from ..core.play.game import Game
-from .lab import FinishedRun, Lab
+from .services import FinishedRun, Services
 
 Option = TypeVar("Option")
 
@@ -44,14 +44,18 @@ def trained_players(runs: list[FinishedRun], kind: str = "Run") -> dict[str, Pla
 def chosen(options: Mapping[str, Option], key: str, what: str = "player") -> Option:
     """Return the option of a key; raise `UserError` if it is unknown."""
     if key not in options:
-        fixed = [name for name in options if not _is_run(name)]
+        fixed = [name for name in options if ":" not in name]  # the keys of runs are a prefix and their name
         others = " or a run of the list" if len(fixed) < len(options) else ""
         raise UserError(f"{what} {key[:80]!r} is unknown: choose one of {', '.join(fixed)}{others}")
     return options[key]
 
 
-def _is_run(key: str) -> bool:
-    return ":" in key  # a prefix, then the name of the run
+def search_comment(info: Mapping[str, Any] | None) -> str:
+    """Describe the search that chose a move by its visits and its value; empty for other agents."""
+    match info:
+        case {"visits": visits, "simulations": simulations, "value": value}:
+            return f"{visits} of {simulations} simulations tried this move; its value is {value:+.2f} (a win: +1)."
+    return ""
 
 
 class AgentCache:
@@ -62,14 +66,13 @@ class AgentCache:
 
     def __init__(
         self,
-        lab: Lab,
+        services: Services,
         game: Game,
         players: Mapping[str, Player],
         run_game: Callable[[Player], Game] | None = None,
     ) -> None:
-        """`run_game` returns the game with the observations that the agent of a run expects."""
-        self._lab, self._game, self._players = lab, game, players
-        self._run_game = run_game or self._as_trained
+        """`run_game` returns the game with the observations that the agent of a run expects; default: as it was."""
+        self._services, self._game, self._players, self._run_game = services, game, players, run_game
         self._built: dict[str, tuple[Agent, Game]] = {}
 
     def agent(self, key: str) -> Agent:
@@ -83,10 +86,8 @@ class AgentCache:
         if key not in self._built:
             player = chosen(self._players, key)
             assert player.agent is not None, "a human is not an agent"
-            game = self._game if player.run is None else self._run_game(player)
-            self._built[key] = self._lab.agent(player.agent, game, player.changes), game
+            game = self._game
+            if player.run is not None:
+                game = self._run_game(player) if self._run_game else self._services.run_game(player.run)
+            self._built[key] = self._services.agent(player.agent, game, player.changes), game
         return self._built[key]
-
-    def _as_trained(self, player: Player) -> Game:
-        assert player.run is not None
-        return self._lab.run_game(player.run)

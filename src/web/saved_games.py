@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -56,8 +56,9 @@ class GameStore:
         """Write a game and return its key: a new one for a new game, or if its file was changed by somebody else."""
         if key is None:
             self._prune()
-        elif self._revision(key) not in (None, game.revision - 1):
-            key = None
+        else:
+            with suppress(UserError):  # a file that is not there any more, or damaged, is written again
+                key = key if self._read(self._file(key)).revision == game.revision - 1 else None
         key = key or secrets.token_hex(6)
         content = game._asdict()
         del content["key"], content["updated"]
@@ -95,21 +96,14 @@ class GameStore:
         except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"The file of this game is damaged, so it cannot be opened: {str(error)[:200]}") from error
 
-    def _revision(self, key: str) -> int | None:
-        try:
-            return self._read(self._file(key)).revision
-        except UserError:
-            return None
-
     def _newest_first(self) -> list[tuple[float, Path]]:
         """Return the times and files of games, those that disappear meanwhile left out."""
-        return sorted(self._stamped(), reverse=True)
-
-    def _stamped(self) -> Iterator[tuple[float, Path]]:
+        found = []
         for file in self._folder.glob("*.json"):
             with suppress(OSError):
                 if KEY.fullmatch(file.stem):
-                    yield file.stat().st_mtime, file
+                    found.append((file.stat().st_mtime, file))
+        return sorted(found, reverse=True)
 
     def _prune(self) -> None:
         """Delete what is too old or too much, to make room for one game."""

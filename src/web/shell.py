@@ -1,28 +1,20 @@
-"""Shared parts of the pages: frame, controls, error messages, and slow work off the event loop."""
+"""Shared parts of the pages: the frame with its navigation and rules, messages, and controls."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
-from . import engines, rules
 from .pages import PageEntry
+from .preload import show_progress
 from .style import BLUE, CSS, GREEN, ORANGE, VERMILLION
 
-P = ParamSpec("P")
-Result = TypeVar("Result")
 Option = TypeVar("Option")
 
 THEME_COOKIE = "theme"
-# Searches in Python share one interpreter lock with the event loop: with many at once the pages would hardly answer.
-SEARCHES = ThreadPoolExecutor(4, "search")
-LONG = 4.0  # seconds before a note is shown
-LONG_WORK = "Still working. The first use after an installation compiles code, which can take a minute."
 
 # A clicked button loses the focus, so that keys go to the board. Back and Forward show the game of their address.
 # The part of a drawing that was clicked last shakes when it is refused. Keys do not reach the board behind an open
@@ -71,6 +63,13 @@ _PREVENT_SCROLLING = """addEventListener('keydown', e => {
     e.preventDefault();
 })"""
 _ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
+# The browser remembers that the rules of a page were offered.
+_OFFER_RULES = """
+(() => { const box = document.querySelector('.lab-offer'), key = 'rules:' + %s;
+  if (box && !localStorage.getItem(key)) box.classList.add('on');
+  document.addEventListener('click', e => { if (e.target.closest('.lab-offer button, .lab-rules')) {
+    localStorage.setItem(key, 'seen'); box?.classList.remove('on'); } }); })()
+"""
 
 
 class Link(NamedTuple):
@@ -85,7 +84,14 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{title} · board lab")
     ui.on_exception(lambda error: notify(f"Something went wrong; see the log of the server: {error!r}"))
-    dark = ui.dark_mode(_chosen_theme())
+    cookie = ui.context.client.request.cookies.get(THEME_COOKIE, "")
+    dark = ui.dark_mode({"dark": True, "light": False}.get(cookie))  # None follows the system
+
+    async def toggle_theme() -> None:
+        dark.value = not await ui.run_javascript("Quasar.Dark.isActive")
+        chosen = "dark" if dark.value else "light"
+        ui.run_javascript(f"document.cookie = '{THEME_COOKIE}={chosen}; path=/; max-age=31536000; samesite=lax'")
+
     with ui.header().classes("lab-header"):
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
             for other in navigation:
@@ -93,23 +99,45 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
                 link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
-        engines.show_progress()
-        dialog = rules.add_button(page) if page and page.rules else None
+        show_progress()
+        dialog = _add_rules_button(page) if page and page.rules else None
         sound_switch = ui.button().props('flat round aria-label="sound" aria-pressed=false').classes("lab-sound")
         with sound_switch:
             ui.icon("volume_off").classes("off")
             ui.icon("volume_up").classes("on")
         sound_switch.on("click", js_handler=_TOGGLE_SOUND)
-        ui.button(icon="contrast", on_click=lambda: _toggle_theme(dark)).props(
-            'flat round aria-label="dark or light"'
-        ).classes("lab-theme")
+        theme_switch = ui.button(icon="contrast", on_click=toggle_theme).props('flat round aria-label="dark or light"')
+        theme_switch.classes("lab-theme")
     ui.add_body_html(_SCRIPT)
     with ui.element("div").classes("lab-main"):
         if page and page.path != "/":  # the start page has a heading of its own
             ui.label(title).classes("sr-only").props("role=heading aria-level=1")
-        if page and dialog:
-            rules.add_offer(page, dialog)
+        if page and dialog:  # the offer to read the rules, which is shown on the first visit only
+            with ui.element("div").classes("lab-offer").props('role=region aria-label="rules"'):
+                ui.label(f"New to {page.title}?")
+                see = ui.button("See the rules in three pictures", on_click=dialog.open)
+                see.props("unelevated no-caps").classes("see")
+                ui.button("No, thanks").props("flat no-caps").classes("decline")
+            ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
         yield
+
+
+def _add_rules_button(page: PageEntry) -> ui.dialog:
+    """Add a button that opens the rules."""
+    with ui.dialog() as dialog, ui.card().classes("lab-rules-card"):
+        with ui.row().classes("w-full items-center no-wrap"):
+            ui.label(f"{page.title} in three pictures").classes("headline grow").props("role=heading aria-level=2")
+            ui.button(icon="close", on_click=dialog.close).props('flat round aria-label="close"')
+        with ui.element("div").classes("lab-rules-pictures"):
+            for rule in page.rules:
+                with ui.element("figure"):
+                    ui.html(rule.svg, sanitize=False)
+                    with ui.element("figcaption"):
+                        ui.label(rule.text)
+    dialog.props(f'aria-label="rules of {page.title}"')
+    button = ui.button("Rules", icon="help_outline", on_click=dialog.open).props('flat no-caps aria-label="Rules"')
+    button.classes("lab-rules")
+    return dialog
 
 
 def add_style(css: str) -> None:
@@ -127,19 +155,6 @@ def problem(title: str, message: str, *links: Link) -> None:
             again.on("click", js_handler="() => location.reload()")
             for link in (*links, Link("Go to the start page", "/")):
                 ui.link(link.text, link.target).classes("lab-choice")
-
-
-def _chosen_theme() -> bool | None:
-    """Return whether the theme is dark, or None to follow the system."""
-    request = ui.context.client.request
-    return {"dark": True, "light": False}.get(request.cookies.get(THEME_COOKIE, ""))
-
-
-async def _toggle_theme(dark: ui.dark_mode) -> None:
-    now_dark = await ui.run_javascript("Quasar.Dark.isActive")
-    dark.value = not now_dark
-    chosen = "dark" if dark.value else "light"
-    ui.run_javascript(f"document.cookie = '{THEME_COOKIE}={chosen}; path=/; max-age=31536000; samesite=lax'")
 
 
 class MessageLine(ui.element):
@@ -210,12 +225,12 @@ def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitabl
 
     async def handle() -> None:
         with show_errors():
-            await finish(work())
+            await maybe_await(work())
 
     return handle
 
 
-async def finish(result: Awaitable[None] | None) -> None:
+async def maybe_await(result: Awaitable[None] | None) -> None:
     """Await the result of a function that may be asynchronous."""
     if result is not None:
         await result
@@ -255,7 +270,7 @@ def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "
     ui.run_javascript(code.replace("IGNORED", json.dumps(", ".join(ignored))))
 
 
-def pressed(event: events.KeyEventArguments) -> str | None:
+def key_name(event: events.KeyEventArguments) -> str | None:
     """Return the name of a pressed key, letters in lower case; None with a modifier or on release."""
     modified = event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta
     name = event.key.name
@@ -265,56 +280,3 @@ def pressed(event: events.KeyEventArguments) -> str | None:
 def set_address(address: str, push: bool = False) -> None:
     """Show an address in the browser without a visit; `push`: Back leads to the present one."""
     ui.run_javascript(f"history.{'pushState' if push else 'replaceState'}(null, '', {json.dumps(address)})")
-
-
-class Busy:
-    """A spinner that is visible during slow work; hidden, it keeps its space."""
-
-    def __init__(self) -> None:
-        self._working = 0
-        self.on_change: Callable[[bool], None] = lambda working: None  # called when work begins, and when all is done
-        self._spinner = ui.spinner(size="1.5em").classes("lab-busy")
-        self._note = ui.label(LONG_WORK).classes("lab-note").props("role=status")
-        self._note.set_visibility(False)
-
-    @property
-    def working(self) -> bool:
-        return self._working > 0
-
-    async def do(self, work: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
-        """Run `work` in a thread and return its result.
-
-        Raises `CancelledError` if the page was closed meanwhile.
-        """
-        return await self._finish(asyncio.to_thread(work, *arguments, **options))
-
-    async def search(
-        self, is_needed: Callable[[], bool], work: Callable[P, Result], *arguments: P.args, **options: P.kwargs
-    ) -> Result:
-        """Run a search like `do`, one of a few at a time; if it is not needed any more when it begins, cancel it."""
-
-        def begin() -> Result:
-            if not is_needed():
-                raise asyncio.CancelledError
-            return work(*arguments, **options)
-
-        return await self._finish(asyncio.get_running_loop().run_in_executor(SEARCHES, begin))
-
-    async def _finish(self, work: Awaitable[Result]) -> Result:
-        """Show that there is work until it is done."""
-        self._working += 1
-        self.on_change(True)
-        self._spinner.classes(add="on")
-        note = asyncio.get_running_loop().call_later(LONG, self._note.set_visibility, True)
-        try:
-            result = await work
-        finally:
-            note.cancel()
-            self._working -= 1
-            self.on_change(self.working)
-            if not self._working and not self._spinner.is_deleted:
-                self._spinner.classes(remove="on")
-                self._note.set_visibility(False)
-        if self._spinner.is_deleted:
-            raise asyncio.CancelledError
-        return result

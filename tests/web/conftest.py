@@ -21,6 +21,14 @@ def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(shell, "sound", lambda kind: None)
 
 
+@pytest.fixture
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The messages that a page without a browser would show."""
+    notifications: list[str] = []
+    monkeypatch.setattr(shell, "notify", lambda message, link=None: notifications.append(message))
+    return notifications
+
+
 @pytest.fixture(scope="session")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The working directory of the server."""

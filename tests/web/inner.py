@@ -1,8 +1,9 @@
 """A server in the test process, whose state tests can inspect, with small games added."""
 
+import asyncio
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import uvicorn
 from fastapi import FastAPI
 from hydra import initialize_config_module
-from nicegui import ui
+from nicegui import Client, core, ui
 
 from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.play.game import Game
@@ -60,6 +61,23 @@ class TestLab(ConfigLab):
     ) -> Agent:
         is_replaced = name == "minimax" or (name == "rules" and isinstance(game, Minesweeper))
         return self.thinker if is_replaced else super().agent(name, game, changes, choices)
+
+
+def in_tab(visit: Callable[[], Awaitable[None]]) -> None:
+    """Run a function that builds a page and uses it, as in a browser tab, without a browser."""
+
+    async def inside() -> None:
+        core.loop = asyncio.get_running_loop()
+        client = Client(ui.page("/tab"), request=None)
+        with client:
+            await visit()
+        client.delete()
+
+    before = core.loop
+    try:
+        asyncio.run(inside())
+    finally:
+        core.loop = before
 
 
 @contextmanager

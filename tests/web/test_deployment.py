@@ -17,11 +17,25 @@ from src.envs.deployment.rules.hexgrid import distance, neighbors
 from src.envs.deployment.rules.scenario import Profile
 from src.envs.deployment.step_report import Command, StepReport
 from src.play import ConfigLab
-from src.web.deployment import board, glyphs, labels, narration, setup
+from src.web.deployment import board, match_setup
 from src.web.deployment.board import Marks
+from src.web.deployment.descriptions import (
+    ABBREVIATIONS,
+    address_player,
+    describe_action,
+    describe_event,
+    headline,
+    log_entry,
+    odds_table,
+    result_text,
+    status,
+    unit_card,
+    unit_table,
+    voices,
+)
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
+from src.web.deployment.match_setup import MatchSetup
 from src.web.deployment.odds import Odds, attack_odds, range_of, targets
-from src.web.deployment.setup import Setup
 from tests.envs.deployment.making import COVER_MAP, bot, conf, contents, full_game, small_game
 from tests.lab import ROOT
 
@@ -58,7 +72,7 @@ class Parts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._open.append(tag)
-        self.found.append((tag, dict(attrs)))
+        self.handle_startendtag(tag, attrs)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.append((tag, dict(attrs)))
@@ -70,30 +84,22 @@ class Parts(HTMLParser):
         return [value for _, attributes in self.found if (value := attributes.get(name)) is not None]
 
 
-def test_every_hex_but_those_off_the_edge_can_be_picked(game: DeploymentGame):
+def test_every_hex_but_those_off_the_edge_can_be_picked_and_cover_is_drawn(game: DeploymentGame):
     field = game.scenario.board
     expected = {f"hex-{row * 25 + col}" for col in range(25) for row in range(21) if (col, row) not in field.forbidden}
     ids = Parts(board.ground(game.scenario)).values("data-id")
     assert set(ids) == expected
     assert len(ids) == len(expected) == 513
-
-
-def test_cover_is_drawn():
     covered = small_game(board={"map": COVER_MAP}).scenario
-    classes = " ".join(Parts(board.ground(covered)).values("class"))
-    assert "cover" in classes.split()
+    assert "cover" in " ".join(Parts(board.ground(covered)).values("class")).split()
 
 
-def test_neighbours_lie_one_hex_apart():
+def test_neighbors_lie_one_hex_apart_and_an_outline_leaves_out_the_edges_inside():
     for one in ((3, 4), (6, 8)):
-        x, y = board.centre(one)
-        apart = {
-            round(np.hypot(board.centre(other)[0] - x, board.centre(other)[1] - y), 6) for other in neighbors(*one)
-        }
+        x, y = board.center(one)
+        centers = [board.center(other) for other in neighbors(*one)]
+        apart = {round(np.hypot(other_x - x, other_y - y), 6) for other_x, other_y in centers}
         assert apart == {round(2 * board.HALF, 6)}
-
-
-def test_an_outline_leaves_out_the_edges_inside():
     assert board.outline([(5, 5)]).count("M") == 6
     assert board.outline([(5, 5), *neighbors(5, 5)]).count("M") == 18
 
@@ -109,14 +115,14 @@ def test_units_are_drawn_with_their_wounds_and_the_dead_are_not(played: Deployme
 
 def test_every_profile_has_a_sign_and_sides_differ_in_shape():
     profiles = {name: Profile.load(name, node) for name, node in conf("profiles/veterans").items()}
-    known = {name: glyphs.sign(profile) for name, profile in profiles.items()}
+    known = {name: board.sign(profile) for name, profile in profiles.items()}
     assert len(set(known.values())) == len(known) == 9, "no two profiles look the same"
     for name, role in (("behemoth", "behemoth"), ("stalker", "mounted"), ("spitter", "rifleman")):
-        assert glyphs.sign(replace(profiles[name], name="unknown")) == glyphs.SIGNS[role]
+        assert board.sign(replace(profiles[name], name="unknown")) == board.SIGNS[role]
     slow = replace(profiles["stalker"], name="unknown", move=6)
-    assert glyphs.sign(slow) == glyphs.SIGNS["stalker"], "it has no ranged weapon"
+    assert board.sign(slow) == board.SIGNS["stalker"], "it has no ranged weapon"
     for player, shape in ((1, "circle"), (2, "rect")):
-        assert [tag for tag, part in Parts(glyphs.side(player)).found if part.get("class") == "body"] == [shape]
+        assert [tag for tag, part in Parts(board.badge(player)).found if part.get("class") == "body"] == [shape]
 
 
 def test_the_focus_is_where_something_happens(played: DeploymentMatch):
@@ -130,7 +136,7 @@ def test_the_focus_is_where_something_happens(played: DeploymentMatch):
     assert board.focus(start, Marks([(3, 4), (4, 4)], unit.id)) == [(3, 4), (4, 4)], "its zone, as it is not placed"
     assert board.focus(start, Marks()) == []
     assert 'class="focus"' not in board.pieces(start, Marks())
-    x, y = board.centre((5, 6))
+    x, y = board.center((5, 6))
     assert f'class="focus" x="{x - board.AROUND:.1f}" y="{y - board.AROUND:.1f}"' in board.pieces(
         state, Marks(cursor=(5, 6))
     )
@@ -140,7 +146,7 @@ def test_every_step_of_a_game_can_be_drawn_and_described(played: DeploymentMatch
     for moment, report in enumerate(played.reports, 1):
         state = played.at(moment)
         Parts(board.pieces(state, Marks(last=report, is_new=True)))
-        for text in (labels.status(played, state), labels.entry(moment, report), labels.unit_table(state, 1)):
+        for text in (status(played, state), log_entry(moment, report), unit_table(state, 1)):
             Parts(text)
 
 
@@ -156,18 +162,12 @@ def test_looking_back_plays_the_game_again_and_leaves_it_alone(game: DeploymentG
     assert contents(played.state) == present
 
 
-def test_the_ending_is_described(played: DeploymentMatch):
-    ending = labels.ending(played, played.state)
-    assert played.game.outcome(played.state) is not None
-    assert ending.startswith(("Player 1 wins", "Player 2 wins", "A draw"))
-
-
 @pytest.mark.parametrize(("outcome", "ending"), [(1, "Player 1 wins, 5 to 15"), (-1, "Player 2 wins, 15 to 5")])
 def test_the_points_of_the_winner_come_first(game: DeploymentGame, outcome: int, ending: str):
     match = DeploymentMatch(game, (robot(1), robot(2)), 0)
     match.state.games.sides["victory_points"][match.state.i] = (5, 15)
     match.state.game["outcome"] = outcome
-    assert labels.ending(match, match.state) == ending
+    assert result_text(match, match.state) == ending
 
 
 def test_a_refused_step_leaves_no_trace(game: DeploymentGame):
@@ -217,9 +217,8 @@ def test_people_end_their_deployment_by_confirming_it():
             assert match.unconfirmed is None
             match.play(match.step_at(unit.position, unit.id))
         assert match.unconfirmed == match.to_move == player
-        assert labels.headline(match, match.state, None) == (
-            f"Player {player} has placed every unit: confirm, or take units back"
-        )
+        placed = f"Player {player} has placed every unit: confirm, or take units back"
+        assert headline(match, match.state, None) == placed
         assert match.candidates(None) == []
         match.play(Command("confirm_deployment", (player,)))
         assert match.unconfirmed is None
@@ -230,12 +229,10 @@ def test_taking_back_is_offered_only_if_a_unit_can_be_taken_back():
     game = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
     match = DeploymentMatch(game, (HUMAN, HUMAN), 0)
     while match.unconfirmed is None:
-        left = match.state.deployment_state.deployable_units_by_player[match.to_move][0]
-        unit = next(unit for unit in game.scenario.rosters[match.to_move - 1] if unit.id == left)
-        match.play(match.step_at(unit.position, unit.id))
-    assert labels.headline(match, match.state, None) == "Player 2 has placed every unit: confirm, or take units back"
+        match.place_rest()
+    assert headline(match, match.state, None) == "Player 2 has placed every unit: confirm, or take units back"
     match.play(Command("confirm_deployment", (2,)))
-    assert labels.headline(match, match.state, None) == "Player 1 has placed every unit: confirm"
+    assert headline(match, match.state, None) == "Player 1 has placed every unit: confirm"
 
 
 def test_a_step_is_taken_back_until_dice_are_rolled(game: DeploymentGame):
@@ -291,18 +288,18 @@ def test_a_placement_is_taken_back_until_the_other_side_places_or_it_is_confirme
 
 
 def test_a_set_up_asks_its_people_to_confirm():
-    assert [Setup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
+    assert [MatchSetup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
     with own_hydra():
-        game = setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "own", (2,))
+        game = match_setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "own", (2,))
     assert game.world.confirming == 0b10
     warm_up(game)
 
 
 def test_an_address_names_a_set_up():
-    chosen = Setup(scenario="siege", player_2="greedy", placement_2="back_line", seed="7")
+    chosen = MatchSetup(scenario="siege", player_2="greedy", placement_2="back_line", seed="7")
     assert chosen.address == "/deployment?scenario=siege&player_2=greedy&placement_2=back_line&seed=7"
-    assert Setup().address == "/deployment"
-    assert setup.read(chosen._asdict()) == chosen
+    assert MatchSetup().address == "/deployment"
+    assert match_setup.read(chosen._asdict()) == chosen
 
 
 @pytest.mark.parametrize(
@@ -320,7 +317,7 @@ def test_an_address_names_a_set_up():
 )
 def test_an_address_that_means_nothing_is_refused(query: dict[str, str]):
     with pytest.raises(UserError, match=r"unknown|expected"):
-        setup.read(query)
+        match_setup.read(query)
 
 
 def add_run(folder: Path, name: str, env: str) -> None:
@@ -333,14 +330,14 @@ def test_a_run_of_another_scenario_is_refused_before_it_is_loaded(game: Deployme
     for name, env in (("one", "deployment_mirror"), ("two", "deployment_alternated"), ("three", "tictactoe")):
         add_run(tmp_path, name, env)
     lab = ConfigLab([tmp_path], seed=0)
-    names = {run.env: run.name for run in setup.runs(lab)}
+    names = {run.env: run.name for run in match_setup.runs(lab)}
     assert set(names) == {"deployment_mirror", "deployment_alternated"}
     mirror, alternated = (f"run:{names[env]}" for env in ("deployment_mirror", "deployment_alternated"))
     with pytest.raises(UserError, match=f"{mirror} cannot play here: it was trained on env=deployment_mirror: choose"):
-        setup.match_of(lab, game, Setup(player_2=mirror))
+        match_setup.match_of(lab, game, MatchSetup(player_2=mirror))
     for name in (alternated.replace("two", "three"), alternated.replace("two", "one/../two")):
         with pytest.raises(UserError, match="is not a finished run"):
-            setup.match_of(lab, game, Setup(player_2=name))
+            match_setup.match_of(lab, game, MatchSetup(player_2=name))
 
 
 def test_the_rules_are_not_loaded_before_somebody_visits():
@@ -399,7 +396,7 @@ def test_odds_are_shown_for_every_legal_target_and_for_no_other(game: Deployment
         if found:
             phases.add(state.phase)
             assert board.pieces(state, Marks(odds=found)).count('class="odds"') == len(found)
-            assert labels.odds_table(found).count("<tr>") == len(found) + 1
+            assert odds_table(found).count("<tr>") == len(found) + 1
     assert phases == {"shoot", "charge", "fight"}
 
 
@@ -444,10 +441,10 @@ def test_the_range_of_a_unit_is_its_weapons_and_its_sight_is_blocked_by_walls(pl
 
 
 def test_the_log_speaks_of_you_and_the_opponent(played: DeploymentMatch):
-    you, watched = narration.voices({0}), narration.voices(())
+    you, watched = voices({0}), voices(())
 
     def said(action: str, player: int = 1) -> str:
-        return narration.action(StepReport(player, 1, "move", action, None, None, None, 0, ()), you)
+        return describe_action(StepReport(player, 1, "move", action, None, None, None, 0, ()), you)
 
     assert said("deploy_unit A1 (3, 4)") == "You place A1 on column 3, row 4"
     assert said("deploy_unit B1 (3, 4)", 2) == "The opponent places B1 on column 3, row 4"
@@ -457,38 +454,43 @@ def test_the_log_speaks_of_you_and_the_opponent(played: DeploymentMatch):
     assert said("player 1 chooses A1") == "You choose A1"
     assert said("confirm_deployment 2") == "The opponent confirms the deployment"
     assert said("undeploy_unit A1") == "You take A1 back"
-    assert narration.event("A1 loses 1 hp, 2 left", you) == "A1 loses 1 hit point, 2 left"
-    assert narration.event("player 1 takes objective (3, 4)", you) == "you take the objective on column 3, row 4"
-    assert narration.event("player 2 scores 5", you) == "the opponent scores 5 points"
-    assert narration.event("round 2: player 1's turn", you) == "round 2: your turn"
-    assert narration.event("round 2: player 1's turn", watched) == "round 2: player 1's turn"
+    assert describe_event("A1 loses 1 hp, 2 left", you) == "A1 loses 1 hit point, 2 left"
+    assert describe_event("player 1 takes objective (3, 4)", you) == "you take the objective on column 3, row 4"
+    assert describe_event("player 2 scores 5", you) == "the opponent scores 5 points"
+    assert describe_event("round 2: player 1's turn", you) == "round 2: your turn"
+    assert describe_event("round 2: player 1's turn", watched) == "round 2: player 1's turn"
     for report in played.reports:
-        words = " ".join([narration.action(report, you), *(narration.event(one, you) for one in report.events)])
+        words = " ".join(
+            [
+                describe_action(report, you),
+                *(describe_event(one, you) for one in report.events),
+            ]
+        )
         assert not any(raw in words for raw in ("deploy_unit", "(", "player", " hp", "None")), words
 
 
 def test_a_headline_speaks_to_the_one_person_who_plays(game: DeploymentGame):
     match = DeploymentMatch(game, (HUMAN, robot(2)), 4)
     unit = next(iter(match.state.units))
-    assert narration.addressed("Player 1 deploys: place R1", match.human_seats) == "You deploy: place R1"
-    assert narration.addressed("Player 1, R1: choose a hex", {0}) == "Your R1: choose a hex"
-    assert narration.addressed("Player 2, K1", {0}) == "The opponent's K1"
-    assert narration.addressed("Player 2 deploys", {0}) == "The opponent deploys"
-    assert narration.addressed("Player 1 has placed every unit: confirm", {0}) == "You have placed every unit: confirm"
-    assert narration.addressed("Player 1: choose one", {0}) == "You: choose one"
-    assert narration.addressed("Player 2 wins, 5 to 3: player 1 has no units left", {0}) == (
+    assert address_player("Player 1 deploys: place R1", match.human_seats) == "You deploy: place R1"
+    assert address_player("Player 1, R1: choose a hex", {0}) == "Your R1: choose a hex"
+    assert address_player("Player 2, K1", {0}) == "The opponent's K1"
+    assert address_player("Player 2 deploys", {0}) == "The opponent deploys"
+    assert address_player("Player 1 has placed every unit: confirm", {0}) == "You have placed every unit: confirm"
+    assert address_player("Player 1: choose one", {0}) == "You: choose one"
+    assert address_player("Player 2 wins, 5 to 3: player 1 has no units left", {0}) == (
         "The opponent wins, 5 to 3: you have no units left"
     )
-    assert narration.addressed("Player 1 wins, 5 to 3", {1}) == "The opponent wins, 5 to 3"
-    assert narration.addressed("Player 1, R1: choose a hex", {0, 1}) == "Player 1, R1: choose a hex"
-    assert narration.addressed(labels.headline(match, match.state, unit), {0}).startswith("You deploy: place")
+    assert address_player("Player 1 wins, 5 to 3", {1}) == "The opponent wins, 5 to 3"
+    assert address_player("Player 1, R1: choose a hex", {0, 1}) == "Player 1, R1: choose a hex"
+    assert address_player(headline(match, match.state, unit), {0}).startswith("You deploy: place")
 
 
 def test_a_card_and_a_table_explain_their_words(played: DeploymentMatch):
     state = played.at(20)
     for unit in state.units.values():
-        text = labels.card(unit, "You")
+        text = unit_card(unit, "You")
         Parts(text)
         assert f"{unit.hp} of {unit.profile.hp} hit points" in text
         assert ("Shoots" in text, "Fights" in text) == (unit.profile.ranged is not None, unit.profile.melee is not None)
-    assert labels.unit_table(state, 1).count("<abbr title=") == len(labels.ABBREVIATIONS)
+    assert unit_table(state, 1).count("<abbr title=") == len(ABBREVIATIONS)

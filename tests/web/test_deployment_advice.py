@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nicegui import Client, core, ui
 
 from src.config.compose import own_hydra
 from src.core.errors import UserError
@@ -18,14 +17,14 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
-from src.web.deployment import board, setup
-from src.web.deployment.advice import Advice, Adviser, ask, expectation, snapshot, suggest
-from src.web.deployment.advice_panel import AdvicePanel, as_html
+from src.web.deployment import board, match_setup
+from src.web.deployment.advice import Advice, AdvicePanel, Advisor, as_html, ask, expectation, snapshot, suggest
 from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat
 from tests.envs.deployment.making import bot, full_game
 from tests.lab import ROOT
 from tests.waiting import PATIENCE
+from tests.web.inner import in_tab
 
 HUMAN = Seat("human", None, np.random.default_rng(0))
 
@@ -139,10 +138,10 @@ def test_a_value_is_told_in_words(value: float, words: str):
 def test_a_network_advises_in_every_scenario_of_its_curriculum(scenario: str, known: bool):
     lab = ConfigLab([ROOT / "experiments"], 0)
     with own_hydra():
-        game = setup.game_of(lab, scenario, "player_by_player", setup.OWN)
-    (run,) = [run for run in setup.runs(lab) if run.path.name == "scenarios"]
-    assert setup.is_trained_on(run, game, scenario) == known
-    assert (run.name in Adviser(lab, game, scenario).names()) == known
+        game = match_setup.game_of(lab, scenario, "player_by_player", match_setup.OWN)
+    (run,) = [run for run in match_setup.runs(lab) if run.path.name == "scenarios"]
+    assert match_setup.is_trained_on(run, game, scenario) == known
+    assert (run.name in Advisor(lab, game, scenario).names()) == known
 
 
 def test_a_snapshot_does_not_change_with_the_game(game: DeploymentGame, match: DeploymentMatch):
@@ -155,10 +154,10 @@ def test_a_snapshot_does_not_change_with_the_game(game: DeploymentGame, match: D
 
 def test_without_a_network_it_is_said_what_to_do(game: DeploymentGame):
     with pytest.raises(UserError, match=r"the scenario classic mirror yet.*src\.train env=deployment_classic_mirror"):
-        Adviser(ConfigLab([], 0), game, "classic_mirror").names()
+        Advisor(ConfigLab([], 0), game, "classic_mirror").names()
 
 
-class SlowAdviser(Adviser):
+class SlowAdvisor(Advisor):
     """Answers when it is let, and records what it was asked."""
 
     def __init__(self, game: DeploymentGame) -> None:
@@ -176,25 +175,17 @@ class SlowAdviser(Adviser):
         return ask(Liking(np.ones(self._game.num_actions)), self._game, state)
 
 
-def on_panel(game: DeploymentGame, adviser: Adviser, do: Callable[[AdvicePanel, list[Any]], Awaitable[None]]) -> None:
+def on_panel(game: DeploymentGame, advisor: Advisor, do: Callable[[AdvicePanel, list[Any]], Awaitable[None]]) -> None:
     """Call a function with a panel and the redraws that it asks for."""
 
-    async def visit() -> None:
-        core.loop = asyncio.get_running_loop()
-        client = Client(ui.page("/advice"), request=None)
+    async def add_and_do() -> None:
         redrawn: list[Any] = []
-        with client:
-            panel = AdvicePanel(game, adviser, lambda: redrawn.append(None))
-            panel.add_switch()
-            panel.add_panel()
-            await do(panel, redrawn)
-        client.delete()
+        panel = AdvicePanel(game, advisor, lambda: redrawn.append(None))
+        panel.add_switch()
+        panel.add_panel()
+        await do(panel, redrawn)
 
-    before = core.loop
-    try:
-        asyncio.run(visit())
-    finally:
-        core.loop = before
+    in_tab(add_and_do)
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -205,7 +196,7 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 
 
 def test_an_answer_for_a_position_that_has_changed_is_dropped(game: DeploymentGame, match: DeploymentMatch):
-    adviser = SlowAdviser(game)
+    advisor = SlowAdvisor(game)
 
     async def ask_twice(panel: AdvicePanel, redrawn: list[Any]) -> None:
         show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
@@ -214,22 +205,22 @@ def test_an_answer_for_a_position_that_has_changed_is_dropped(game: DeploymentGa
         show()
         await until(lambda: panel.network.value == "one", "the names of the networks")
         show()
-        await until(lambda: adviser.asked == [0], "the first question")
+        await until(lambda: advisor.asked == [0], "the first question")
         match.play(Command("play", (game.legal_actions(match.state)[0],)))
         redraws = len(redrawn)
         assert not show().choices
-        await until(lambda: adviser.asked == [0, 1], "the second question")
-        adviser.may_answer.set()
+        await until(lambda: advisor.asked == [0, 1], "the second question")
+        advisor.may_answer.set()
         await until(lambda: len(redrawn) > redraws, "a redraw")
         assert len(show().heat) == len(match.candidates(match.state.unit_id(1)))
         assert len(redrawn) == redraws + 1, "the first answer was dropped"
-        assert not adviser.state_changed, "a search has a state of its own"
+        assert not advisor.state_changed, "a search has a state of its own"
         show()
-        assert adviser.asked == [0, 1], "an answer is kept as long as the position is shown"
+        assert advisor.asked == [0, 1], "an answer is kept as long as the position is shown"
         panel.toggle()
         assert not show().choices
 
-    on_panel(game, adviser, ask_twice)
+    on_panel(game, advisor, ask_twice)
 
 
 def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGame, match: DeploymentMatch):
@@ -243,10 +234,10 @@ def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGame, ma
         panel.show(match.moves, match.state, None, wait="Not now.")
         assert panel.words == "<p>Not now.</p>"
 
-    on_panel(game, Adviser(ConfigLab([], 0), game, "skirmish"), ask_nobody)
+    on_panel(game, Advisor(ConfigLab([], 0), game, "skirmish"), ask_nobody)
 
 
-class BrokenAdviser(SlowAdviser):
+class BrokenAdvisor(SlowAdvisor):
     def advise(self, name: str, state: GameState) -> Advice:
         raise ValueError("a bug")
 
@@ -266,4 +257,4 @@ def test_a_failure_is_told_in_place_and_logged(
         assert panel.words == "<p>The network could not be asked: the log of the server says why.</p>"
         await until(lambda: "ValueError: a bug" in caplog.text, "the error in the log")
 
-    on_panel(game, BrokenAdviser(game), ask_in_vain)
+    on_panel(game, BrokenAdvisor(game), ask_in_vain)

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nicegui import Client, ui
 
 from src.core.play.agent import Agent
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
-from src.web import shell
+from src.web.clickable import LEFT, RIGHT, Pick
 from src.web.deployment.match import DeploymentMatch, Seat
-from src.web.deployment.match_page import DeploymentPage
+from src.web.deployment.match_setup import MatchSetup
+from src.web.deployment.page import DeploymentPage
 from src.web.deployment.panels import NewGame
-from src.web.deployment.setup import Setup
-from src.web.drawing import LEFT, RIGHT, Pick
+from src.web.game_page import Visit
 from tests.envs.deployment.making import bot, full_game
 from tests.waiting import PATIENCE
+from tests.web.inner import in_tab
 
 IN_ZONE = "hex-332"  # (7, 13), of player 1
 
@@ -29,13 +29,6 @@ IN_ZONE = "hex-332"  # (7, 13), of player 1
 @pytest.fixture(scope="module")
 def game() -> DeploymentGame:
     return full_game()
-
-
-@pytest.fixture
-def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    notifications: list[str] = []
-    monkeypatch.setattr(shell, "notify", notifications.append)
-    return notifications
 
 
 def on_page(
@@ -47,30 +40,27 @@ def on_page(
     """Call a function on the page of two humans, of two agents, or of these."""
     both = None if people else bot(0.1)
 
-    async def visit() -> None:
-        client = Client(ui.page("/match"), request=None)
-        with client:
-            players = enumerate(agents or (both, both), 1)
-            first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
-            lab = ConfigLab([], 0)
-            await do(DeploymentPage(lab, DeploymentMatch(game, (first, second), 4), NewGame(lab, Setup())))
-        client.delete()
+    async def open_and_do() -> None:
+        players = enumerate(agents or (both, both), 1)
+        first, second = (Seat("somebody", agent, np.random.default_rng(seat)) for seat, agent in players)
+        lab = ConfigLab([], 0)
+        await do(DeploymentPage(Visit(lab), DeploymentMatch(game, (first, second), 4), NewGame(lab, MatchSetup())))
 
-    asyncio.run(visit())
+    in_tab(open_and_do)
 
 
 def test_a_value_that_no_control_has_is_refused_and_changes_nothing(game: DeploymentGame, notifications: list[str]):
     async def send(page: DeploymentPage) -> None:
-        page.layout.pace.value = None
-        assert page.timer.interval == page.layout.pace.value == 0.5
+        page.pace.value = None
+        assert page.timer.interval == page.pace.value == 0.5
         assert notifications == ["'None' is not an option: choose one of the list"]
         wrong: list[Any] = [None, {}, "1", -1, float("nan")]
         for value in wrong:
-            page.layout.slider.set_value(value)
+            page.slider.set_value(value)
             assert page.ply is None
-            assert page.layout.slider.value == 0
+            assert page.slider.value == 0
         assert len(notifications) == 1 + len(wrong)
-        page.layout.pace.value = 0.15
+        page.pace.value = 0.15
         assert page.timer.interval == 0.15
         assert len(notifications) == 1 + len(wrong)
 
@@ -90,17 +80,17 @@ def test_only_the_left_button_plays(game: DeploymentGame, notifications: list[st
 
 def test_rosters_close_when_all_is_placed_and_the_end_is_no_pause(game: DeploymentGame):
     async def watch(page: DeploymentPage) -> None:
-        page.layout.pace.value = 0.03
+        page.pace.value = 0.03
         page.toggle()
-        assert [roster.box.value for roster in page.layout.rosters] == [True, True]
+        assert [roster.box.value for roster in page.rosters] == [True, True]
         while page.match.state.phase == "deployment":
             await page.tick()
         assert page.match.reports[-1].phase != "deployment", "more than the deployment was done at once"
-        assert [roster.box.value for roster in page.layout.rosters] == [False, False]
-        assert page.layout.play.props["icon"] == "pause"
+        assert [roster.box.value for roster in page.rosters] == [False, False]
+        assert page.play_button.props["icon"] == "pause"
         while not page.match.is_over:
             await page.tick()
-        assert page.layout.play.props["icon"] == "play_arrow"
+        assert page.play_button.props["icon"] == "play_arrow"
 
     on_page(game, False, watch)
 
@@ -153,14 +143,14 @@ def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: DeploymentGame
             page.place_rest()
         while len(page.match.moves) < 21:
             page.wait()
-        assert len(page.layout.log_pieces) == 2
+        assert len(page.log_pieces) == 2
         page.undo()
         assert len(page.match.moves) == 20
-        assert len(page.layout.log_pieces) == 1
-        assert 'data-moment="20"' in page.layout.log_pieces[0].content
-        assert 'data-moment="21"' not in page.layout.log_pieces[0].content
+        assert len(page.log_pieces) == 1
+        assert 'data-moment="20"' in page.log_pieces[0].content
+        assert 'data-moment="21"' not in page.log_pieces[0].content
         page.wait()
-        assert 'data-moment="21"' in page.layout.log_pieces[1].content
+        assert 'data-moment="21"' in page.log_pieces[1].content
         assert not notifications
 
     on_page(game, True, battle)

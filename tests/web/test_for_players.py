@@ -3,8 +3,8 @@
 import pytest
 
 from src.envs.quoridor.game import Quoridor
-from src.web.deployment.match_page import in_sentence
-from src.web.ending import result_for
+from src.web.deployment.match_page import without_coordinates
+from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
 from src.web.quoridor.match import why_not
 from src.web.shell import sentence
@@ -50,7 +50,7 @@ def test_a_refused_move_is_explained(position: str, move: str, reason: str | Non
 def test_messages_are_sentences_without_coordinates():
     assert sentence("that cell is taken") == "That cell is taken."
     assert sentence("Really?") == "Really?"
-    assert in_sentence("R1 cannot go to (12, 0): no path") == "R1 cannot go there: no path"
+    assert without_coordinates("R1 cannot go to (12, 0): no path") == "R1 cannot go there: no path"
 
 
 @pytest.mark.parametrize(
@@ -98,24 +98,6 @@ def test_a_refusal_shakes_the_part_and_the_next_move_clears_it(browser: Browser)
     assert not browser.all(".q-notification"), "nothing covers the board"
     browser.click("[data-id=cell-0]")
     browser.until(lambda: browser.text(".lab-say") == "", "an empty line")
-
-
-def test_a_lost_game_says_so_and_is_reviewed(browser: Browser):
-    browser.open("/minesweeper?board=9x9x71&agent=random")
-    browser.wait_text(".ms-left", "71")
-    browser.click("[data-id=cell-0]")
-    browser.wait_text(".headline", "Playing")
-    browser.click(".play")
-    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
-    browser.wait_text(".lab-ending", "were left")
-    browser.click(".review")
-    browser.wait_text(".headline", "Position after move 0")
-    browser.click(".look-chevron-right")
-    browser.wait_text(".lab-where", "1 / ")
-    browser.click(".look-last-page")
-    browser.wait_text(".lab-result", "You lose")
-    browser.click(".rematch")
-    browser.wait_text(".headline", "Reveal any cell")
 
 
 def test_sound_is_off_until_it_is_switched_on(browser: Browser):

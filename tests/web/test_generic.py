@@ -7,19 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hydra import initialize_config_module
-from nicegui import Client, ui
 
 from src.core.errors import UserError
 from src.envs.tictactoe.game import TicTacToe
 from src.web import shell
-from src.web.drawing import LEFT, Pick
+from src.web.clickable import LEFT, Pick
+from src.web.game_page import Visit
 from src.web.generic.page import GenericPage, fitting_players
 from src.web.match import Match
 from src.web.pages import discover
 from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players
 from src.web.saved_games import SavedGame
 from tests.waiting import PATIENCE
-from tests.web.inner import TestLab, Thinker
+from tests.web.inner import TestLab, Thinker, in_tab
 from tests.web.small_games import ConnectFour, Nim
 
 PLAYERS = {YOU: HUMAN_PLAYER, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
@@ -29,13 +29,6 @@ PLAYERS = {YOU: HUMAN_PLAYER, "random": Player("Random moves", "random"), "slow"
 def lab() -> Iterator[TestLab]:
     with initialize_config_module("conf", version_base="1.3"):
         yield TestLab()
-
-
-@pytest.fixture
-def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    notifications: list[str] = []
-    monkeypatch.setattr(shell, "notify", lambda message, link=None: notifications.append(message))
-    return notifications
 
 
 @pytest.fixture(autouse=True)
@@ -55,16 +48,13 @@ def visit(
 ) -> None:
     """Call a function on the page of a game."""
 
-    async def inside() -> None:
-        client = Client(ui.page("/generic"), request=None)
-        with client:
-            query = dict(zip(("first", "second"), seats, strict=True))
-            page = GenericPage(lab, lab.game(env), PLAYERS, query, f"/play/{env}", saved)
-            await page.open()
-            await do(page)
-        client.delete()
+    async def open_and_do() -> None:
+        query = dict(zip(("first", "second"), seats, strict=True))
+        page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
+        await page.open()
+        await do(page)
 
-    asyncio.run(inside())
+    in_tab(open_and_do)
 
 
 def first_legal(page: GenericPage) -> int:
@@ -112,7 +102,7 @@ def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notification
         played = list(page.match.moves)
         await page.pick_move(Pick("move-0", LEFT))
         assert page.match.moves == played
-        assert page.ending.visible
+        assert page.result_box.visible
         assert page.moves.content.count("<button") == len(page.match.moves)
         assert not notifications
 
@@ -216,14 +206,14 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
 
 def test_the_search_behind_a_move_is_described(lab: TestLab):
     async def look(page: GenericPage) -> None:
-        assert page.remark.text == ""
+        assert page.comment.text == ""
         page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
         await page.show()
-        assert page.remark.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
+        assert page.comment.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
         page.match.play(first_legal(page))
         await page.show()
-        assert page.remark.text == "", "of the person's move nothing is known"
+        assert page.comment.text == "", "of the person's move nothing is known"
         await page.look_by(-1)
-        assert page.remark.text.startswith("40 of 64")
+        assert page.comment.text.startswith("40 of 64")
 
     visit(lab, "connect_four", (YOU, YOU), look)

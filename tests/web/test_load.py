@@ -8,10 +8,9 @@ import pytest
 from nicegui import Client, ui
 
 from experiments.bench.page_load import Tab, plant_flags
-from src.web import shell
 from src.web.app import WORKERS
+from src.web.event_loop import Busy, in_thread, wait_turn
 from src.web.pages import discover
-from src.web.turns import in_thread, turn
 from tests.waiting import PATIENCE
 from tests.web.browser import serving
 
@@ -20,7 +19,7 @@ def test_events_are_handled_between_two_pieces_of_work():
     order: list[str] = []
 
     async def piece(number: int) -> None:
-        await turn()
+        await wait_turn()
         order.append(f"piece {number}")
         asyncio.get_running_loop().call_soon(order.append, "event")
 
@@ -75,7 +74,7 @@ def test_a_search_that_is_not_needed_any_more_does_not_begin():
     async def wait_for_a_thread() -> None:
         release = threading.Event()
         with Client(ui.page("")):
-            busy = shell.Busy()
+            busy = Busy()
         full = [asyncio.ensure_future(busy.search(lambda: True, release.wait, PATIENCE)) for _ in range(4)]
         needed = asyncio.ensure_future(busy.search(lambda: True, done.append, "needed"))
         dropped = asyncio.ensure_future(busy.search(lambda: False, done.append, "dropped"))

@@ -11,12 +11,10 @@ from src.core.errors import UserError
 from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
-from src.web.minesweeper import picture
+from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
-from src.web.minesweeper.custom_position import CustomPosition, describe_consistency
-from src.web.minesweeper.match import MinesweeperMatch, read_size
-from src.web.minesweeper.statistics import count_3bv
-from src.web.minesweeper.tools import whole
+from src.web.minesweeper.editor import CustomPosition, describe_consistency, whole
+from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
 
@@ -31,29 +29,20 @@ def new_match(no_guess: bool = False, seed: int = 0) -> MinesweeperMatch:
     return MinesweeperMatch(9, 9, 10, np.random.default_rng(seed), no_guess)
 
 
-def test_every_cell_is_drawn_as_what_it_is():
-    drawn = classes(picture.board(read_board("1F.\n012")))
-    assert (drawn.count("open"), drawn.count("shut"), drawn.count("flag")) == (4, 2, 1)
+def test_cells_odds_marks_and_the_end_are_drawn():
+    drawn = classes(board.draw(read_board("1F.\n012")))
+    assert [drawn.count(kind) for kind in ("open", "shut", "flag")] == [4, 2, 1]
     assert [name for name in drawn if name.startswith("n ")] == ["n n1", "n n1", "n n2"], "a zero is left blank"
-
-
-def test_odds_are_written_and_only_certainty_is_0_or_100():
     odds = np.array([[0.0, 1.0, 0.004, 0.999, 0.5]])
-    root = ElementTree.fromstring(picture.board(read_board("....F"), picture.Marks(odds=odds)))
-    assert [part.text for part in root.iter() if part.get("class") == "odds"] == ["0", "100", "<1", ">99"]
-
-
-def test_the_end_shows_all_mines_the_one_that_went_off_and_wrong_flags():
+    root = ElementTree.fromstring(board.draw(read_board("....F"), board.Marks(odds=odds)))
+    shown = [part.text for part in root.iter() if part.get("class") == "odds"]
+    assert shown == ["0", "100", "<1", ">99"], "only certainty is 0 or 100"
+    marks = board.Marks(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
+    assert {"hint risky", "proof", "also", "cursor"} <= set(classes(board.draw(read_board("1..."), marks)))
     mines = np.array([[True, True, True, False]])
-    drawn = classes(picture.board(read_board("..FF"), picture.Marks(mines=mines, exploded=0)))
-    assert (drawn.count("bang"), drawn.count("wrong"), drawn.count("flag")) == (1, 1, 2)
-    assert drawn.count("mine") == 2 * 2, "each is a circle and its spikes"
-
-
-def test_hint_proof_and_cursor_are_ringed():
-    marks = picture.Marks(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
-    drawn = classes(picture.board(read_board("1...")[:, :], marks))
-    assert {"hint risky", "proof", "also", "cursor"} <= set(drawn)
+    drawn = classes(board.draw(read_board("..FF"), board.Marks(mines=mines, exploded=0)))
+    counts = [drawn.count(kind) for kind in ("bang", "wrong", "flag", "mine")]
+    assert counts == [1, 1, 2, 2 * 2], "each mine is a circle and its spikes"
 
 
 @pytest.mark.parametrize(
@@ -94,14 +83,22 @@ def test_flags_chords_and_the_end_go_through_the_engine():
         match.play(0)
 
 
-def test_clicks_after_the_end_report_that_the_game_is_over():
+def test_a_wrong_flag_makes_a_chord_lose_and_clicks_after_the_end_report_it():
     match = new_match()
     match.click(FIRST)
-    flagged, mine, *_ = np.flatnonzero(match.mines.ravel()).tolist()
-    match.flag(flagged)
-    match.click(mine)
+    near, degree = neighbors(9, 9)
+    for number in np.flatnonzero(match.view.visible.ravel() == 1).tolist():
+        around = near[number, : degree[number]].tolist()
+        wrong = [cell for cell in around if match.value(cell) < 0 and not match.mines.ravel()[cell]]
+        if wrong:
+            break
+    match.flag(wrong[0])
+    match.click(number)
+    assert match.outcome == -1
+    assert match.exploded is not None
+    assert match.mines.ravel()[match.exploded]
     hidden = int(np.flatnonzero(match.view.visible.ravel() == -1)[0])
-    for touch, cell in ((match.click, hidden), (match.click, flagged), (match.click, FIRST), (match.flag, hidden)):
+    for touch, cell in ((match.click, hidden), (match.click, wrong[0]), (match.click, FIRST), (match.flag, hidden)):
         with pytest.raises(UserError, match="the game is over"):
             touch(cell)
 
@@ -117,22 +114,6 @@ def test_what_is_no_whole_number_is_refused(value: object):
     with pytest.raises(UserError, match="not a whole number"):
         whole(value)
     assert whole(3.0) == 3
-
-
-def test_a_wrong_flag_makes_a_chord_lose():
-    match = new_match()
-    match.click(FIRST)
-    near, degree = neighbors(9, 9)
-    for number in np.flatnonzero(match.view.visible.ravel() == 1).tolist():
-        around = near[number, : degree[number]]
-        wrong = [n for n in around.tolist() if match.value(n) < 0 and not match.mines.ravel()[n]]
-        if wrong:
-            break
-    match.flag(wrong[0])
-    match.click(number)
-    assert match.outcome == -1
-    assert match.exploded is not None
-    assert match.mines.ravel()[match.exploded]
 
 
 def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
@@ -159,12 +140,12 @@ def test_the_best_guess_is_marked_and_one_number_is_not_repeated():
     visible = read_board("1...\n....\n....")
     odds = np.full(visible.shape, 0.2)
     odds[0, 1] = odds[1, 0] = odds[1, 1] = 1 / 3
-    drawn = classes(picture.board(visible, picture.Marks(odds=odds)))
+    drawn = classes(board.draw(visible, board.Marks(odds=odds)))
     assert drawn.count("best") == 1
     assert drawn.count("odds") == 4, "three cells at the number, and one for all others"
-    assert picture.best_guess(visible, odds) == 2
+    assert board.best_guess(visible, odds) == 2
     odds[2, 3] = 0.0
-    assert picture.best_guess(visible, odds) is None, "no guess is needed"
+    assert board.best_guess(visible, odds) is None, "no guess is needed"
 
 
 @pytest.mark.parametrize(
@@ -199,11 +180,19 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     game = SavedGame("/minesweeper", setup, {"seed": 0, "mines": [1, 5]}, [0, 4, 1], "You lose", 3.0, 1)
     key = GameStore(scratch / "outputs" / "games").save(game)
     browser.open(f"/minesweeper/{key}")
+    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
+    browser.wait_text(".lab-ending", "8 safe cells were left, in 3 seconds")
     browser.wait_text(".advice", "One earlier guess was not needed: at move 2 row 1, column 3 was safe.")
     browser.click(".review")
+    browser.wait_text(".headline", "Position after move 0")
     browser.click(".look-chevron-right")
+    browser.wait_text(".lab-where", "1 / 3")
     browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
     browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
+    browser.click(".look-last-page")
+    browser.wait_text(".lab-result", "You lose")
+    browser.click(".rematch")
+    browser.wait_text(".headline", "Reveal any cell")
 
 
 @pytest.mark.parametrize(
@@ -254,8 +243,15 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
     browser.until(lambda: shown_statistics(browser)["games"] == "0", "it to last")
 
 
-def test_in_flag_mode_a_click_plants_a_flag(browser: Browser):
-    browser.open("/minesweeper")
+def test_a_long_press_and_in_flag_mode_a_click_plant_a_flag(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10")
+    browser.wait_text(".ms-left", "10")
+    browser.long_press("[data-id=cell-8]")
+    browser.until(lambda: cells(browser)[8] == "flag", "the flag")
+    assert cells(browser).count("hidden") == 80
+    browser.long_press("[data-id=cell-8]", seconds=0.05)
+    browser.wait_notification("take the flag off")
+    browser.right_click("[data-id=cell-8]")
     browser.wait_text(".ms-left", "10")
     browser.click(".flag-mode")
     browser.click("[data-id=cell-0]")
@@ -322,16 +318,11 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
 
 def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     browser.open("/minesweeper?board=9x9x10&guess=none")
-    first = browser.tab
     browser.click("[data-id=cell-40]")
     browser.wait_text(".headline", "Playing")
     browser.click(".ask")
     browser.wait_text(".advice", "is safe: it follows from the ringed numbers")
     assert browser.all(".ms .proof")
-    browser.new_tab("/minesweeper?board=16x30x99")
-    browser.wait_text(".headline", "Reveal any cell")
-    assert set(cells(browser)) == {"hidden"}, "another tab is another game"
-    browser.go_to(first)
     browser.script("document.querySelector('[data-id=cell-0]').dataset.id = 'cell-81'")
     before = cells(browser)
     browser.script(
@@ -341,16 +332,6 @@ def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     assert cells(browser) == before
     browser.click(".play")
     browser.wait_text(".headline", "You win")
-
-
-def test_a_long_press_flags_and_reveals_nothing(browser: Browser):
-    browser.open("/minesweeper?board=9x9x10")
-    browser.wait_text(".ms-left", "10")
-    browser.long_press("[data-id=cell-0]")
-    browser.until(lambda: cells(browser)[0] == "flag", "the flag")
-    assert set(cells(browser)[1:]) == {"hidden"}
-    browser.long_press("[data-id=cell-0]", seconds=0.05)
-    browser.wait_notification("take the flag off")
 
 
 def test_invalid_choices_in_the_url_are_reported_and_keep_their_defaults(browser: Browser):

@@ -17,14 +17,11 @@ from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import Position, parse_move
 from src.web.players import YOU
 from src.web.quoridor import panels, review
+from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
-from src.web.quoridor.geometry import BoardGeometry, Box
-from src.web.quoridor.match import QuoridorMatch, players_of, toward
+from src.web.quoridor.match import MAX_VARIATIONS, QuoridorMatch, Variations, players_of, read_variations, toward
 from src.web.quoridor.match_page import QuoridorMatchPage
-from src.web.quoridor.picture import Marks, Mode, draw
-from src.web.quoridor.review import Judgement, judge
-from src.web.quoridor.thinking import Budget, deepen
-from src.web.quoridor.variations import MAX_KEPT, Variations, read_variations
+from src.web.quoridor.searches import Budget, Judgement, deepen, from_search, judge
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -36,34 +33,22 @@ def parts(svg: str, kind: str) -> list[ElementTree.Element]:
     return [part for part in ElementTree.fromstring(svg).iter() if kind in (part.get("class") or "").split()]
 
 
-def legal_names(state) -> frozenset[str]:
-    return frozenset(GAME.move_name(state, action) for action in GAME.legal_actions(state))
-
-
 def test_everything_on_the_board_is_drawn():
     svg = draw(9, MIDDLE, Marks(paths=([40, 31], [49, 40]), hints=("d4", "c3v"), last="e6", origin=58))
-    counts = {
-        kind: len(parts(svg, kind)) for kind in ("cell", "wall", "pawn", "plank", "path", "hint", "last", "moved")
-    }
-    assert counts == {"cell": 81, "wall": 3, "pawn": 2, "plank": 17, "path": 2, "hint": 2, "last": 1, "moved": 1}
+    counts = {"cell": 81, "wall": 3, "pawn": 2, "plank": 17, "path": 2, "hint": 2, "last": 1, "moved": 1}
+    assert {kind: len(parts(svg, kind)) for kind in counts} == counts
 
 
-def test_a_board_that_is_not_open_offers_nothing_to_click():
-    assert parts(draw(9, MIDDLE, Marks(legal=frozenset(["e4"]))), "spot") == []
-
-
-def test_every_legal_move_can_be_clicked_and_is_distinguishable():
-    legal = legal_names(MIDDLE)
+def test_every_legal_move_can_be_clicked_or_the_walls_of_one_direction_or_nothing():
+    legal = frozenset(GAME.move_name(MIDDLE, action) for action in GAME.legal_actions(MIDDLE))
     spots = parts(draw(9, MIDDLE, Marks(open=True, legal=legal)), "spot")
     assert len(spots) == 81 + 128
     assert {spot.get("data-id") for spot in spots if "legal" in spot.get("class", "").split()} == legal
-
-
-@pytest.mark.parametrize("mode", [Mode.HORIZONTAL, Mode.VERTICAL])
-def test_a_switch_leaves_the_walls_of_one_direction(mode: Mode):
-    names = [spot.get("data-id", "") for spot in parts(draw(9, MIDDLE, Marks(open=True, mode=mode)), "spot")]
-    assert len(set(names)) == 64
-    assert all(name.endswith(mode) for name in names)
+    for mode in (Mode.HORIZONTAL, Mode.VERTICAL):
+        names = [spot.get("data-id", "") for spot in parts(draw(9, MIDDLE, Marks(open=True, mode=mode)), "spot")]
+        assert len(set(names)) == 64
+        assert all(name.endswith(mode) for name in names)
+    assert parts(draw(9, MIDDLE, Marks(legal=legal)), "spot") == [], "the board is not open"
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -102,24 +87,6 @@ def covers(box: Box, x: float, y: float) -> bool:
     return box.x <= x < box.x + box.width and box.y <= y < box.y + box.height
 
 
-def test_taking_back_goes_over_the_reply_of_an_agent():
-    match = QuoridorMatch(GAME, START)
-    for name in ("e2", "e8", "e3", "e7"):
-        match.play(GAME.parse_move(match.state, name))
-    match.human_seats = {0}
-    match.take_back()
-    assert match.names() == ["e2", "e8"]
-    match.human_seats = {0, 1}
-    match.take_back()
-    assert match.names() == ["e2"]
-    match.human_seats = {1}
-    with pytest.raises(UserError, match="no move to take back"):
-        match.take_back()  # the move is the agent's, which would only play it again
-    match.human_seats = ()
-    match.take_back()
-    assert match.moves == []
-
-
 def states(match: QuoridorMatch) -> list[Position]:
     return [match.at(ply) for ply in range(len(match.moves) + 1)]
 
@@ -129,6 +96,18 @@ def played(*names: str) -> QuoridorMatch:
     for name in names:
         match.play(GAME.parse_move(match.state, name))
     return match
+
+
+def test_taking_back_goes_over_the_reply_of_an_agent():
+    match = played("e2", "e8", "e3", "e7")
+    for people, left in (({0}, ["e2", "e8"]), ({0, 1}, ["e2"]), (set[int](), [])):
+        match.human_seats = people
+        match.take_back()
+        assert match.names() == left
+    match = played("e2")
+    match.human_seats = {1}
+    with pytest.raises(UserError, match="no move to take back"):
+        match.take_back()  # the move is the agent's, which would only play it again
 
 
 def test_variations_are_listed_continued_and_read_as_they_were_written():
@@ -165,29 +144,22 @@ def test_the_list_of_variations_is_drawn_again_without_replaying_them(monkeypatc
     game.play(GAME.parse_move(game.state, "e3"))
     variations.html(game, None)
     assert replayed == [1, 2, 3], "a move of the game changes no variation"
-
-
-def test_variations_from_another_start_are_named_again():
-    variations, other = Variations(), QuoridorMatch(GAME, played("e2").state)
-    variations.add(played("a1h").moves)
+    variations = Variations([tuple(played("a1h").moves)])
     assert "a1h" in variations.html(played(), None)
-    assert "h8h" in variations.html(other, None), "as player 2 sees the board"
+    assert "h8h" in variations.html(QuoridorMatch(GAME, played("e2").state), None), "player 2 moves from another start"
 
 
-@pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_KEPT + 1)])
+@pytest.mark.parametrize("saved", [[3], [["e2"]], [[-1]], [[0]], [[13]] * (MAX_VARIATIONS + 1)])
 def test_damaged_variations_are_refused(saved: list[Any]):
     with pytest.raises(UserError):
         read_variations(played("e2"), saved)
 
 
-def test_the_latest_variations_are_kept_and_the_others_do_not_end_the_saving_of_the_game():
+def test_the_latest_variations_are_kept_unless_they_were_played_in_the_game():
     variations = Variations()
-    for number in range(MAX_KEPT + 5):
+    for number in range(MAX_VARIATIONS + 5):
         variations.add([number])
-    assert variations.as_json() == [[number] for number in range(5, MAX_KEPT + 5)]
-
-
-def test_a_variation_that_was_played_in_the_game_is_none_any_more():
+    assert variations.as_json() == [[number] for number in range(5, MAX_VARIATIONS + 5)]
     variations = Variations([(1, 2, 3), (1, 4)])
     variations.forget_played([1, 2])
     assert len(variations) == 2
@@ -243,12 +215,12 @@ def test_an_arrow_is_the_pawn_move_that_way(position: str, way: tuple[int, int],
 
 def test_an_evaluation_is_for_player_1():
     info = {"score": "-13", "path": -10, "endgame": 0, "walls": -2, "mobility": 3, "efficiency": -5}
-    first, second = panels.from_search(info, 0), panels.from_search(info, 1)
+    first, second = from_search(info, 0), from_search(info, 1)
     assert first.share + second.share == pytest.approx(1)
     assert (first.text, second.text) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
-    assert panels.from_search(info | {"score": "win-in-3"}, 1).share == 0
-    assert panels.from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert from_search(info | {"score": "win-in-3"}, 1).share == 0
+    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
 
 
 def test_factors_add_up():
@@ -286,9 +258,6 @@ def test_a_search_reports_every_depth_until_its_last():
         searcher().search(MIDDLE, depth, None, 1 << 60).score for depth in (1, 2, 3, 4, 5)
     ]
     assert results[-1].line[0] in GAME.legal_actions(MIDDLE)
-
-
-def test_a_stopped_budget_has_no_time_left():
     budget = Budget(1000)
     assert 0 < budget.left <= 1000
     budget.stop()
@@ -310,12 +279,9 @@ def test_a_review_tells_the_winning_move_from_one_that_gives_it_away():
     assert "e7 was a blunder: it cost 100%" in review.comment("e7", worst)
     assert "e9 was better" in review.comment("e7", worst)
     assert judge(GAME, searcher(), NEARLY, away).best == "e9"
-
-
-def test_the_shares_of_a_review_are_those_of_player_1():
     position = GAME.read_position("e8 a2 0 0 21 -")  # player 2 is to move, and wins
     found = judge(GAME, searcher(), position, GAME.parse_move(position, "a1"))
-    assert (found.share, found.loss) == (0.0, 0.0)
+    assert (found.share, found.loss) == (0.0, 0.0), "the share is that of player 1"
 
 
 @pytest.mark.parametrize(("loss", "sign"), [(0.099, ""), (0.10, "?"), (0.249, "?"), (0.25, "??")])
@@ -346,10 +312,9 @@ def test_a_hint_for_the_pawn_is_an_arrow_and_for_a_wall_the_wall():
 
 
 def test_only_the_walls_of_the_mover_can_be_dragged():
-    for marks, own in ((Marks(open=True), 1), (Marks(), 0)):
-        assert len(parts(draw(9, MIDDLE, marks), "own")) == own
     empty = GAME.read_position("e5 e6 9 0 9 d4h")
-    assert not parts(draw(9, empty, Marks(open=True)), "own")
+    for position, marks, own in ((MIDDLE, Marks(open=True), 1), (MIDDLE, Marks(), 0), (empty, Marks(open=True), 0)):
+        assert len(parts(draw(9, position, marks), "own")) == own
 
 
 def test_a_variation_begins_like_the_match_and_leaves_it_alone():

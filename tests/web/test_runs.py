@@ -14,13 +14,13 @@ from src.core.errors import UserError
 from src.core.runs.run import is_training
 from src.web import files
 from src.web.files import Metrics, RunPath
-from src.web.lab import finished_runs
 from src.web.runs import address, curves, groups, notes, parallel, query
 from src.web.runs.address import View
 from src.web.runs.curves import Curve, Scale
 from src.web.runs.index import Index, last_values
 from src.web.runs.notes import Notes
 from src.web.runs.table import cell, ordered
+from src.web.services import finished_runs
 
 CONFIG = (
     "composition: {env: tictactoe, algo: qlearning, reward: outcome, curriculum: none, experiment: null}\nseed: 3\n"

@@ -19,6 +19,7 @@ from src.web.saved_games import MAX_AGE, MAX_BYTES, GameStore, SavedGame
 from tests.lab import ROOT
 from tests.waiting import PATIENCE
 from tests.web.browser import Browser, serving
+from tests.web.test_tictactoe import stones
 
 LONG = (
     '{"path": "/quoridor", "setup": {}, "start": "", "moves": [], "result": "", "seconds": 0, "revision": 1}'
@@ -148,11 +149,6 @@ def test_what_was_not_written_to_its_end_is_deleted_later(store: GameStore, tmp_
     assert new.exists(), "it may be written right now"
 
 
-def stones(browser: Browser) -> str:
-    labels = browser.attributes("[data-id^=cell-]", "aria-label")
-    return "".join({"X": "X", "O": "O"}.get(label.split(", ")[1], ".") for label in labels)
-
-
 def wait_address(browser: Browser, path: str) -> str:
     """Wait until the address is that of a game of a page, and return its path."""
     current = lambda: browser.driver.current_url.removeprefix(browser.address)  # noqa: E731
@@ -160,56 +156,35 @@ def wait_address(browser: Browser, path: str) -> str:
     return current()
 
 
-def play_two_games(browser: Browser) -> tuple[str, str]:
-    """Play a move in one game and another in a new one; return their addresses."""
+def begin(browser: Browser) -> str:
+    """Play the first move of a game; return its address."""
     browser.open("/tictactoe?x=you&o=you")
     browser.click("[data-id=cell-4]")
-    first = wait_address(browser, "/tictactoe")
-    browser.click(".new-game")
-    browser.wait_text(".lab-say", "Return to the other one")
-    browser.click("[data-id=cell-0]")
-    browser.until(lambda: wait_address(browser, "/tictactoe") != first, "another address")
-    return first, wait_address(browser, "/tictactoe")
+    return wait_address(browser, "/tictactoe")
 
 
 def test_a_new_game_over_an_unfinished_one_can_be_undone(browser: Browser):
-    first, second = play_two_games(browser)
-    assert stones(browser) == "X........"
+    first = begin(browser)
+    browser.press("n")
+    browser.wait_text(".lab-say", "Return to the other one")
+    browser.click("[data-id=cell-4]")
+    browser.until(lambda: wait_address(browser, "/tictactoe") != first, "an address of its own, with the same moves")
+    browser.click("[data-id=cell-0]")
+    second = wait_address(browser, "/tictactoe")
     browser.driver.back()
     browser.until(lambda: stones(browser) == "....X....", "the game before")
     assert browser.driver.current_url.endswith(first)
     browser.driver.forward()
-    browser.until(lambda: stones(browser) == "X........", "the game after")
+    browser.until(lambda: stones(browser) == "O...X....", "the game after")
+    assert browser.driver.current_url.endswith(second)
+    browser.click(".new-game")
+    browser.click(".lab-say a")
+    browser.until(lambda: stones(browser) == "O...X....", "the game that the link leads back to")
     assert browser.driver.current_url.endswith(second)
 
 
-def begin_again_after_a_move(browser: Browser) -> str:
-    """Play a move and begin a new game; return the address of the first one."""
-    browser.open("/tictactoe?x=you&o=you")
-    browser.click("[data-id=cell-4]")
-    first = wait_address(browser, "/tictactoe")
-    browser.press("n")
-    browser.until(lambda: stones(browser) == "." * 9, "a new game")
-    return first
-
-
-def test_a_second_game_with_the_same_moves_is_kept_too(browser: Browser):
-    first = begin_again_after_a_move(browser)
-    browser.click("[data-id=cell-4]")
-    assert wait_address(browser, "/tictactoe") != first
-
-
-def test_the_link_in_the_message_leads_back(browser: Browser):
-    first = begin_again_after_a_move(browser)
-    browser.click(".lab-say a")
-    browser.until(lambda: stones(browser) == "....X....", "the game before")
-    assert browser.driver.current_url.endswith(first)
-
-
 def test_a_game_opened_twice_goes_two_ways(browser: Browser):
-    browser.open("/tictactoe?x=you&o=you")
-    browser.click("[data-id=cell-4]")
-    address, tab = wait_address(browser, "/tictactoe"), browser.tab
+    address, tab = begin(browser), browser.tab
     browser.new_tab(address)
     browser.until(lambda: stones(browser) == "....X....", "the same game")
     browser.click("[data-id=cell-0]")
@@ -230,10 +205,7 @@ def test_a_game_survives_the_server_and_the_page_comes_back_by_itself(driver: we
         port = free.getsockname()[1]
     with serving(tmp_path, port) as address:
         browser = Browser(driver, address)
-        browser.open("/tictactoe?x=you&o=you")
-        browser.click("[data-id=cell-4]")
-        browser.wait_text(".headline", "Your turn: O")
-        path, opened = wait_address(browser, "/tictactoe"), browser.script("return performance.timeOrigin")
+        path, opened = begin(browser), browser.script("return performance.timeOrigin")
     with serving(tmp_path, port):
         browser.until(lambda: browser.script("return performance.timeOrigin") != opened, "the page to come back")
         browser.wait_built()
@@ -244,9 +216,7 @@ def test_a_game_survives_the_server_and_the_page_comes_back_by_itself(driver: we
 
 
 def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):
-    browser.open("/tictactoe?x=you&o=you")
-    browser.click("[data-id=cell-4]")
-    path = wait_address(browser, "/tictactoe")
+    path = begin(browser)
     (file,) = (scratch / "outputs" / "games").glob(f"{path.rpartition('/')[2]}.json")
     saved = json.loads(file.read_text())
     wrong: list[object] = [[4, 4], [99], ["4"], [True], [{}]]

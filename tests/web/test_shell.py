@@ -16,10 +16,10 @@ from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import UserError
 from src.play import ConfigLab, listening_socket
-from src.web.drawing import Pick, numbered, read_pick, split
-from src.web.lab import finished_runs
+from src.web.clickable import Pick, parse_id, parse_pick, split
 from src.web.players import chosen
-from src.web.shell import between, checked, pressed
+from src.web.services import finished_runs
+from src.web.shell import between, checked, key_name
 from tests.lab import ROOT, Lab
 from tests.web.browser import Browser
 
@@ -27,12 +27,8 @@ from tests.web.browser import Browser
 @pytest.mark.parametrize("message", [None, 3, {}, ["cell-1"], ["cell-1", 2], ["x" * 200, "left"], ["cell-1", "middle"]])
 def test_a_message_of_another_form_is_no_pick(message: object):
     with pytest.raises(UserError):
-        read_pick(message)
-
-
-def test_a_pick_is_read():
-    assert read_pick(["cell-1", "right"]) == Pick("cell-1", "right")
-    assert numbered("cell-1", "cell", 9) == 1
+        parse_pick(message)
+    assert parse_pick(["cell-1", "right"]) == Pick("cell-1", "right")
 
 
 def test_only_the_parts_that_differ_are_drawn_again():
@@ -48,7 +44,8 @@ def test_only_the_parts_that_differ_are_drawn_again():
 @pytest.mark.parametrize("part", ["cell-9", "cell--1", "cell-", "wall-1", "cell-1e0", "cell-²", "9", ""])
 def test_a_cell_that_is_not_there_is_refused(part: str):
     with pytest.raises(UserError, match="cell-0 to cell-8"):
-        numbered(part, "cell", 9)
+        parse_id(part, "cell", 9)
+    assert parse_id("cell-8", "cell", 9) == 8
 
 
 @pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
@@ -72,7 +69,7 @@ def test_letters_count_in_either_case(name: str, held: dict[str, bool], read: st
     modifiers = KeyboardModifiers(**({"alt": False, "ctrl": False, "meta": False, "shift": False} | held))
     action = KeyboardAction(keydown=True, keyup=False, repeat=False)
     key: Any = SimpleNamespace(action=action, key=KeyboardKey(name=name, code="", location=0), modifiers=modifiers)
-    assert pressed(key) == read
+    assert key_name(key) == read
 
 
 def test_a_refused_player_is_answered_with_few_words():
@@ -179,18 +176,9 @@ def test_what_is_unknown_or_does_not_fit_is_refused(laboratory: ConfigLab, group
         ask(name, **options)
 
 
-def test_what_is_no_run_is_passed_over(tmp_path: Path):
-    for name, text in (("a", "composition: {env: e, algo: p}"), ("b", "composition: 3"), ("c", "["), ("d", "")):
-        (tmp_path / name / "checkpoints").mkdir(parents=True)
-        (tmp_path / name / "config.yaml").write_text(text)
-        if name != "d":
-            (tmp_path / name / "checkpoints" / "best.safetensors").touch()
-    assert [run.name for run in finished_runs([tmp_path, tmp_path / "nowhere"])] == [f"{tmp_path.name}/a"]
-
-
-def finish_run(path: Path, changed: float, env: str = "tictactoe") -> None:
+def finish_run(path: Path, changed: float, config: str = "composition: {env: tictactoe, algo: qlearning}") -> None:
     (path / "checkpoints").mkdir(parents=True, exist_ok=True)
-    (path / "config.yaml").write_text(f"composition: {{env: {env}, algo: qlearning}}")
+    (path / "config.yaml").write_text(config)
     (path / "checkpoints" / "best.safetensors").touch()
     os.utime(path / "checkpoints" / "best.safetensors", (changed, changed))
 
@@ -199,7 +187,11 @@ def test_runs_with_the_same_name_are_distinguished_and_the_newest_is_first(tmp_p
     finish_run(tmp_path / "outputs" / "x", 100)
     finish_run(tmp_path / "experiments" / "x", 200)
     finish_run(tmp_path / "outputs" / "y", 300)
-    folders = [tmp_path / "outputs", tmp_path / "experiments"]
+    finish_run(tmp_path / "outputs" / "damaged", 400, "composition: 3")
+    finish_run(tmp_path / "outputs" / "unreadable", 400, "[")
+    finish_run(tmp_path / "outputs" / "unfinished", 400)
+    (tmp_path / "outputs" / "unfinished" / "checkpoints" / "best.safetensors").unlink()
+    folders = [tmp_path / "outputs", tmp_path / "experiments", tmp_path / "nowhere"]
     assert [run.name for run in finished_runs(folders)] == ["outputs/y", "experiments/x", "outputs/x"]
-    finish_run(tmp_path / "outputs" / "y", 300, env="quoridor_small")
+    finish_run(tmp_path / "outputs" / "y", 300, "composition: {env: quoridor_small, algo: qlearning}")
     assert finished_runs(folders)[0].env == "quoridor_small", "a configuration that was changed is read again"

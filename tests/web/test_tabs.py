@@ -21,13 +21,13 @@ from selenium.webdriver.common.keys import Keys
 
 from src.core.play.search_interface import SearchResult
 from src.envs.minesweeper.agents import ExactAgent
+from src.envs.minesweeper.rules import HIDDEN
 from src.envs.minesweeper.solver import exact_moves
-from src.envs.minesweeper.solver.engine import CONSISTENT
-from src.envs.minesweeper.variant import HIDDEN
+from src.envs.minesweeper.solver.probability import CONSISTENT
 from src.envs.quoridor.notation import Position
 from src.envs.quoridor.search.alphabeta import CompiledSearch
-from src.web import engines
-from src.web.quoridor import timed_player
+from src.web import preload
+from src.web.quoridor import searches
 from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
 from tests.web.browser import Browser
@@ -38,7 +38,7 @@ GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
     "/minesweeper": "src.web.minesweeper.page.MinesweeperPage",
     "/quoridor": "src.web.quoridor.page.QuoridorPage",
-    "/deployment": "src.web.deployment.match_page.DeploymentPage",
+    "/deployment": "src.web.deployment.page.DeploymentPage",
     "/play/nim": "src.web.generic.page.GenericPage",
 }
 
@@ -137,34 +137,39 @@ def test_an_unknown_address_has_the_navigation(inner: Browser):
     inner.wait_text(".headline", "Your turn: X")
 
 
+def begin_minesweeper(browser: Browser, query: str, monkeypatch: pytest.MonkeyPatch, cell: int = 40) -> Any:
+    """Open a game, reveal a cell, and return the page."""
+    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
+    browser.open(f"/minesweeper?{query}")
+    browser.click(f"[data-id=cell-{cell}]")
+    browser.wait_text(".headline", "Playing")
+    page = pages[-1]()
+    assert page is not None
+    return page
+
+
 def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(
     inner: Browser, monkeypatch: pytest.MonkeyPatch
 ):
     thinker = TestLab.thinker = Thinker()
-    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
-    inner.open("/minesweeper?board=9x9x10&agent=rules")
-    inner.wait_text(".ms-left", "10")
-    inner.click("[data-id=cell-40]")
-    inner.wait_text(".headline", "Playing")
-    page = pages[-1]()
-    assert page is not None
-    inner.until(lambda: page.timekeeper.running, "the clock")
+    page = begin_minesweeper(inner, "board=9x9x10&agent=rules", monkeypatch)
+    inner.until(lambda: page.stopwatch.running, "the clock")
     try:
         inner.click(".ask")
         assert thinker.asked.wait(PATIENCE)
-        assert not page.timekeeper.running, "it stands while the page is waiting"
+        assert not page.stopwatch.running, "it stands while the page is waiting"
         inner.wait_text(".ask", "Cancel")
         inner.click(".ask")
         inner.wait_text(".ask", "Hint")
-        inner.until(lambda: page.timekeeper.running, "the clock, though the agent thinks on")
+        inner.until(lambda: page.stopwatch.running, "the clock, though the agent thinks on")
         inner.click(".ask")
         inner.wait_text(".ask", "Cancel")
-        inner.until(lambda: not page.timekeeper.running, "the clock to stand")
+        inner.until(lambda: not page.stopwatch.running, "the clock to stand")
         hidden = next(cell for cell in range(81) if page.match.value(cell) < 0)
         inner.right_click(f"[data-id=cell-{hidden}]")
         inner.wait_text(".ms-left", "9")
         inner.wait_text(".ask", "Hint")
-        inner.until(lambda: page.timekeeper.running, "the clock: the hint was for another position")
+        inner.until(lambda: page.stopwatch.running, "the clock: the hint was for another position")
     finally:
         thinker.released.set()
     assert not page.busy.working
@@ -184,10 +189,7 @@ def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monk
                 break
         return found
 
-    inner.open("/minesweeper?board=9x9x10&agent=exact")
-    inner.wait_text(".ms-left", "10")
-    inner.click("[data-id=cell-40]")
-    inner.wait_text(".headline", "Playing")
+    begin_minesweeper(inner, "board=9x9x10&agent=exact", monkeypatch)
     monkeypatch.setattr(ExactAgent, "moves", endless_moves)
     try:
         inner.press("h")
@@ -209,11 +211,8 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         return []
 
     monkeypatch.setattr("src.web.minesweeper.page.find_mistakes", find_slowly)
-    pages = made_of("src.web.minesweeper.page.MinesweeperPage", monkeypatch)
     try:
-        inner.open("/minesweeper?board=9x9x71&agent=random")
-        inner.click("[data-id=cell-0]")
-        inner.wait_text(".headline", "Playing")
+        page = begin_minesweeper(inner, "board=9x9x71&agent=random", monkeypatch, cell=0)
         inner.click(".play")
         inner.wait_text(".lab-result", "You lose")
         assert asked.wait(PATIENCE)
@@ -221,9 +220,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         inner.wait_text(".headline", "Reveal any cell")
         inner.click("[data-id=cell-0]")
         inner.wait_text(".headline", "Playing")
-        page = pages[-1]()
-        assert page is not None
-        inner.until(lambda: page.timekeeper.running, "the clock")
+        inner.until(lambda: page.stopwatch.running, "the clock")
     finally:
         released.set()
 
@@ -336,10 +333,11 @@ def test_the_move_of_a_level_is_cancelled_with_its_search_and_continued(
 def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelled(
     inner: Browser, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(timed_player, "DEEP_SECONDS", 1e6)
+    monkeypatch.setattr(searches, "DEEP_SECONDS", 1e6)
     page = open_quoridor(inner, "deep", monkeypatch)
     inner.click("[data-id='e2'] .hit")
-    inner.wait_text(".qr-thinking", "depth")
+    inner.wait_text(".qr-thinking", "seconds · depth")
+    assert "after search) · " in inner.text(".qr-thinking") or "Even · " in inner.text(".qr-thinking")
     inner.press("?")
     inner.find(".qr-hint")
     assert played(inner) == 1, "it is still thinking"
@@ -383,7 +381,7 @@ def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypa
         inner.until(lambda: pages, "the page")
         page = pages[0]()
         assert page is not None
-        before = len(page.lab.games.latest(999))
+        before = len(page.services.games.latest(999))
         inner.click("[data-id=cell-4]")
         assert writing.wait(PATIENCE)
         inner.wait_text(".headline", "Your turn: O")
@@ -396,10 +394,10 @@ def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypa
         released.set()
     inner.go_to(first)
     inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
-    saved = page.lab.games.load("/tictactoe", page.saved_key)
+    saved = page.services.games.load("/tictactoe", page.saved_key)
     assert (saved.moves, saved.revision) == ([4, 0], 2), "the second write continues the first"
     assert inner.driver.current_url.endswith(saved.address)
-    assert len(page.lab.games.latest(999)) == before + 2, "one for each tab"
+    assert len(page.services.games.latest(999)) == before + 2, "one for each tab"
 
 
 def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):
@@ -413,7 +411,7 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
         inner.wait_text(".qr-note", "loading the engine")
         inner.choose(".qr-times", "3 minutes each")
         inner.until(lambda: inner.find(".qr-clocks").is_displayed(), "the choice to be applied")
-        assert len(first.lab.games.load("/quoridor", first.saved_key).moves) == 1
+        assert len(first.services.games.load("/quoridor", first.saved_key).moves) == 1
     finally:
         released.set()
     inner.until(lambda: played(inner) == 1, "the game")
@@ -429,7 +427,7 @@ def test_the_header_stays_small_while_engines_are_compiled(
     inner.resize(*size)
     try:
         for text in ("", "Compiling engines: 112 of 157"):
-            monkeypatch.setattr(engines.PROGRESS, "text", text)
+            monkeypatch.setattr(preload.PROGRESS, "text", text)
             inner.open("/quoridor")
             inner.find(".quoridor")
             assert len(inner.all(".lab-progress")) == (text != "")
@@ -450,43 +448,15 @@ def test_the_header_stays_small_while_engines_are_compiled(
         inner.resize(1280, 900)
 
 
-def test_six_tabs_opened_at_once_all_work(inner: Browser):
-    paths = ["/tictactoe?x=you&o=you", "/minesweeper", "/quoridor", "/deployment", "/runs", "/play/nim"]
-    first = inner.tab
-    inner.script("for (const path of arguments[0]) open(path, '_blank')", [inner.address + path for path in paths])
-    inner.until(lambda: len(inner.driver.window_handles) == 7, "the tabs")
-    titles = set()
-    for tab in inner.driver.window_handles:
-        if tab != first:
-            inner.go_to(tab)
-            inner.wait_built()
-            assert not inner.all(".lab-problem")
-            titles.add(inner.driver.title)
-    assert len(titles) == 6
-
-
-def legal(browser: Browser) -> list[str]:
-    return browser.attributes(".gp-legal button", "data-id")
-
-
-@pytest.mark.parametrize("env", ["connect_four", "tictactoe"])
-def test_a_whole_game_in_the_browser(inner: Browser, env: str):
-    inner.open(f"/play/{env}?second=random")
+def test_a_game_without_a_page_of_its_own_is_played(inner: Browser):
+    inner.open("/play/connect_four?second=random")
     inner.wait_text(".headline", "Your move")
-    inner.choose(".choose-second", "Search: easy")
-    inner.until(lambda: "second=easy" in inner.driver.current_url, "the address")
-    while "move" in inner.text(".headline"):
-        moves = len(inner.all(".gp-moves button"))
-        inner.click(f".gp-legal [data-id={legal(inner)[0]}]")
-        inner.until(partial(answered, inner, moves), "the answer")
-    played = len(inner.all(".gp-moves button"))
+    inner.click(".gp-legal button")
+    inner.until(lambda: len(inner.all(".gp-moves button")) == 2, "the answer")
     inner.press("u")
-    inner.until(lambda: len(inner.all(".gp-moves button")) < played, "a move to be taken back")
-    inner.click(".new-game")
-    inner.until(lambda: not inner.all(".gp-moves button"), "a new game")
+    inner.until(lambda: not inner.all(".gp-moves button"), "the move to be taken back")
+    inner.choose(".choose-second", "Search: easy")
     inner.refresh()
     inner.wait_text(".choose-second", "Search: easy")
-
-
-def answered(browser: Browser, before: int) -> bool:
-    return len(browser.all(".gp-moves button")) >= before + 2 or "move" not in browser.text(".headline")
+    inner.click(".new-game")
+    inner.until(lambda: "second=easy" in inner.driver.current_url, "the address of a new game")

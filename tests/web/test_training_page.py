@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 from src.web.training.jobs import Jobs
 from tests.web.browser import Browser, serving
-from tests.web.test_origin import status
+from tests.web.test_middleware import status
 from tests.web.test_runs import make_run
 
 COMMAND = "python -m src.train"

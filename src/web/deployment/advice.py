@@ -1,20 +1,29 @@
-"""What a trained network would do in a position, and how sure it is."""
+"""What a trained network would do in a position, how sure it is, and the panel that shows it."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
+from nicegui import background_tasks, ui
 
 from ...core.errors import UserError
 from ...core.play.agent import Agent
 from ...envs.deployment.game import DeploymentGame
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.rules.state import Games, GameState
-from ..lab import Lab
-from . import setup
+from ...envs.deployment.step_report import Command
+from .. import shell
+from ..event_loop import Busy
+from ..services import Services
+from . import match_setup
 
 COUNT, LEAST = 3, 0.005  # choices that are listed: how many, and from which probability
 EVEN = 0.25  # values up to this are called even
+ESTIMATE = "What it expects is its own estimate, against players like those of its training."
+FAILED = "The network could not be asked: the log of the server says why."
+Question = tuple[str, tuple[Command, ...]]  # the network and the steps before the position
 VERBS = {"shoot": "shoot at", "charge": "charge", "fight": "fight"}
 
 
@@ -41,29 +50,29 @@ class Suggestion(NamedTuple):
     text: str = ""
 
 
-class Adviser:
+class Advisor:
     """The networks that can advise in a scenario. All methods are slow: call them off the event loop."""
 
-    def __init__(self, lab: Lab, game: DeploymentGame, scenario: str) -> None:
-        self._lab, self._game, self._scenario = lab, game, scenario
+    def __init__(self, services: Services, game: DeploymentGame, scenario: str) -> None:
+        self._services, self._game, self._scenario = services, game, scenario
         self._agents: dict[str, Agent] = {}
 
     def names(self) -> list[str]:
         """Return the runs trained on the scenario, newest first; raise `UserError` if there is none."""
-        runs = setup.runs(self._lab)
-        names = [run.name for run in runs if setup.is_trained_on(run, self._game, self._scenario)]
+        runs = match_setup.runs(self._services)
+        names = [run.name for run in runs if match_setup.is_trained_on(run, self._game, self._scenario)]
         if names:
             return names
-        others = ", ".join(sorted({setup.SCENARIO_BY_ENV[run.env].replace("_", " ") for run in runs}))
+        others = ", ".join(sorted({match_setup.SCENARIO_BY_ENV[run.env].replace("_", " ") for run in runs}))
         raise UserError(
             f"no trained network plays the scenario {self._scenario.replace('_', ' ')} yet. Train one: "
-            f"python -m src.train env={setup.SCENARIOS[self._scenario]} algo=ppo"
+            f"python -m src.train env={match_setup.SCENARIOS[self._scenario]} algo=ppo"
             + (f". Scenarios with a network: {others}" if others else "")
         )
 
     def advise(self, name: str, state: GameState) -> Advice:
         if name not in self._agents:
-            self._agents[name] = setup.trained_agent(self._lab, self._game, self._scenario, name)
+            self._agents[name] = match_setup.trained_agent(self._services, self._game, self._scenario, name)
         return ask(self._agents[name], self._game, state)
 
 
@@ -83,7 +92,11 @@ def snapshot(game: DeploymentGame, state: GameState) -> GameState:
 def suggest(game: DeploymentGame, state: GameState, advice: Advice, unit: str | None) -> Suggestion:
     """Return the most probable actions in words; in deployment those of `unit`, by default the most probable unit."""
     legal = [(float(advice.probability[action]), action) for action in game.legal_actions(state)]
-    by_unit = {} if state.phase != "deployment" else _placements(game, state, legal)
+    by_unit: dict[str, list[tuple[float, int]]] = {}  # placements
+    for chance, action in legal if state.phase == "deployment" else ():
+        if action != game.actions.pass_action:
+            slot = game.actions.slots_of(action)[0]
+            by_unit.setdefault(state.unit_id(game.to_move(state) * state.slots + slot), []).append((chance, action))
     if not by_unit:
         choices = tuple(Choice(chance, *_action(game, state, action)) for chance, action in _best(legal))
         return Suggestion(choices, {}, _sentence(choices[0], advice.value))
@@ -101,19 +114,6 @@ def suggest(game: DeploymentGame, state: GameState, advice: Advice, unit: str | 
 def _best(actions: list[tuple[float, int]]) -> list[tuple[float, int]]:
     best, *others = sorted(actions, key=lambda one: -one[0])[:COUNT]
     return [best, *(one for one in others if one[0] >= LEAST)]
-
-
-def _placements(
-    game: DeploymentGame, state: GameState, legal: list[tuple[float, int]]
-) -> dict[str, list[tuple[float, int]]]:
-    """Return the placements by unit."""
-    found: dict[str, list[tuple[float, int]]] = {}
-    for chance, action in legal:
-        if action != game.actions.pass_action:
-            slot = game.actions.slots_of(action)[0]
-            unit = state.unit_id(game.to_move(state) * state.slots + slot)
-            found.setdefault(unit, []).append((chance, action))
-    return found
 
 
 def _action(game: DeploymentGame, state: GameState, action: int) -> tuple[str, Hex | None]:
@@ -145,3 +145,112 @@ def expectation(value: float) -> str:
     if abs(value) < EVEN:
         return "an even game"
     return "to win" if value > 0 else "to lose"
+
+
+class AdvicePanel:
+    """Ask a network about the position shown, off the event loop; the answer is dropped if the position has changed."""
+
+    def __init__(self, game: DeploymentGame, advisor: Advisor, redraw: Callable[[], None]) -> None:
+        self._game, self._advisor, self._redraw = game, advisor, redraw
+        self._problem = ""  # why there is no advice
+        self._asked: Question | None = None  # what is being asked
+        self._known: tuple[Question, Advice] | None = None  # the latest answer
+        self.client = ui.context.client
+        self.is_on = False
+
+    def add_switch(self) -> None:
+        self._switch = ui.button("Advice", icon="lightbulb_outline", on_click=self.toggle)
+        self._switch.props('dense no-caps outline data-part="advise" aria-pressed=false')
+
+    def add_panel(self) -> None:
+        self._panel = ui.element("div").classes("dp-card dp-advice")
+        with self._panel:
+            self._busy = Busy()
+            self.network = ui.select([], label="Network", on_change=self._ask_again).classes("w-full")
+            self.network.props('outlined dense options-dense data-part="network"')
+            self.network.set_visibility(False)
+            self._text = ui.html(sanitize=False).props('role=status data-part="advice"')
+        self._panel.set_visibility(False)
+
+    def toggle(self) -> None:
+        self.is_on = not self.is_on
+        self._panel.set_visibility(self.is_on)
+        self._switch.props(f"aria-pressed={str(self.is_on).lower()}")
+        self._switch.props(remove="outline") if self.is_on else self._switch.props("outline")
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        self._problem, self._asked = "", None
+        self._redraw()
+
+    def show(self, steps: Sequence[Command], state: GameState, unit: str | None, wait: str = "") -> Suggestion:
+        """Show the advice on a position and return it, if it is known; else ask for it. `wait`: why not to ask now."""
+        if not self.is_on:
+            self._asked = None
+            return self._say("")
+        idle = wait or self._problem or ("" if self._game.legal_actions(state) else "There is nothing to choose now.")
+        if idle:
+            self._asked = None
+            return self._say(_paragraph(idle))
+        question = str(self.network.value or ""), tuple(steps)  # no network is chosen before they are known
+        if self._known is not None and self._known[0] == question:
+            suggestion = suggest(self._game, state, self._known[1], unit)
+            self._say(as_html(suggestion))
+            return suggestion
+        if self._asked != question:
+            self._asked = question
+            background_tasks.create(self._ask(question, snapshot(self._game, state)), name="advice")
+        return self._say(_paragraph("The network is asked …"))
+
+    async def _ask(self, question: Question, state: GameState) -> None:
+        name = question[0]
+
+        def is_needed() -> bool:
+            return question == self._asked
+
+        with self.client:
+            try:
+                if not name:
+                    names = await self._busy.do(self._advisor.names)
+                    self.network.set_visibility(len(names) > 1)
+                    self.network.set_options(names, value=names[0])  # which asks it
+                    return
+                advice = await self._busy.search(is_needed, self._advisor.advise, name, state)
+                if is_needed():
+                    self._known = question, advice
+                    self._redraw()
+            except UserError as error:
+                if is_needed():
+                    self._problem = shell.sentence(str(error))
+                    self._redraw()
+            except asyncio.CancelledError:
+                return  # another position is shown, or the page was closed
+            except Exception:
+                if is_needed():
+                    self._problem = FAILED
+                    self._redraw()
+                raise  # into the log
+
+    @property
+    def words(self) -> str:
+        """What is said now, as HTML."""
+        return self._text.content
+
+    def _say(self, html: str) -> Suggestion:
+        self._text.set_content(html)
+        return Suggestion()
+
+
+def as_html(suggestion: Suggestion) -> str:
+    """Return the sentence and the list of the most probable choices."""
+    items = "".join(
+        f'<li><i aria-hidden="true">{rank}</i><span>{escape(choice.words[0].upper() + choice.words[1:])}</span>'
+        f'<b>{choice.probability:.0%}</b><div class="bar" style="width:{max(choice.probability, 0.01):.0%}"></div></li>'
+        for rank, choice in enumerate(suggestion.choices, 1)
+    )
+    legend = "Darker hexes are more probable; the ringed one is the best. " if suggestion.heat else ""
+    return f'{_paragraph(suggestion.text)}<ol class="dp-choices">{items}</ol><p class="faint">{legend}{ESTIMATE}</p>'
+
+
+def _paragraph(words: str) -> str:
+    return f"<p>{escape(words)}</p>"

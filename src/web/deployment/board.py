@@ -1,4 +1,7 @@
-"""The board as SVG text: a static drawing of the scenario, and one of the units on top of it."""
+"""The board as SVG text: a static drawing of the scenario, and one of the units on top of it.
+
+A unit has a body, which shows its side, and a sign, which shows its profile.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,27 +10,55 @@ from math import hypot, sqrt
 from typing import NamedTuple
 
 from ...envs.deployment.rules.hexgrid import neighbors
-from ...envs.deployment.rules.scenario import Board, Hex, Scenario
+from ...envs.deployment.rules.scenario import Board, Hex, Profile, Scenario
 from ...envs.deployment.rules.state import GameState, Unit
-from ...envs.deployment.step_report import Dice, StepReport
+from ...envs.deployment.step_report import StepReport
 from .advice import Choice
-from .glyphs import BODIES, sign
 from .odds import Odds, Range
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
 MARGIN = 16.0  # for column and row numbers
 #   4___5
-#  3/   \0    corners; edge k, towards neighbour k, ends at the corners EDGES[k]
+#  3/   \0    corners; edge k, towards neighbor k, ends at the corners EDGES[k]
 #   \___/
 #   2   1
 CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))
 EDGES = ((4, 5), (5, 0), (0, 1), (1, 2), (2, 3), (3, 4))
 # path data of a hex, starting at corner 3
 HEX_PATH = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
-AROUND = 1.5 * SIZE  # what is visible around the centre of a hex that is looked at
+AROUND = 1.5 * SIZE  # what is visible around the center of a hex that is looked at
 SMALLEST_LABEL = 0.01  # probability; smaller ones are colored only
 STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
+
+LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
+THIN = LINE.replace('"3"', '"2.4"')
+SOLID = 'fill="currentColor"'
+
+# Signs in a box from -12 to 12, in currentColor. A profile has the sign of its name, or else of its role.
+SIGNS = {
+    "rifleman": f'<circle {SOLID} cx="-3" cy="-7" r="4.6"/><path {SOLID} d="M-11 12V7A8 8 0 0 1 5 7V12Z"/>'
+    f'<path {LINE} d="M8 9V-11"/>',
+    "sergeant": f'<path {SOLID} d="M-11 6L-12 -8L-5.5 -2L0 -12L5.5 -2L12 -8L11 6Z"/><path {LINE} d="M-9.5 10.5H9.5"/>',
+    "bulwark": f'<path {SOLID} fill-rule="evenodd" d="M0 -12L10 -8V1C10 6 6 10 0 12C-6 10 -10 6 -10 1V-8Z'
+    'M-2 -7V-2H-6V2H-2V7H2V2H6V-2H2V-7Z"/>',
+    "skitterer": f'<ellipse {SOLID} cy="2" rx="5" ry="9"/><circle {SOLID} cy="-8.5" r="3.2"/>'
+    f'<path {THIN} d="M-4 -2L-11 -7M-5 3H-12M-4 7L-10 12M4 -2L11 -7M5 3H12M4 7L10 12"/>',
+    "spitter": f'<path {SOLID} d="M0 -12C4 -5 9 -1 9 4A9 8 0 0 1 -9 4C-9 -1 -4 -5 0 -12Z"/>',
+    "thornback": f'<path {SOLID} d="M-12 10L-10 0L-6 -4L-8 -11L-2 -6L0 -13L2 -6L8 -11L6 -4L10 0L12 10Z"/>',
+    "brute": f'<path {SOLID} d="M-12 -11C-12 -4 -9 -2 -7 -2V3C-7 9 -4 12 0 12C4 12 7 9 7 3V-2C9 -2 12 -4 12 -11'
+    'C9 -8 7 -7 4 -7H-4C-7 -7 -9 -8 -12 -11Z"/>',
+    "stalker": f'<path {SOLID} d="M0 -13L3.5 3H9V6.5H2V12.5H-2V6.5H-9V3H-3.5Z"/>',
+    "behemoth": f'<path {SOLID} d="M-11 12V7L-8 5V-3L-11 -5V-12H-6V-8.5H-2.5V-12H2.5V-8.5H6V-12H11V-5'
+    'L8 -3V5L11 7V12Z"/>',
+    "mounted": f'<path {SOLID} d="M-7 12H10C10 2 8 -6 0 -12L-1 -8.5L-4 -9.5C-6 -5 -11 -2 -11 2L-8 5L-3 2'
+    'C-2 6 -7 7 -7 12Z"/>',
+}
+SWIFT, MASSIVE = 8, 5  # movement and toughness of the roles below
+BODIES = {
+    1: '<circle class="body" r="16.5"/>',
+    2: '<rect class="body" x="-15" y="-15" width="30" height="30" rx="4"/>',
+}
 
 
 class Marks(NamedTuple):
@@ -44,18 +75,13 @@ class Marks(NamedTuple):
     choices: Sequence[Choice] = ()  # advice in battle, best first
 
 
-def centre(one: Hex) -> tuple[float, float]:
+def center(one: Hex) -> tuple[float, float]:
     col, row = one
     return MARGIN + SIZE * (1.5 * col + 1), MARGIN + HALF * (2 * row + 1 + col % 2)
 
 
-def size(board: Board) -> tuple[float, float]:
-    """Return width and height; hexes beyond the lower edge are not drawn."""
-    return MARGIN + SIZE * (1.5 * board.cols + 0.5) + 2, MARGIN + 2 * HALF * board.rows + 2
-
-
 def _svg(board: Board, name: str, label: str, content: str) -> str:
-    width, height = size(board)
+    width, height = MARGIN + SIZE * (1.5 * board.cols + 0.5) + 2, MARGIN + 2 * HALF * board.rows + 2
     return (
         f'<svg class="{name}" viewBox="0 0 {width:.1f} {height:.1f}" role="img" aria-label="{escape(label)}" '
         f'xmlns="http://www.w3.org/2000/svg">{content}</svg>'
@@ -63,7 +89,7 @@ def _svg(board: Board, name: str, label: str, content: str) -> str:
 
 
 def _path(one: Hex) -> str:
-    x, y = centre(one)
+    x, y = center(one)
     return f"M{x - SIZE:.1f} {y:.1f}{HEX_PATH}"
 
 
@@ -71,7 +97,7 @@ def outline(hexes: Iterable[Hex]) -> str:
     """Return the border of a set of hexes, as path data."""
     inside, path = set(hexes), []
     for one in sorted(inside):
-        x, y = centre(one)
+        x, y = center(one)
         for beside, (a, b) in zip(neighbors(*one), EDGES, strict=True):
             if beside not in inside:
                 (ax, ay), (bx, by) = CORNERS[a], CORNERS[b]
@@ -86,39 +112,32 @@ def ground(scenario: Scenario) -> str:
         one = (cell % board.cols, cell // board.cols)
         if one not in board.forbidden:
             kinds[_kind(scenario, one)].append(one)
-    parts = [_field(board, *kind, hexes) for kind, hexes in kinds.items()]
-    parts += [f'<path class="border zone-{player}" d="{outline(pool)}"/>' for player, pool in _zones(scenario)]
+    parts = []
+    for (kind, words), hexes in kinds.items():  # in groups, because classes on every hex slow down each update
+        drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)
+        title = f"<title>{words}</title>" if words else ""
+        parts.append(f'<g class="field {kind}">{title}{drawn}</g>')
+    for player, pool in enumerate(scenario.pools, 1):
+        parts.append(f'<path class="border zone-{player}" d="{outline(pool)}"/>')
     parts += [f'<path class="border goal" d="{outline(board.objective_hexes(at))}"/>' for at in board.objectives]
-    return _svg(board, "dp-ground", "the board", "".join(parts + _numbers(board)))
-
-
-def _zones(scenario: Scenario) -> Iterable[tuple[int, tuple[Hex, ...]]]:
-    return enumerate(scenario.pools, 1)
+    for col in range(board.cols):
+        parts.append(f'<text class="number" x="{center((col, 0))[0]:.1f}" y="11">{col}</text>')
+    for row in range(board.rows):
+        parts.append(f'<text class="number" x="7" y="{center((0, row))[1] + 3:.1f}">{row}</text>')
+    return _svg(board, "dp-ground", "the board", "".join(parts))
 
 
 def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
     """Return the CSS classes of a hex, and its description."""
     if one in scenario.board.walls:
         return "wall", "wall"
-    kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in _zones(scenario) if one in pool]
+    pools = enumerate(scenario.pools, 1)
+    kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in pools if one in pool]
     if any(one in scenario.board.objective_hexes(at) for at in scenario.board.objectives):
         kinds.append(("goal", "objective"))
     if one in scenario.board.cover:
         kinds.append(("cover", "cover: better saves against shooting, no sight through it"))
     return " ".join(kind for kind, _ in kinds), ", ".join(words for _, words in kinds)
-
-
-def _field(board: Board, kind: str, words: str, hexes: list[Hex]) -> str:
-    """Draw the hexes of one kind as a group, because classes on every hex slow down each update."""
-    drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)
-    title = f"<title>{words}</title>" if words else ""
-    return f'<g class="field {kind}">{title}{drawn}</g>'
-
-
-def _numbers(board: Board) -> list[str]:
-    columns = [f'<text class="number" x="{centre((col, 0))[0]:.1f}" y="11">{col}</text>' for col in range(board.cols)]
-    rows = [f'<text class="number" x="7" y="{centre((0, row))[1] + 3:.1f}">{row}</text>' for row in range(board.rows)]
-    return columns + rows
 
 
 def pieces(state: GameState, marks: Marks) -> str:
@@ -129,18 +148,37 @@ def pieces(state: GameState, marks: Marks) -> str:
     if marks.range.within:
         parts.append(f'<path class="in-sight" d="{"".join(map(_path, marks.range.seen))}"/>')
         parts.append(f'<path class="range" d="{outline(marks.range.within)}"/>')
-    parts += [_objective(board, at, holder) for at, holder in state.objectives.items()]
+    for at, holder in state.objectives.items():
+        if holder:
+            parts.append(f'<path class="hold p{holder}" d="{outline(board.objective_hexes(at))}"/>')
+        (x, y), owner = center(at), f" held-{holder}" if holder else ""
+        parts.append(f'<path class="star{owner}" transform="translate({x:.1f} {y:.1f})" d="{STAR}"/>')
     if marks.cursor is not None:
         parts.append(f'<path class="cursor" d="{_path(marks.cursor)}"/>')
-    units = [unit for unit in state.units.values() if unit.col >= 0]
-    parts += _trace(marks)
+    units, last = [unit for unit in state.units.values() if unit.col >= 0], marks.last
+    if last is not None and last.start is not None and last.end is not None:  # a line along the latest step
+        (from_x, from_y), (x, y) = center(last.start), center(last.end)
+        kind = "aimed" if last.dice else "walked"
+        parts.append(f'<path class="trace {kind} p{last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>')
     parts += [_token(unit, marks) for unit in units]
-    parts += [_reticle(unit) for unit in units if state.phase != "move" and (unit.col, unit.row) in marks.candidates]
+    for unit in units:
+        if state.phase != "move" and (unit.col, unit.row) in marks.candidates:
+            x, y = center((unit.col, unit.row))
+            lines = '<circle r="18"/><path d="M0 -22V-14M0 14V22M-22 0H-14M14 0H22"/>'
+            parts.append(f'<g class="reticle" transform="translate({x:.1f} {y:.1f})">{lines}</g>')
     parts += _loss(state, marks)
-    parts += [_odds(unit, marks.odds[unit.id]) for unit in units if unit.id in marks.odds]
+    for unit in units:
+        if (odds := marks.odds.get(unit.id)) is not None:  # to kill a target, or to reach it by a charge
+            x, y = center((unit.col, unit.row))
+            chance = odds.kill if isinstance(odds, Odds) else odds
+            parts.append(f'<text class="odds" x="{x:.1f}" y="{y - 21:.1f}">{chance:.0%}</text>')
     acting = next(((unit.col, unit.row) for unit in units if unit.id == marks.unit), None)
     parts += _choices(marks.choices, acting, {(unit.col, unit.row) for unit in units})
-    parts.append(_box(focus(state, marks)))
+    if around := focus(state, marks):  # an invisible rectangle, to which the browser scrolls
+        xs, ys = zip(*map(center, around), strict=True)
+        left, top = min(xs) - AROUND, min(ys) - AROUND
+        size = f'width="{max(xs) + AROUND - left:.1f}" height="{max(ys) + AROUND - top:.1f}"'
+        parts.append(f'<rect class="focus" x="{left:.1f}" y="{top:.1f}" {size}/>')
     return _svg(board, "dp-pieces", "the units", "".join(parts))
 
 
@@ -156,44 +194,20 @@ def focus(state: GameState, marks: Marks) -> list[Hex]:
     return [one for one in step if one is not None] or acting
 
 
-def _box(hexes: Collection[Hex]) -> str:
-    """Draw an invisible rectangle around hexes."""
-    if not hexes:
-        return ""
-    xs, ys = zip(*map(centre, hexes), strict=True)
-    left, top = min(xs) - AROUND, min(ys) - AROUND
-    width, height = max(xs) + AROUND - left, max(ys) + AROUND - top
-    return f'<rect class="focus" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
-
-
-def _objective(board: Board, at: Hex, holder: int | None) -> str:
-    x, y = centre(at)
-    owner = f" held-{holder}" if holder else ""
-    star = f'<path class="star{owner}" transform="translate({x:.1f} {y:.1f})" d="{STAR}"/>'
-    border = f'<path class="hold p{holder}" d="{outline(board.objective_hexes(at))}"/>' if holder else ""
-    return border + star
-
-
 def _token(unit: Unit, marks: Marks) -> str:
-    x, y = centre((unit.col, unit.row))
+    x, y = center((unit.col, unit.row))
     classes = ["token", f"p{unit.player}"] + ["acted"] * unit.acted + ["active"] * (unit.id == marks.unit)
-    flags = "⚑" * unit.fled + "➤" * unit.charged
+    flags, motion, last = "⚑" * unit.fled + "➤" * unit.charged, "", marks.last
+    if marks.is_new and last is not None and last.start is not None and last.action.startswith(f"{unit.id} "):
+        from_x, from_y = center(last.start)
+        motion = f' class="moving" style="--dx:{from_x - x:.1f}px;--dy:{from_y - y:.1f}px"'
     return (
         f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
         f'data-at="{unit.col} {unit.row}">'
-        f'<g{_motion(unit, marks)}><circle class="halo" r="19"/>{BODIES[unit.player]}'
+        f'<g{motion}><circle class="halo" r="19"/>{BODIES[unit.player]}'
         f'<g class="sign">{sign(unit.profile)}</g><text class="name" y="10.3">{escape(unit.id)}</text>'
         f'<text class="mark" x="12" y="-9">{flags}</text>{_health(unit)}</g></g>'
     )
-
-
-def _motion(unit: Unit, marks: Marks) -> str:
-    """Return the attributes that animate a unit from its previous hex."""
-    last = marks.last
-    if not marks.is_new or last is None or last.start is None or not last.action.startswith(f"{unit.id} "):
-        return ""
-    (x, y), (here_x, here_y) = centre(last.start), centre((unit.col, unit.row))
-    return f' class="moving" style="--dx:{x - here_x:.1f}px;--dy:{y - here_y:.1f}px"'
 
 
 def _health(unit: Unit) -> str:
@@ -208,21 +222,6 @@ def _health(unit: Unit) -> str:
     return f'<rect class="hp-bar" x="-15.5" y="12" width="31" height="7" rx="2"/>{segments}'
 
 
-def _reticle(unit: Unit) -> str:
-    x, y = centre((unit.col, unit.row))
-    return (
-        f'<g class="reticle" transform="translate({x:.1f} {y:.1f})">'
-        '<circle r="18"/><path d="M0 -22V-14M0 14V22M-22 0H-14M14 0H22"/></g>'
-    )
-
-
-def _odds(unit: Unit, odds: Odds | float) -> str:
-    """Write the chance to kill a target, or to reach it by a charge."""
-    x, y = centre((unit.col, unit.row))
-    chance = odds.kill if isinstance(odds, Odds) else odds
-    return f'<text class="odds" x="{x:.1f}" y="{y - 21:.1f}">{chance:.0%}</text>'
-
-
 def _heat(heat: Mapping[Hex, float]) -> list[str]:
     """Color hexes by their probability, with numbers where it is not negligible, and ring the best one."""
     if not heat:
@@ -234,13 +233,11 @@ def _heat(heat: Mapping[Hex, float]) -> list[str]:
         if heat[best] > 0
     ]
     parts.append(f'<path class="best" data-hex="{best[0]} {best[1]}" d="{_path(best)}"/>')
-    parts += [_percent(one, chance) for one, chance in heat.items() if chance >= SMALLEST_LABEL]
+    for one, chance in heat.items():
+        if chance >= SMALLEST_LABEL:
+            x, y = center(one)
+            parts.append(f'<text class="chance" x="{x:.1f}" y="{y + 4:.1f}">{chance:.0%}</text>')
     return parts
-
-
-def _percent(one: Hex, chance: float) -> str:
-    x, y = centre(one)
-    return f'<text class="chance" x="{x:.1f}" y="{y + 4:.1f}">{chance:.0%}</text>'
 
 
 def _choices(choices: Sequence[Choice], acting: Hex | None, taken: Collection[Hex]) -> list[str]:
@@ -254,7 +251,7 @@ def _label(rank: int, choice: Choice, at: Hex | None, taken: bool) -> str:
     """Write rank and probability in a hex, above the unit if one stands there, or below the unit that would wait."""
     if at is None:
         return ""
-    x, y = centre(at)
+    x, y = center(at)
     rank_x, rank_y, text_x, text_y = (x - 15, y - 14, x + 8, y - 17) if taken else (x, y - 7, x, y + 13)
     if choice.at is None:
         rank_x, rank_y, text_x, text_y = x - 15, y + 22, x + 8, y + 27
@@ -269,34 +266,40 @@ def _pointer(start: Hex | None, end: Hex) -> str:
     """Draw a line between a unit and another hex, from edge to edge, and the border of that hex."""
     if start is None or start == end:
         return ""
-    (from_x, from_y), (x, y) = centre(start), centre(end)
+    (from_x, from_y), (x, y) = center(start), center(end)
     part = HALF / hypot(x - from_x, y - from_y)
     across, down = part * (x - from_x), part * (y - from_y)
     line = f"M{from_x + across:.1f} {from_y + down:.1f}L{x - across:.1f} {y - down:.1f}"
     return f'<path d="{line}"/><path d="{_path(end)}"/>'
 
 
-def _trace(marks: Marks) -> list[str]:
-    """Draw a line from start to end of the latest step."""
-    if marks.last is None or marks.last.start is None or marks.last.end is None:
-        return []
-    (from_x, from_y), (x, y) = centre(marks.last.start), centre(marks.last.end)
-    kind = "aimed" if marks.last.dice else "walked"
-    return [f'<path class="trace {kind} p{marks.last.player}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>']
-
-
 def _loss(state: GameState, marks: Marks) -> list[str]:
     """Draw the damage of the latest attack, and a cross if its target fell."""
     if marks.last is None or marks.last.end is None or marks.last.dice is None:
         return []
-    (x, y), words = centre(marks.last.end), _result(marks.last, marks.last.dice)
+    x, y = center(marks.last.end)
+    if marks.last.phase == "charge":
+        words = "too far" if marks.last.dice.falls_short else ""
+    else:
+        words = f"-{marks.last.damage}" if marks.last.damage else "miss"
     parts = [f'<text class="loss{" new" * marks.is_new}" x="{x:.1f}" y="{y - 20:.1f}">{words}</text>']
     if all((unit.col, unit.row) != marks.last.end for unit in state.units.values()):
         parts.append(f'<path class="fallen" transform="translate({x:.1f} {y:.1f})" d="M-9 -9L9 9M-9 9L9 -9"/>')
     return parts
 
 
-def _result(report: StepReport, dice: Dice) -> str:
-    if report.phase == "charge":
-        return "too far" if dice.falls_short else ""
-    return f"-{report.damage}" if report.damage else "miss"
+def sign(profile: Profile) -> str:
+    """Return the sign of a profile, by its name or else by what it does: massive, swift, a shooter, or a fighter."""
+    if profile.name in SIGNS:
+        return SIGNS[profile.name]
+    if profile.toughness >= MASSIVE:
+        return SIGNS["behemoth"]
+    if profile.move >= SWIFT:
+        return SIGNS["mounted"]
+    return SIGNS["rifleman" if profile.ranged is not None else "stalker"]
+
+
+def badge(player: int, profile: Profile | None = None) -> str:
+    """Return a small picture of a unit for lists and tables, or only the body of a side."""
+    inside = "" if profile is None else f'<g transform="scale(.8)">{sign(profile)}</g>'
+    return f'<svg class="dp-badge p{player}" viewBox="-18 -18 36 36" aria-hidden="true">{BODIES[player]}{inside}</svg>'

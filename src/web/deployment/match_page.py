@@ -1,4 +1,4 @@
-"""The page of a match."""
+"""What a person and the agents do in a match: steps, undo, looking back, and keys."""
 
 import asyncio
 import re
@@ -8,62 +8,75 @@ from typing import TypeVar
 from nicegui import ui
 
 from ...core.errors import UserError, require
-from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass, why_not_undeploy
+from ...core.play.agent import NOTHING
+from ...envs.deployment.rules.deployment import why_not_confirm, why_not_undeploy
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
-from ..drawing import LEFT, Pick, numbered
-from ..game_page import GamePage
-from ..lab import Lab
-from ..saved_games import SavedGame
-from . import PAGE, board, labels
-from .advice import Adviser, Suggestion
-from .board import Marks
-from .layout import SPEEDS, Layout
+from ..clickable import LEFT, Pick, parse_id
+from ..game_page import GamePage, Visit
+from . import PAGE
+from .descriptions import address_player
 from .match import DeploymentMatch
-from .narration import Voice, addressed, voices
-from .odds import Range, range_of, targets
-from .panels import NewGame
+from .match_setup import MatchSetup
 
 Option = TypeVar("Option")
 
 ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
-LOG_CHUNK = 20  # log lines per element
+SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
 BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
 
 
-class DeploymentPage(GamePage[DeploymentMatch]):
-    path = PAGE.path
+class DeploymentMatchPage(GamePage[DeploymentMatch]):
+    """Subclasses set the attributes below and implement `draw`."""
 
-    def __init__(self, lab: Lab, match: DeploymentMatch, new_game: NewGame, saved: SavedGame | None = None) -> None:
-        choices = new_game.current._asdict()
-        super().__init__(lab, defaults=choices, saved=saved)
+    path = PAGE.path
+    timer: ui.timer  # of the steps of agents
+    pace: ui.toggle
+    slider: ui.slider
+
+    def __init__(self, visit: Visit, match: DeploymentMatch, setup: MatchSetup) -> None:
+        super().__init__(visit._replace(query=NOTHING), NOTHING, setup._asdict())
         self.match = match
         self.unit: str | None = None  # chosen in the roster
         self.cursor: Hex | None = None
         self.looked_at: str | None = None  # the unit whose card is shown; None: the one that acts
         self.playing = bool(match.human_seats)
-        self._deciding, self._was_deploying = False, match.state.phase == "deployment"
-        self.shortcuts = {
+        self._deciding = False
+        self.shortcuts |= {
             "u": self.undo,
             "w": self.wait,
             "p": self.toggle,
-            "a": lambda: self.layout.advice.toggle(),
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
             "Enter": self._enter,
             " ": self.step,
         }
-        adviser = Adviser(lab, match.game, new_game.current.scenario)
-        self.layout = Layout(match, self, new_game, adviser)
-        self.busy = self.layout.busy
-        self.timer = ui.timer(self.layout.pace.value, self.tick)
-        self.refresh()
 
     def check_choice(self, name: str, value: str) -> None:
         """Accept every value: the choices of the match were checked before it was set up."""
 
-    # Display
+    def draw(self, is_new: bool = False) -> None:
+        """Show everything; `is_new`: animate the latest step."""
+        raise NotImplementedError
+
+    def show_buttons(self) -> None:
+        """Show which buttons can be pressed."""
+        raise NotImplementedError
+
+    async def show(self, moved: bool = False) -> None:
+        self.draw(moved)
+
+    def refresh(self, is_new: bool = False) -> None:
+        """Select the next unit to place after a change, and show everything."""
+        if self.unit not in self.units_to_place:
+            self.unit = next(iter(self.units_to_place), None)
+        self.cursor = None
+        self.timer.active = self.playing and self.match.agent is not None
+        if is_new:
+            self.save()
+        self.draw(is_new)
+
+    async def changed(self, moved: bool = False) -> None:
+        self.refresh()
 
     @property
     def acting(self) -> str | None:
@@ -80,139 +93,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         by_hand = self.match.agent is None
         return self.match.state.deployment_state.deployable_units_by_player[self.match.to_move] if by_hand else []
 
-    def refresh(self, is_new: bool = False) -> None:
-        """Select the next unit to place after a change, and show everything."""
-        match = self.match
-        if self.unit not in self.units_to_place:
-            self.unit = next(iter(self.units_to_place), None)
-        self.cursor = None
-        deploying = match.state.phase == "deployment"
-        if self._was_deploying and not deploying:
-            for roster in self.layout.rosters:  # make room for the tables
-                roster.box.close()
-        self._was_deploying = deploying
-        self.timer.active = self.playing and match.agent is not None
-        if is_new:
-            self.keep()
-        self.draw(is_new)
-
-    async def changed(self, moved: bool = False) -> None:
-        self.refresh()
-
-    def result_detail(self) -> str:
-        return labels.ending(self.match, self.match.state)
-
-    def headline(self) -> str:
-        return addressed(labels.headline(self.match, self.state, self.acting), self.match.human_seats)
-
-    async def show(self, moved: bool = False) -> None:
-        self.draw(moved)
-
-    def draw(self, is_new: bool = False) -> None:
-        state, page, match, now = self.state, self.layout, self.match, self.now
-        last = match.reports[now - 1] if now else None
-        odds = targets(state) if self.human_to_move else {}
-        advice = self._advice()
-        marks = Marks(
-            candidates=self.candidates,
-            unit=self.acting,
-            cursor=self.cursor,
-            last=last,
-            is_new=is_new,
-            range=self._range(),
-            odds={} if advice.choices else odds,  # one number for a target
-            heat=advice.heat,
-            choices=() if advice.heat else advice.choices,
-        )
-        page.pieces.set_content(board.pieces(state, marks))
-        page.status.set_content(labels.status(match, state))
-        page.headline.set_text(self.headline())
-        page.headline.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
-        page.ending.show(self.result if self.ply is None else None)
-        named = voices(match.human_seats)
-        page.last.set_content(labels.entry(now, last, named) if last else "")
-        page.odds.set_content(labels.odds_table(odds))
-        self._show_card(named)
-        for player, (roster, table) in enumerate(zip(page.rosters, page.tables, strict=True), 1):
-            roster.show(state, self.unit, self.ply is None and match.agent is None)
-            table.set_content(labels.unit_table(state, player))
-        self._show_log()
-        self._show_replay(now)
-        self._show_buttons()
-
-    def _advice(self) -> Suggestion:
-        """Show the advice on the position shown, unless agents are playing."""
-        wait = ""
-        if self.match.game.outcome(self.state) is not None:
-            wait = "The game is over."
-        elif self.ply is None and self.timer.active:
-            wait = "It advises when it is your turn, or when the agents are paused."
-        elif self.ply is None and self.match.unconfirmed is not None:
-            wait = "Every unit is placed: confirm the deployment."
-        return self.layout.advice.show(self.match.moves[: self.now], self.state, self.acting, wait)
-
-    def _range(self) -> Range:
-        """Return the range of the unit that is looked at, or of the one that a person moves or shoots with."""
-        acts = self.human_to_move and self.state.phase in ("move", "shoot")
-        unit = self.looked_at or (self.acting if acts else None)
-        return range_of(self.state, unit or "")
-
-    def _show_card(self, named: tuple[Voice, Voice]) -> None:
-        unit = self.state.units.get(self.looked_at or self.acting or "")
-        self.layout.card.set_content(
-            '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
-            if unit is None
-            else labels.card(unit, named[unit.player - 1].name)
-        )
-
-    def inspect(self, unit: object) -> None:
-        """Show the card of a unit, or of the one that acts if the text is empty."""
-        looked_at = unit if isinstance(unit, str) and unit in self.state.units else None
-        if looked_at != self.looked_at:
-            self.looked_at = looked_at
-            self.draw()
-
-    def _show_log(self) -> None:
-        """Add new lines on top, grouped in elements, so that full ones are not sent again."""
-        pieces, reports = self.layout.log_pieces, self.match.reports
-        count, named = -(-len(reports) // LOG_CHUNK), voices(self.match.human_seats)
-        while len(pieces) > count:  # steps were taken back
-            pieces.pop().delete()
-        for number in range(max(len(pieces) - 1, 0), count):
-            if number == len(pieces):
-                pieces.append(self.layout.add_log_piece())
-            lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
-            pieces[number].set_content("".join(reversed([labels.entry(k, report, named) for k, report in lines])))
-
-    def _show_replay(self, now: int) -> None:
-        slider, most = self.layout.slider, len(self.match.moves)
-        slider.props(f"max={most}")
-        slider.value = now
-        self.layout.moment.set_text(f"{now} / {most}" + ("" if self.ply is None else " · history"))
-
-    def _show_buttons(self) -> None:
-        page, match, state = self.layout, self.match, self.match.state
-        deploying, by_hand = state.phase == "deployment" and not match.is_over, match.agent is None
-        for button in (page.confirm, page.rest, page.passing):
-            button.set_visibility(deploying)
-            button.set_enabled(bool(match.human_seats))
-        page.undo.set_enabled(bool(match.human_seats))
-        page.wait.set_visibility(not deploying)
-        page.wait.set_enabled(by_hand and not match.is_over)
-        page.rest.set_enabled(by_hand)
-        confirmable = deploying and any(why_not_confirm(state, seat + 1) is None for seat in match.human_seats)
-        page.confirm.props(remove="outline") if confirmable else page.confirm.props("outline")
-        passable = deploying and why_not_pass(state) is None
-        page.passing.props(remove="outline") if passable else page.passing.props("outline")
-        page.again.props(remove="outline") if match.is_over else page.again.props("outline")
-        page.play.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
-        page.play.set_enabled(not match.is_over)
-
     # User actions
 
     def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move, and show errors."""
-        with shell.show_errors(in_sentence):
+        with shell.show_errors(without_coordinates):
             self._require_present()
             self.match.require_human_turn()
             self.match.play(step())
@@ -226,7 +111,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if pick.button != LEFT:
             return
         columns = self.match.game.scenario.board.cols
-        cell = numbered(pick.part, "hex", columns * self.match.game.scenario.board.rows)
+        cell = parse_id(pick.part, "hex", columns * self.match.game.scenario.board.rows)
         at = (cell % columns, cell // columns)
         there = next((unit for unit in self.state.units.values() if (unit.col, unit.row) == at), None)
         if there is not None and at not in self.candidates:
@@ -234,6 +119,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             if there.player == self.match.to_move and self.state.phase != "deployment":
                 return  # nothing can be done to it, so nothing is refused
         self.act_at(at)
+
+    def inspect(self, unit: object) -> None:
+        """Show the card of a unit, or of the one that acts if the text is empty."""
+        looked_at = unit if isinstance(unit, str) and unit in self.state.units else None
+        if looked_at != self.looked_at:
+            self.looked_at = looked_at
+            self.draw()
 
     def act_at(self, at: Hex) -> None:
         self.act(lambda: self.match.step_at(at, self.unit))
@@ -259,13 +151,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if placed is not None and self.match.waits_for_human and why_not_undeploy(self.match.state, placed) is None:
             self.take_back_unit(placed)
             return
-        with shell.show_errors(lambda words: addressed(words, self.match.human_seats)):
+        with shell.show_errors(lambda words: address_player(words, self.match.human_seats)):
             self._require_present()
             self.match.take_back()
-            self.drop_decisions()
+            self.cancel_decisions()
             self.clear_refusal()
             self.refresh()
-            self.keep()
+            self.save()
 
     def wait(self) -> None:
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
@@ -298,7 +190,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         with shell.show_errors():
             chosen = int(shell.between(moment, 0, most))
             self.ply = None if chosen == most else chosen
-        if self.now != before or self.layout.slider.value != self.now:  # reset the slider after an invalid value
+        if self.now != before or self.slider.value != self.now:  # reset the slider after an invalid value
             self.draw()
 
     # Agents
@@ -310,7 +202,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def set_pace(self, seconds: object) -> None:
         with shell.show_errors():
             self.timer.interval = shell.checked(seconds, SPEEDS)
-        self.layout.pace.value = self.timer.interval  # reset the toggle after an invalid value
+        self.pace.value = self.timer.interval  # reset the toggle after an invalid value
 
     async def tick(self) -> None:
         if self.playing and self.ply is None:
@@ -330,12 +222,12 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         """Let agents play at most `count` steps; they decide off the event loop."""
         if self._deciding or self.match.agent is None:
             return
-        self._deciding, turn = True, self.turn
+        self._deciding, token = True, self.token
         try:
             while count and self.match.agent is not None:
                 count -= 1
                 step = await asyncio.to_thread(self.match.decide, self.match.state)
-                if turn is not self.turn:  # the tab was closed, or a step was taken back
+                if token is not self.token:  # the tab was closed, or a step was taken back
                     return
                 self.match.play(step)
         except UserError as error:
@@ -343,7 +235,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             shell.notify(str(error))
         except Exception:
             self.playing = False  # or the error would repeat at every tick
-            self._show_buttons()
+            self.show_buttons()
             raise
         finally:
             self._deciding = False
@@ -384,7 +276,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         return moved if board.contains(moved) else (col, row)
 
 
-def in_sentence(message: str) -> str:
+def without_coordinates(message: str) -> str:
     """Return a message without coordinates: the hex that is meant shakes."""
     return re.sub(r"\b(?:on|to|at) \(\d+, \d+\)", "there", message)
 

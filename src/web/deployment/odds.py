@@ -34,18 +34,14 @@ def attack_odds(weapon: Any, target: Any, hp: int, covered: bool) -> Odds:
     wound = chance(wound_needed(weapon["strength"], target["toughness"]))
     unsaved = 1 - chance(save_needed(target["save"], target["invulnerable"], weapon["ap"], covered))
     loss = [1.0] + [0.0] * hp
+    success, damage = hit * wound * unsaved, int(weapon["damage"])
     for _ in range(int(weapon["attacks"])):
-        loss = _after_attack(loss, hit * wound * unsaved, int(weapon["damage"]))
+        after = [0.0] * len(loss)
+        for lost, probability in enumerate(loss):
+            after[lost] += probability * (1 - success)
+            after[min(lost + damage, hp)] += probability * success  # damage beyond the last hit point is lost
+        loss = after
     return Odds(hit, wound, unsaved, tuple(loss))
-
-
-def _after_attack(loss: list[float], success: float, damage: int) -> list[float]:
-    """Return the distribution of the loss after one more attack; damage beyond the last hit point is lost."""
-    most, after = len(loss) - 1, [0.0] * len(loss)
-    for lost, probability in enumerate(loss):
-        after[lost] += probability * (1 - success)
-        after[min(lost + damage, most)] += probability * success
-    return after
 
 
 def targets(state: GameState) -> dict[str, Odds | float]:

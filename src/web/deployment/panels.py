@@ -7,12 +7,11 @@ from nicegui import ui
 
 from ...envs.deployment.rules.deployment import why_not_undeploy
 from ...envs.deployment.rules.state import GameState, Unit
-from ..lab import Lab
-from ..shell import Busy
-from . import setup
-from .glyphs import badge
-from .labels import weapons
-from .setup import Setup
+from ..event_loop import Busy
+from ..services import Services
+from .board import badge
+from .descriptions import weapons
+from .match_setup import CHOICES, OWN, RUN, MatchSetup, runs
 
 LABELS = {
     "scenario": "Scenario",
@@ -82,12 +81,12 @@ class Roster:
 class NewGame:
     """A dialog that opens the URL of another game."""
 
-    def __init__(self, lab: Lab, current: Setup) -> None:
-        self._lab, self.current = lab, current
+    def __init__(self, services: Services, current: MatchSetup) -> None:
+        self._services, self.current = services, current
         with ui.dialog() as self._dialog, ui.card().classes("w-96"):
             ui.label("New game").classes("headline")
             self._fields: dict[str, Any] = {
-                key: ui.select(_options(setup.CHOICES[key], getattr(current, key)), value=getattr(current, key))
+                key: ui.select(_options(key, getattr(current, key)), value=getattr(current, key))
                 .props(f'label="{label}" outlined dense data-field="{key}"')
                 .classes("w-full")
                 for key, label in LABELS.items()
@@ -104,29 +103,26 @@ class NewGame:
 
     async def open(self) -> None:
         self._dialog.open()
-        runs = await self._busy.do(setup.runs, self._lab)
-        trained = {f"{setup.RUN}{run.name}": f"{setup.RUN}{run.name} · {run.env}" for run in runs}
+        found = await self._busy.do(runs, self._services)
+        trained = {f"{RUN}{run.name}": f"{RUN}{run.name} · {run.env}" for run in found}
         for key in ("player_1", "player_2"):
             field = self._fields[key]
-            field.set_options(_options(setup.CHOICES[key], field.value) | trained)
+            field.set_options(_options(key, field.value) | trained)
 
     def again(self) -> None:
         """Restart with the same choices."""
         ui.navigate.to(self.current.address)
 
     def _start(self) -> None:
-        ui.navigate.to(Setup(**{key: field.value or "" for key, field in self._fields.items()}).address)
+        ui.navigate.to(MatchSetup(**{key: field.value or "" for key, field in self._fields.items()}).address)
 
 
-def _options(known: tuple[str, ...], current: str) -> dict[str, str]:
-    """Return the options, including the current one, which may be a run named in the URL."""
-    return {one: _shown(one) for one in dict.fromkeys((*known, current))}
-
-
-def _shown(choice: str) -> str:
-    if choice == setup.OWN:
-        return "its own"
-    return choice if choice.startswith(setup.RUN) else choice.replace("_", " ")
+def _options(key: str, current: str) -> dict[str, str]:
+    """Return the options of a choice, including the current one, which may be a run named in the URL."""
+    options = dict.fromkeys((*CHOICES[key], current))
+    return {one: one if one.startswith(RUN) else one.replace("_", " ") for one in options} | (
+        {OWN: "its own"} if OWN in options else {}
+    )
 
 
 def keys_help() -> ui.dialog:

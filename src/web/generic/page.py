@@ -1,6 +1,7 @@
 """Play any game by its text rendering and its list of legal moves."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from html import escape
 from typing import Any
@@ -12,15 +13,12 @@ from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game
 from .. import shell
-from ..drawing import LEFT, Drawing, Pick, numbered
-from ..ending import Ending, HistoryBar
-from ..game_page import GamePage, saved_game
-from ..lab import Lab, finished_runs
+from ..clickable import LEFT, Clickable, Pick, parse_id
+from ..event_loop import in_thread
+from ..game_page import GamePage, Visit, read_visit
 from ..match import SeededMatch, move_name
-from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, trained_players
-from ..remarks import search_remark
-from ..saved_games import SavedGame
-from ..turns import in_thread
+from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, search_comment, trained_players
+from ..services import Services, finished_runs
 
 GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
@@ -38,96 +36,65 @@ STYLE = """
 """
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
     _, folder, env, *_ = request.url.path.split("/")
     path = f"/{folder}/{env}"
-    saved = await in_thread(saved_game, lab, path, request)
-    game, players = await in_thread(_prepare, lab, env)
-    page = GenericPage(lab, game, players, request.query_params, path, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
-
-
-def _prepare(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
-    game, agents = _game_and_agents(lab, env)
-    runs = [run for run in finished_runs(lab.folders) if run.env == env]
-    return game, {YOU: HUMAN_PLAYER, **agents, **trained_players(runs)}
+    visit = await in_thread(read_visit, services, path, request)
+    game, agents = await in_thread(_game_and_agents, services, env)
+    runs = [run for run in await in_thread(finished_runs, services.folders) if run.env == env]
+    players = {YOU: HUMAN_PLAYER, **agents, **trained_players(runs)}
+    ui.timer(0, shell.handler(GenericPage(visit, path, game, players).open), once=True)
 
 
 @cache
-def _game_and_agents(lab: Lab, env: str) -> tuple[Game, dict[str, Player]]:
+def _game_and_agents(services: Services, env: str) -> tuple[Game, dict[str, Player]]:
     """Cached for all visitors: rules are stateless."""
-    game = lab.game(env)
-    return game, fitting_players(lab, game)
+    game = services.game(env)
+    return game, fitting_players(services, game)
 
 
-def fitting_players(lab: Lab, game: Game) -> dict[str, Player]:
+def fitting_players(services: Services, game: Game) -> dict[str, Player]:
     """Return a player for each agent in conf/agent that can play the game with its defaults."""
     players = general_players()
     named = {player.agent for player in players.values()}
-    players |= {name: Player(name.replace("_", " ").capitalize(), name) for name in lab.agents if name not in named}
-    able = {name for name in lab.agents if _can_play(lab, name, game)}
+    agents = services.agents
+    players |= {name: Player(name.replace("_", " ").capitalize(), name) for name in agents if name not in named}
+    able = set()
+    for name in agents:
+        with suppress(UserError):  # it cannot play this game
+            if not isinstance(services.agent(name, game), SelfPlay | OpponentPool):  # for training only
+                able.add(name)
     return {key: player for key, player in players.items() if player.agent in able}
 
 
-def _can_play(lab: Lab, name: str, game: Game) -> bool:
-    try:
-        return not isinstance(lab.agent(name, game), SelfPlay | OpponentPool)  # for training only
-    except UserError:
-        return False
-
-
 class GenericPage(GamePage[GameMatch]):
-    def __init__(
-        self,
-        lab: Lab,
-        game: Game,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        path: str = "",
-        saved: SavedGame | None = None,
-    ) -> None:
+    def __init__(self, visit: Visit, path: str, game: Game, players: Mapping[str, Player]) -> None:
         self.game, self.seats, self.path = game, SEATS[: game.players], path
-        super().__init__(lab, players, {name: DEFAULTS[name] for name in self.seats}, query, saved)
-        self.agents = AgentCache(lab, game, players)
+        super().__init__(visit, players, {name: DEFAULTS[name] for name in self.seats})
+        self.agents = AgentCache(visit.services, game, players)
         self.match = self.new_match()
-        self.shortcuts = {
-            "u": self.take_back,
-            "n": self.new_game,
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
-        }
-        self._layout()
-
-    def new_match(self) -> GameMatch:
-        self.rng = self.lab.rng()
-        return SeededMatch(self.game, self.rng, self.human_seats)
-
-    def _layout(self) -> None:
+        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         shell.add_style(STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.board = ui.html(sanitize=False)
             with ui.element("div").classes("panel"):
-                with ui.row().classes("items-center w-full no-wrap"):
-                    self.title = ui.label().classes("headline grow")
-                    self.busy = shell.Busy()
-                shell.MessageLine()
-                self.ending = Ending(self.new_game, self.review)
-                self.history = HistoryBar(self)
+                self.add_match_panel()
                 for number, name in enumerate(self.seats, 1):
                     self.dropdown(name, self.titles, f"Player {number}")
-                with ui.row():
-                    ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
-                    undo = ui.button("Take back", icon="undo", on_click=shell.handler(self.take_back))
-                    undo.props("outline").classes("undo")
-                self.remark = ui.label().classes("faint gp-remark")
+                self.add_match_buttons("Take back")
+                self.comment = ui.label().classes("faint gp-remark")
                 ui.label("Legal moves").classes("faint")
-                self.legal = Drawing("", self.pick_move).classes("w-full")
+                self.legal = Clickable("", self.pick_move).classes("w-full")
                 ui.label("Moves: click one to see its position").classes("faint")
-                self.moves = Drawing("", self.pick_ply).classes("w-full")
+                self.moves = Clickable("", self.pick_ply).classes("w-full")
                 ui.label("Keys: U takes back, N starts a new game, [ and ] look back and forward.").classes("faint")
         ui.keyboard(self.key)
+
+    def new_match(self) -> GameMatch:
+        self.rng = self.services.rng()
+        return SeededMatch(self.game, self.rng, self.human_seats)
 
     @property
     def delay(self) -> float:
@@ -136,16 +103,14 @@ class GenericPage(GamePage[GameMatch]):
     async def pick_move(self, pick: Pick) -> None:
         if pick.button != LEFT or self.match.is_over or self.ply is not None:
             return
-        action = numbered(pick.part, "move", self.game.num_actions)
+        action = parse_id(pick.part, "move", self.game.num_actions)
         self.require_human_turn()
         await self.play(action)
 
     async def show(self, moved: bool = False) -> None:
-        self.title.text = self.headline()
-        self.ending.show(self.result)
-        self.history.show(self.now, len(self.match.moves))
+        self.show_match_panel()
         self.moves.draw(move_list(self.match, self.now))
-        self.remark.text = search_remark(self.match.notes[self.now - 1]) if self.now > 0 else ""
+        self.comment.text = search_comment(self.match.notes[self.now - 1]) if self.now > 0 else ""
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
         self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")
 

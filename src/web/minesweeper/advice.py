@@ -10,10 +10,10 @@ from ...core.errors import UserError
 from ...core.play.agent import Decision
 from ...envs.minesweeper.game import Minesweeper, View
 from ...envs.minesweeper.solver import Proof, analyse, find_proof
-from ..lab import FinishedRun, Lab
 from ..players import AgentCache, Player, trained_players
+from ..services import FinishedRun, Services
+from .board import percent
 from .match import MinesweeperMatch
-from .picture import percent
 
 NONE, EXACT = "none", "exact"
 LISTED = 3  # mistakes in the text after a game
@@ -52,11 +52,11 @@ class Advice:
 class Advisor:
     """Agents and the solver for boards of one size."""
 
-    def __init__(self, lab: Lab, players: Mapping[str, Player], rows: int, cols: int) -> None:
-        self._lab, self._players = lab, players
+    def __init__(self, services: Services, players: Mapping[str, Player], rows: int, cols: int) -> None:
+        self._services, self._players = services, players
         # Views contain the number of mines, so that of this game does not matter.
         self._game = Minesweeper(rows, cols, 1, safe_neighborhood=False)
-        self._agents = AgentCache(lab, self._game, players, self._run_game)
+        self._agents = AgentCache(services, self._game, players, self._run_game)
         self._latest: tuple[tuple[str, int, bytes], np.ndarray] | None = None
 
     def _run_game(self, player: Player) -> Minesweeper:
@@ -64,24 +64,24 @@ class Advisor:
         assert player.run is not None
         size = {"config.H": self._game.rows, "config.W": self._game.cols, "config.mine_count": 1}
         free = {"config.mine_density": None, "config.guarantee_safe_neighborhood": False}
-        game = self._lab.run_game(player.run, {**size, **free, "config.first_click": "agent"})
+        game = self._services.run_game(player.run, {**size, **free, "config.first_click": "agent"})
         assert isinstance(game, Minesweeper)
         return game
 
     def odds(self, key: str, view: View) -> np.ndarray:
         """Return (rows, cols) mine probabilities, exact or predicted by a network; the latest are cached."""
         query = (key, view.mines, view.visible.tobytes())
-        if self._latest is None or self._latest[0] != query:
-            self._latest = query, self._odds(key, view)
-        return self._latest[1]
-
-    def _odds(self, key: str, view: View) -> np.ndarray:
+        if self._latest is not None and self._latest[0] == query:
+            return self._latest[1]
         if key == EXACT:
-            return analyse(view.visible, view.mines).mine_probability
-        belief = self._agents.decide(key, view, np.random.default_rng(0)).info.get("mine_probability")
-        if belief is None:
-            raise UserError(f"{self._players[key].title} does not predict mine probabilities: choose exact")
-        return np.where(view.visible < 0, np.reshape(belief, view.visible.shape), 0.0)
+            odds = analyse(view.visible, view.mines).mine_probability
+        else:
+            predicted = self._agents.decide(key, view, np.random.default_rng(0)).info.get("mine_probability")
+            if predicted is None:
+                raise UserError(f"{self._players[key].title} does not predict mine probabilities: choose exact")
+            odds = np.where(view.visible < 0, np.reshape(predicted, view.visible.shape), 0.0)
+        self._latest = query, odds
+        return odds
 
     def advise(self, key: str, view: View, rng: np.random.Generator) -> Advice:
         """Return the action of an agent, with its exact mine probability and the info of the agent."""
@@ -89,13 +89,17 @@ class Advisor:
         if decision.action is None:
             return Advice(None, f"The agent stops here: {decision.info.get('reason', 'it chose no move')}.")
         cell = decision.action % view.visible.size
-        place = f"Row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
+        place = _place(view, cell).capitalize()
         if (view.visible < 0).all():
             return Advice(decision.action, f"{place}: the first reveal is always safe.")
         chances = analyse(view.visible, view.mines).mine_probability.ravel()
         reason = _agent_info(decision, cell)
         if chances[cell] > 0:
-            return Advice(decision.action, f"{place} is a guess: {_risk(chances, view, cell)} {reason}", risky=True)
+            safest = float(chances[view.visible.ravel() < 0].min())
+            no_safer = chances[cell] <= safest + 1e-9
+            others = "and no cell is safer" if no_safer else f"while the safest cell has {percent(safest)}%"
+            risk = f"a mine with {percent(float(chances[cell]))}%, {others}."
+            return Advice(decision.action, f"{place} is a guess: {risk} {reason}", risky=True)
         also = tuple(other for other in decision.plan if chances[other] == 0)
         proof = find_proof(view.visible, cell, mine=False)
         more = f" So are {len(also)} more, dotted." if also else ""
@@ -165,13 +169,6 @@ def describe_mistakes(mistakes: Sequence[Mistake], before: int) -> str:
 
 def _place(view: View, cell: int) -> str:
     return f"row {cell // view.visible.shape[1] + 1}, column {cell % view.visible.shape[1] + 1}"
-
-
-def _risk(chances: np.ndarray, view: View, cell: int) -> str:
-    hidden = view.visible.ravel() < 0
-    safest = float(chances[hidden].min())
-    rest = "and no cell is safer" if chances[cell] <= safest + 1e-9 else f"while the safest cell has {percent(safest)}%"
-    return f"a mine with {percent(float(chances[cell]))}%, {rest}."
 
 
 def _agent_info(decision: Decision, cell: int) -> str:

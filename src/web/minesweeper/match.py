@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import UserError, require
+from ...envs.minesweeper import rules
+from ...envs.minesweeper.chord import reveals
 from ...envs.minesweeper.game import Minesweeper, Position, View
-from ...envs.minesweeper.rules import clicked_cells, require_flaggable
+from ...envs.minesweeper.rules import neighbors, require_flaggable
 from ...envs.minesweeper.solver import no_guess_board
-from ...envs.minesweeper.variant import FLAGGED, HIDDEN, MINE
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from ..match import SeededMatch
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
@@ -38,8 +40,8 @@ def read_size(text: str) -> tuple[int, int, int]:
     return rows, cols, mines
 
 
-class Clock:
-    """Counts seconds between `run` and `stop`."""
+class Stopwatch:
+    """Counts the seconds between `run` and `stop`."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._before = seconds
@@ -109,7 +111,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
     @property
     def mines(self) -> np.ndarray:
         """(rows, cols) bool, shown when the game is over."""
-        return (self.state.boards.number[0] == MINE).reshape(self.game.rows, self.game.cols)
+        return (self.state.boards.number[0] == rules.MINE).reshape(self.game.rows, self.game.cols)
 
     def views(self) -> Iterator[View]:
         """Yield the view before each move, replayed on a state of their own; each is valid until the next."""
@@ -125,7 +127,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         """Reveal a cell, or the neighbours of a number (chord), until the game ends."""
         if self.is_over:
             self.play(cell)  # raises `UserError`
-        for other in clicked_cells(self.view.visible, cell):
+        for other in reveals(self.view.visible, cell):
             if not self.is_over and self.value(other) == HIDDEN:
                 self.play(other)
 
@@ -149,3 +151,22 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
             if state.boards.visible[0, cell] == HIDDEN and game.outcome(state) is None:
                 state = game.play(state, game.cells + cell)
         return state
+
+
+def count_3bv(mines: np.ndarray) -> int:
+    """Return how many clicks reveal all safe cells of (rows, cols) bool: openings, and numbers beside none."""
+    rows, cols = mines.shape
+    near = [cells[:degree] for cells, degree in zip(*neighbors(rows, cols), strict=True)]
+    numbers = [np.count_nonzero(mines.flat[near[cell]]) for cell in range(mines.size)]
+    open_, clicks = mines.ravel().copy(), 0  # mines count as open
+    for start in [cell for cell in range(mines.size) if numbers[cell] == 0]:
+        if open_[start]:
+            continue
+        clicks += 1
+        open_[start], pending = True, [start]
+        while pending:
+            cell = pending.pop()
+            if numbers[cell] == 0:
+                pending += [int(other) for other in near[cell] if not open_[other]]
+                open_[near[cell]] = True
+    return clicks + int(np.count_nonzero(~open_))

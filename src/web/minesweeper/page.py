@@ -1,7 +1,7 @@
 """The page of Minesweeper."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 from nicegui import background_tasks, ui
@@ -12,14 +12,13 @@ from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
-from ..drawing import LEFT, RIGHT, Drawing, Pick, numbered
-from ..ending import Ending, HistoryBar
-from ..game_page import GamePage, saved_game
-from ..lab import Lab, runs_of
+from ..clickable import LEFT, RIGHT, Clickable, Pick, parse_id
+from ..event_loop import in_thread
+from ..game_page import GamePage, Visit, read_visit
+from ..match_panel import HistoryBar, ResultBox
 from ..players import Player, chosen
-from ..saved_games import SavedGame
-from ..turns import in_thread
-from . import PAGE, picture
+from ..services import Services, runs_of
+from . import PAGE, board
 from .advice import (
     EXACT,
     NONE,
@@ -32,28 +31,25 @@ from .advice import (
     odds_sources,
     players_of,
 )
-from .custom_position import CustomPosition, describe_consistency
-from .match import Clock, MinesweeperMatch, read_size
+from .editor import CustomPosition, Editor, describe_consistency
+from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
 from .panel import GUESSING, Panel
-from .statistics import count_3bv
-from .tools import Tools
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
-async def build(lab: Lab, request: Request) -> None:
-    saved = await in_thread(saved_game, lab, PAGE.path, request)
-    players = players_of(await in_thread(runs_of, lab.folders, "minesweeper"))
-    page = MinesweeperPage(lab, players, request.query_params, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
+async def build(services: Services, request: Request) -> None:
+    visit = await in_thread(read_visit, services, PAGE.path, request)
+    players = players_of(await in_thread(runs_of, services.folders, "minesweeper"))
+    ui.timer(0, shell.handler(MinesweeperPage(visit, players).open), once=True)
 
 
-def prepare(lab: Lab) -> None:
+def prepare(services: Services) -> None:
     """Load the compiled solver."""
     match = MinesweeperMatch(9, 9, 10, np.random.default_rng(0), no_guess=True)
     match.click(40)
-    Advisor(lab, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
+    Advisor(services, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
 
 
 class MinesweeperPage(GamePage[MinesweeperMatch]):
@@ -63,11 +59,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     path = PAGE.path
 
-    def __init__(
-        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
-    ) -> None:
-        super().__init__(lab, players, DEFAULTS, query, saved)
-        self.rng = lab.rng()
+    def __init__(self, visit: Visit, players: dict[str, Player]) -> None:
+        super().__init__(visit, players, DEFAULTS)
+        self.rng = self.services.rng()
         self.has_match = False  # the match exists
         self.custom: CustomPosition | None = None
         self.advice: Advice | None = None
@@ -79,25 +73,23 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = False
         self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
-        self.timekeeper = Clock(saved.seconds if saved else 0.0)
+        self.stopwatch = Stopwatch(self.saved.seconds if self.saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
-        self.shortcuts = {
+        self.shortcuts |= {
             "n": self.new_game,
             "h": self.hint,
             "s": self.step,
             "p": self.play_on,
             "Escape": self.cancel_hint,
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
         }
         self._layout()
-        ui.context.client.on_disconnect(lambda: self.timekeeper.stop())
+        ui.context.client.on_disconnect(lambda: self.stopwatch.stop())
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
-        shell.add_style(picture.STYLE)
+        shell.add_style(board.STYLE)
         rows, cols, _ = read_size(self.setup["board"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):
@@ -106,19 +98,19 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.title = ui.label("Reveal any cell").classes("headline")
                     self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
                 shell.MessageLine()
-                self.ending = Ending(self.new_game, self.review)
-                self.drawing = Drawing(picture.empty(rows, cols), self._picked)
+                self.result_box = ResultBox(self.new_game, self.review)
+                self.board = Clickable(board.draw(np.full((rows, cols), HIDDEN, np.int8)), self._picked)
                 with ui.row().classes("w-full items-center justify-between"):
-                    self.history = HistoryBar(self)
+                    self.history = HistoryBar(self.look_at, self.look_by)
                     self.flagging = ui.switch("Flag mode").classes("flag-mode")
                     self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
-                self.legend = ui.html(picture.LEGEND, sanitize=False).classes("ms-legend")
-                self.tools = Tools(self.load_position, self.leave_editor)
-            self.panel = Panel(self)
+                self.legend = ui.html(board.LEGEND, sanitize=False).classes("ms-legend")
+                self.editor = Editor(self.load_position, self.leave_editor)
+            self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
         self.busy = self.panel.busy
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
-        ui.timer(0.5, self._tick)
+        ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
         ui.keyboard(self.key)
 
     async def do(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -126,14 +118,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         async with self._lock:
             if not self.has_match:
                 await self._begin()
-            self.drop_decisions()
+            self.cancel_decisions()
             try:
                 await work()
             except Exception:  # CancelledError passes: the tab is closed
                 self.playing = False
                 await self.show()
                 raise
-            self.keep()
+            self.save()
             await self.show()
 
     # Games
@@ -144,7 +136,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def new_game(self) -> None:
         async def begin() -> None:
             self.leave()
-            self.timekeeper = Clock()
+            self.stopwatch = Stopwatch()
             await self._begin()
 
         await self.do(begin)
@@ -154,7 +146,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._examination.cancel()  # else the clock would wait for it
         size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
         begun = {name: self.setup[name] for name in ("board", "guess")}
-        self.match = await self.busy.do(MinesweeperMatch, *size, self.lab.rng(), no_guess)
+        self.match = await self.busy.do(MinesweeperMatch, *size, self.services.rng(), no_guess)
         self._begun, self.ply, self.has_match = begun, None, True
         saved, self.saved = self.saved, None
         if saved is not None:
@@ -165,7 +157,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
-        self.tools.edit(None)
+        self.editor.edit(None)
 
     @property
     def match_setup(self) -> dict[str, str]:
@@ -188,10 +180,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do(lambda: self._touch(pick))
 
     async def _touch(self, pick: Pick) -> None:
-        cell, button = numbered(pick.part, "cell", self._view().visible.size), pick.button
+        cell, button = parse_id(pick.part, "cell", self._view().visible.size), pick.button
         if self.custom is not None:
-            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.tools.brush)
-            self.tools.edit(self.custom)
+            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.editor.brush)
+            self.editor.edit(self.custom)
             return
         match = self._game()
         if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
@@ -210,14 +202,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     @property
     def seconds(self) -> float:
-        return self.timekeeper.seconds
+        return self.stopwatch.seconds
 
     def _keep_time(self, working: bool) -> None:
         """Count the seconds of a game while the page waits for the player, not while the player waits for it."""
         if working or not self.has_match or not self.match.started or self.match.is_over:
-            self.timekeeper.stop()
+            self.stopwatch.stop()
         else:
-            self.timekeeper.run()
+            self.stopwatch.run()
 
     # Agents
 
@@ -252,22 +244,15 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._hint = None
             self.panel.show_thinking(False)
 
-    def drop_decisions(self) -> None:
+    def cancel_decisions(self) -> None:
         """Wait no longer for what belongs to the previous position, so that the clock goes on."""
-        super().drop_decisions()
+        super().cancel_decisions()
         self.cancel_hint()
 
     async def look_at(self, ply: int) -> None:
         if self.custom is None and self.has_match:
             self.advice, self.queued, self.playing = None, [], False
             await super().look_at(ply)
-
-    async def _ask(self) -> None:
-        view = self._view()
-        require(not view.over, "the game is over")
-        self.counts = False
-        self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
-        self.queued = list(self.advice.also)
 
     async def step(self) -> None:
         await self.do(self._step)
@@ -280,7 +265,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if not ready and self.queued and self.advice is not None:
             self.advice = Advice(self.queued[0], f"{len(self.queued)} safe cells left.")
         elif not ready:
-            await self._ask()
+            view = self._view()
+            require(not view.over, "the game is over")
+            self.counts = False
+            self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
+            self.queued = list(self.advice.also)
         assert self.advice is not None
         if self.advice.action is None:
             raise UserError(self.advice.text)
@@ -301,35 +290,36 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     def _advisor_for(self, view: View) -> Advisor:
         if self._advisor is None or self._advisor[0] != view.visible.shape:
-            self._advisor = view.visible.shape, Advisor(self.lab, self.players, *view.visible.shape)
+            self._advisor = view.visible.shape, Advisor(self.services, self.players, *view.visible.shape)
         return self._advisor[1]
 
     # Positions set up by hand
 
     async def edit_position(self) -> None:
         """Edit the position on the board."""
-        await self.do(self._set_up)
 
-    async def _set_up(self) -> None:
-        view, self.counts = self._view(), False
-        self._use(CustomPosition(view.visible, view.mines))
+        async def edit() -> None:
+            view, self.counts = self._view(), False
+            self._edit(CustomPosition(view.visible, view.mines))
 
-    async def leave_editor(self) -> None:
-        async def back() -> None:
-            self.custom, self.advice, self.queued = None, None, []
-            self.tools.edit(None)
-
-        await self.do(back)
+        await self.do(edit)
 
     async def load_position(self, text: str, mines: int) -> None:
-        async def take_over() -> None:
-            self._use(CustomPosition.read(text, mines))
+        async def load() -> None:
+            self._edit(CustomPosition.read(text, mines))
 
-        await self.do(take_over)
+        await self.do(load)
 
-    def _use(self, position: CustomPosition) -> None:
+    def _edit(self, position: CustomPosition) -> None:
         self.custom, self.advice, self.queued, self.cursor, self.playing = position, None, [], None, False
-        self.tools.edit(position)
+        self.editor.edit(position)
+
+    async def leave_editor(self) -> None:
+        async def leave() -> None:
+            self.custom, self.advice, self.queued = None, None, []
+            self.editor.edit(None)
+
+        await self.do(leave)
 
     # Display
 
@@ -347,14 +337,16 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             if self.counts:
                 self.counts = False
                 self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
-        won = over and self.match.outcome == 1
-        visible = np.where(self.match.mines, FLAGGED, view.visible) if won else view.visible
-        self.drawing.draw(picture.board(visible, self._marks(odds, over)))
-        self.ending.show(self.result if over else None)
+        outcome = (self.match.outcome or 0) if over else 0
+        visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
+        self.board.draw(board.draw(visible, self._marks(odds, over)))
+        self.result_box.show(self.result if over else None)
         self.history.set_visibility(self.custom is None)
         self.history.show(self.now, len(self.match.moves))
         self.legend.classes(remove="on", add=None if odds is None else "on")
-        self._show_title(over)
+        self.title.text = self.headline() if self.custom is None else "A position set up by hand"
+        self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
+        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
         self.panel.show(text, self.playing)
 
     async def _evaluate(self, view: View) -> tuple[np.ndarray | None, str]:
@@ -393,9 +385,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         """The mistake that the next move of the position shown is."""
         return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
 
-    def _marks(self, odds: np.ndarray | None, over: bool) -> picture.Marks:
+    def _marks(self, odds: np.ndarray | None, over: bool) -> board.Marks:
         advice = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
-        return picture.Marks(
+        return board.Marks(
             odds=odds,
             hint=None if advice.action is None else advice.action % self._view().visible.size,
             risky=advice.risky,
@@ -406,15 +398,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             exploded=self.match.exploded if over else None,
         )
 
-    def _show_title(self, over: bool) -> None:
-        outcome = (self.match.outcome or 0) if over else 0
-        self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
-        self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
-        if self.custom is not None:
-            self.title.text = "A position set up by hand"
-        else:
-            self.title.text = self.headline()
-
     def headline(self) -> str:
         if self.ply is not None or self.match.is_over:
             return super().headline()
@@ -424,9 +407,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)
         score = "every safe cell is revealed" if self.match.outcome == 1 else f"{left} safe cells were left"
         return f"{score}, in {self.seconds:.0f} seconds"
-
-    def _tick(self) -> None:
-        self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in ARROWS:

@@ -1,53 +1,96 @@
-"""The panel beside the board: board sizes, odds and agents."""
+"""The panel beside the board: board sizes, odds, agents, and statistics."""
 
-from collections.abc import Mapping
-from typing import Protocol
+import json
 
 from nicegui import events, ui
 
 from .. import shell
-from ..players import Player
+from ..event_loop import Busy
+from ..game_page import GamePage
+from ..match_panel import Work
 from .advice import odds_sources
-from .match import BOARDS, read_size
-from .statistics import Statistics
-from .tools import whole
+from .editor import whole
+from .match import BOARDS, MinesweeperMatch, read_size
 
 CUSTOM = "custom"
 SPEEDS = 1, 20
 GUESSING = {"luck": "at random", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
-
-class Handlers(Protocol):
-    """The actions and choices of the page."""
-
-    setup: dict[str, str]
-    players: Mapping[str, Player]
-
-    @property
-    def titles(self) -> dict[str, str]: ...
-    def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select: ...
-    async def choose(self, name: str, value: object) -> None: ...
-    async def new_game(self) -> None: ...
-    async def hint(self) -> None: ...
-    async def step(self) -> None: ...
-    async def play_on(self) -> None: ...
-    async def edit_position(self) -> None: ...
+# localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV a second}
+_SCRIPT = """
+window.minesweeperStatistics = {
+  key: null,
+  read() { try { return JSON.parse(localStorage.getItem(this.key)) || {}; } catch { return {}; } },
+  add(won, seconds, bv) {
+    const s = this.read(), count = name => Number(s[name]) || 0, rate = bv / (seconds = Math.max(seconds, .001));
+    const streak = won ? count('streak') + 1 : 0;
+    localStorage.setItem(this.key, JSON.stringify({
+      games: count('games') + 1, wins: count('wins') + won, streak, longest: Math.max(streak, count('longest')),
+      best: won ? Math.min(seconds, count('best') || Infinity) : count('best'),
+      rate: won ? Math.max(rate, count('rate')) : count('rate')}));
+    this.show();
+  },
+  show() {
+    const s = this.read(), number = name => Number(s[name]) || 0, games = number('games'), wins = number('wins');
+    const text = {games, wins: games ? `${wins} (${Math.round(100 * wins / games)}%)` : 0,
+      streak: `${number('streak')}, longest ${number('longest')}`,
+      best: number('best') ? `${number('best').toFixed(1)} s` : '-',
+      rate: number('rate') ? number('rate').toFixed(2) : '-'};
+    for (const [name, value] of Object.entries(text)) {
+      const place = document.querySelector(`.ms-statistics [data-name=${name}]`);
+      if (place) place.textContent = value;
+    }
+  },
+  reset() { localStorage.removeItem(this.key); this.show(); },
+};
+"""
+_TABLE = "<dl>" + "".join(
+    f"<div><dt>{label}</dt><dd data-name={name}>-</dd></div>"
+    for name, label in (
+        *(("games", "games"), ("wins", "wins"), ("streak", "wins in a row"), ("best", "best time")),
+        ("rate", "best 3BV/s"),
+    )
+) + "</dl>"  # fmt: skip
+STATISTICS_STYLE = """
+.ms-statistics dl { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0; }
+.ms-statistics dt { color: var(--faint); font-size: .8rem; }
+.ms-statistics dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
+.ms-statistics .q-btn { min-height: 44px; }
+"""
+STATISTICS_MEANING = (
+    "Games on this board without hints or odds, kept in this browser. 3BV: the clicks that the board needs."
+)
 
 
 class Panel:
-    def __init__(self, do: Handlers) -> None:
-        self.do = do
+    def __init__(self, page: GamePage[MinesweeperMatch], hint: Work, step: Work, play_on: Work, set_up: Work) -> None:
+        self._page = page
         self.speed = 4.0  # moves per second
         with ui.element("div").classes("panel"):
-            self._boards()
-            self._agents()
+            self._board = shell.dropdown(self._board_options(), page.setup["board"], "Board", self._board_chosen)
+            self._board.classes("choose-board")
+            page.dropdown("guess", GUESSING, "Mines are placed")
+            ui.button("New game", icon="replay", on_click=shell.handler(page.new_game)).classes("new-game w-full")
+            page.dropdown("odds", odds_sources(page.players), "Odds of a mine")
+            page.dropdown("agent", page.titles, "Agent")
+            with ui.row().classes("w-full gap-2 no-wrap"):
+                self._hint = ui.button("Hint", icon="lightbulb", on_click=shell.handler(hint))
+                self._hint.props("outline").classes("ask grow")
+                one = ui.button("Step", icon="skip_next", on_click=shell.handler(step))
+                one.props("outline").classes("step grow")
+                self._play = ui.button("Play on", icon="play_arrow", on_click=shell.handler(play_on))
+                self._play.classes("play grow")
+            with ui.row().classes("w-full items-center no-wrap"):
+                ui.label("Speed").classes("faint")
+                slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
+                slider.props('label aria-label="moves per second"').classes("speed")
             with ui.row().classes("items-start no-wrap w-full"):
-                self.advice = ui.label().classes("advice grow")
-                self.busy = shell.Busy()
+                self._advice = ui.label().classes("advice grow")
+                self.busy = Busy()
             self.statistics = Statistics()
-            set_up = ui.button("Set up a position", icon="edit", on_click=shell.handler(self.do.edit_position))
-            set_up.props("flat dense").classes("set-up")
+            edit = ui.button("Set up a position", icon="edit", on_click=shell.handler(set_up))
+            edit.props("flat dense").classes("set-up")
             ui.label(KEYS).classes("faint")
 
     def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
@@ -55,50 +98,29 @@ class Panel:
             self.speed = shell.between(event.value, *SPEEDS)
 
     def show(self, text: str, playing: bool) -> None:
-        self.advice.text = text
+        self._advice.text = text
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
     def show_thinking(self, thinking: bool) -> None:
         if not self._hint.is_deleted:
             self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
 
-    def _boards(self) -> None:
-        self._board = shell.dropdown(self._board_options(), self.do.setup["board"], "Board", self._board_chosen)
-        self._board.classes("choose-board")
-        self.do.dropdown("guess", GUESSING, "Mines are placed")
-        ui.button("New game", icon="replay", on_click=shell.handler(self.do.new_game)).classes("new-game w-full")
-
-    def _agents(self) -> None:
-        self.do.dropdown("odds", odds_sources(self.do.players), "Odds of a mine")
-        self.do.dropdown("agent", self.do.titles, "Agent")
-        with ui.row().classes("w-full gap-2 no-wrap"):
-            self._hint = ui.button("Hint", icon="lightbulb", on_click=shell.handler(self.do.hint))
-            self._hint.props("outline").classes("ask grow")
-            step = ui.button("Step", icon="skip_next", on_click=shell.handler(self.do.step))
-            step.props("outline").classes("step grow")
-            self._play = ui.button("Play on", icon="play_arrow", on_click=shell.handler(self.do.play_on))
-            self._play.classes("play grow")
-        with ui.row().classes("w-full items-center no-wrap"):
-            ui.label("Speed").classes("faint")
-            slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
-            slider.props('label aria-label="moves per second"').classes("speed")
-
     def _board_options(self) -> dict[str, str]:
-        current = self.do.setup["board"]
+        current = self._page.setup["board"]
         rows, cols, mines = read_size(current)
         return {current: f"{rows} by {cols}, {mines} mines"} | BOARDS | {CUSTOM: "Another size …"}
 
     async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
         size = await self._ask_size() if event.value == CUSTOM else str(event.value)
-        if size is not None and size != self.do.setup["board"]:
-            await self.do.choose("board", size)
+        if size is not None and size != self._page.setup["board"]:
+            await self._page.choose("board", size)
         if event.value == CUSTOM:
-            self._board.set_options(self._board_options(), value=self.do.setup["board"])
+            self._board.set_options(self._board_options(), value=self._page.setup["board"])
 
     async def _ask_size(self) -> str | None:
         """Ask for a board size; return None if the dialog is cancelled."""
         with ui.dialog() as dialog, ui.card().classes("custom"):
-            now = zip(("Rows", "Columns", "Mines"), read_size(self.do.setup["board"]), strict=True)
+            now = zip(("Rows", "Columns", "Mines"), read_size(self._page.setup["board"]), strict=True)
             fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]
 
             def accept() -> None:
@@ -111,3 +133,24 @@ class Panel:
                 ui.button("Play", on_click=accept).classes("accept")
                 ui.button("Cancel", on_click=lambda: dialog.submit(None)).props("flat")
         return await dialog
+
+
+class Statistics:
+    def __init__(self) -> None:
+        shell.add_style(STATISTICS_STYLE)
+        ui.run_javascript(_SCRIPT)
+        with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
+            ui.html(_TABLE, sanitize=False)
+            with ui.row().classes("w-full items-center no-wrap"):
+                ui.label(STATISTICS_MEANING).classes("faint grow")
+                reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")
+                reset.on("click", js_handler="() => minesweeperStatistics.reset()")
+
+    def show(self, board: str, no_guess: bool) -> None:
+        """Show the statistics of a board size; those of boards without a guess are separate."""
+        key = json.dumps(f"minesweeper {board}{' without a guess' if no_guess else ''}")
+        ui.run_javascript(f"minesweeperStatistics.key = {key}; minesweeperStatistics.show()")
+
+    def add(self, won: bool, seconds: float, bv: int) -> None:
+        """Count a game of the board that is shown."""
+        ui.run_javascript(f"minesweeperStatistics.add({int(won)}, {seconds:.3f}, {bv})")

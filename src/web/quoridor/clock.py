@@ -1,9 +1,15 @@
 """An optional clock: each player has a fixed time for the whole game, and loses when it is over."""
 
+import time
+from collections.abc import Sequence
+
+from nicegui import ui
+
 from ...core.errors import require
 
 NO_CLOCK = "none"
 TIMES = {NO_CLOCK: "No clock", "180": "3 minutes each", "600": "10 minutes each"}  # seconds
+SHORT = 20.0  # seconds left that are shown as short
 
 
 class Clock:
@@ -30,24 +36,24 @@ class Clock:
 
 def read_clock(text: str) -> Clock | None:
     """Parse a choice: an option of `TIMES`, or one with the time left of both players, such as 180:171.5:92."""
-    time, *rest = text.split(":")
-    require(time in TIMES and len(rest) in (0, 2 * (time != NO_CLOCK)), f"{text[:40]!r} is not a clock of the list")
-    if time == NO_CLOCK:
+    total, *rest = text.split(":")
+    require(total in TIMES and len(rest) in (0, 2 * (total != NO_CLOCK)), f"{text[:40]!r} is not a clock of the list")
+    if total == NO_CLOCK:
         return None
-    first, second = (_seconds(part, float(time)) for part in rest or (time, time))
-    return Clock((first, second))
+    left = []
+    for part in rest or (total, total):
+        known = (
+            len(part) < 10 and part.replace(".", "", 1).isdecimal() and part.isascii() and float(part) <= float(total)
+        )
+        require(known, f"{part[:20]!r} is not a time of at most {float(total):g} seconds")
+        left.append(float(part))
+    return Clock((left[0], left[1]))
 
 
 def write_clock(text: str, clock: Clock | None, now: float) -> str:
     """Return the choice `text` with the time left of a clock."""
-    time = text.split(":")[0]
-    return time if clock is None else f"{time}:{clock.left(0, now):.1f}:{clock.left(1, now):.1f}"
-
-
-def _seconds(text: str, most: float) -> float:
-    known = len(text) < 10 and text.replace(".", "", 1).isdecimal() and text.isascii() and float(text) <= most
-    require(known, f"{text[:20]!r} is not a time of at most {most:g} seconds")
-    return float(text)
+    total = text.split(":")[0]
+    return total if clock is None else f"{total}:{clock.left(0, now):.1f}:{clock.left(1, now):.1f}"
 
 
 def clock_text(seconds: float) -> str:
@@ -55,3 +61,47 @@ def clock_text(seconds: float) -> str:
     if seconds < 10:
         return f"0:0{seconds:.1f}" if seconds < 9.95 else "0:10"
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+class ClockPanel:
+    """The clocks of both players on the page, hidden if the game has none."""
+
+    def __init__(self, choice: str, row: ui.element, labels: Sequence[ui.label]) -> None:
+        self._row, self._labels = row, labels
+        self.begin(choice)
+
+    def begin(self, choice: str) -> None:
+        """Begin with the clocks of a choice; see `read_clock`."""
+        self._clock = read_clock(choice)
+        self.loser: int | None = None  # the seat whose time is over
+        self._show(None)
+
+    def run(self, seat: int | None) -> None:
+        """Run the clock of a seat, or none."""
+        if self._clock is not None:
+            self._clock.run(seat, time.monotonic())
+
+    def tick(self, seat: int | None, is_over: bool) -> bool:
+        """Show the clocks, of which that of a seat runs; return whether it has just ended a game that was not over."""
+        if self._clock is None:
+            return False
+        self.run(seat)
+        is_running = self.loser is None and not is_over
+        if is_running:
+            self.loser = self._clock.loser(time.monotonic())
+        self._show(seat)
+        return is_running and self.loser is not None
+
+    def write(self, choice: str) -> str:
+        """Return a choice with the time that is left."""
+        return write_clock(choice, self._clock, time.monotonic())
+
+    def _show(self, running: int | None) -> None:
+        self._row.set_visibility(self._clock is not None)
+        if self._clock is None:
+            return
+        for seat, label in enumerate(self._labels):
+            left = self._clock.left(seat, time.monotonic())
+            label.text = clock_text(left)
+            label.classes(**{"add" if running == seat else "remove": "on"})
+            label.classes(**{"add" if left < SHORT else "remove": "short"})

@@ -1,6 +1,7 @@
-"""A match of Quoridor, and its players."""
+"""A match of Quoridor, its players, and variations: moves that were tried instead of those of the game."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from ...core.errors import require
@@ -9,15 +10,18 @@ from ...core.play.game_record import read_game, write_game
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import Position, parse_move
 from ...envs.quoridor.rules import free_walls
-from ..lab import FinishedRun, Lab
 from ..match import Match
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
+from ..services import FinishedRun, Services
 from .clock import NO_CLOCK
 
+MAX_VARIATIONS = 100  # the latest ones
 MAX_TEXT = 20_000  # characters; a game of 200 plies has about 1,000
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "normal", "clock": NO_CLOCK}
 DEEP, DEEP_SECONDS = "deep", 3.0  # the player that searches as deep as it can within this time
+
+Moves = tuple[int, ...]  # from the start of the game
 
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
@@ -28,17 +32,14 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     return {YOU: HUMAN_PLAYER, **levels, DEEP: deep, **general, **others, **trained_players(runs)}
 
 
-def run_game(lab: Lab, game: Quoridor, player: Player) -> Game:
+def run_game(services: Services, game: Quoridor, player: Player) -> Game:
     """Return the game of a run; raise `UserError` if its board differs from that of `game`."""
     assert player.run is not None
-    found = lab.run_game(player.run)
-    same_board = isinstance(found, Quoridor) and _board(found) == _board(game)
+    found = services.run_game(player.run)
+    board = (game.size, game.walls, game.ply_limit)
+    same_board = isinstance(found, Quoridor) and (found.size, found.walls, found.ply_limit) == board
     require(same_board, f"{player.title} was trained on another board: choose another player")
     return found
-
-
-def _board(game: Quoridor) -> tuple[int, int, int]:
-    return game.size, game.walls, game.ply_limit
 
 
 class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
@@ -105,3 +106,74 @@ def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:
             (diagonal if across else straight).append(action)
     found = straight or diagonal
     return found[0] if len(found) == 1 else None
+
+
+class Variations:
+    def __init__(self, lines: Sequence[Moves] = ()) -> None:
+        self._lines = list(lines)
+        self._named: dict[tuple[Position, Moves], list[str]] = {}  # the names of moves from a start
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, number: int) -> Moves:
+        return self._lines[number]
+
+    def add(self, moves: Sequence[int]) -> None:
+        """Add a variation, or the moves that continue one."""
+        line = tuple(moves)
+        begun = next((k for k, one in enumerate(self._lines) if one == line[: len(one)]), None)
+        if begun is not None:
+            self._lines[begun] = line
+        elif all(one[: len(line)] != line for one in self._lines):
+            self._lines = [*self._lines, line][-MAX_VARIATIONS:]
+
+    def forget_played(self, moves: Sequence[int]) -> None:
+        """Remove the variations that equal the start of the game."""
+        self._lines = [one for one in self._lines if one != tuple(moves[: len(one)])]
+
+    def remove(self, moves: Sequence[int]) -> None:
+        self._lines = [one for one in self._lines if one != tuple(moves)]
+
+    def names(self, game: QuoridorMatch) -> list[list[str]]:
+        """Return the names of the moves; raise if a line cannot be played.
+
+        Each line is replayed once, because the list is drawn after every change on the event loop.
+        """
+        start, known = game.at(0), self._named
+        keys = [(start, line) for line in self._lines]
+        self._named = {key: known[key] if key in known else game.with_moves(key[1]).names() for key in keys}
+        return [self._named[key] for key in keys]
+
+    def html(self, game: QuoridorMatch, shown: Sequence[int] | None) -> str:
+        """Return the list, each line with the number of the move it replaces; `shown` is the one on the board."""
+        rows = []
+        for number, (moves, names) in enumerate(zip(self._lines, self.names(game), strict=True)):
+            ply, here = (
+                first_difference(game.moves, moves),
+                " here" if shown is not None and moves == tuple(shown) else "",
+            )
+            rows.append(
+                f'<button class="qr-variation{here}" data-id="variation-{number}">'
+                f"<i>move {ply + 1}</i> {escape(' '.join(names[ply:]))}</button>"
+            )
+        return "".join(rows)
+
+    def as_json(self) -> list[Any]:
+        return [[int(move) for move in line] for line in self._lines]  # agents may return numbers of NumPy
+
+
+def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
+    """Parse the variations that were saved with a game; raise if they cannot be played."""
+    is_list = len(value) <= MAX_VARIATIONS and all(isinstance(line, list) and line for line in value)
+    require(is_list, "the variations are damaged")
+    lines = [tuple(game.read_move(move) for move in line) for line in value]
+    found = Variations(lines)
+    found.names(game)  # raises if a move is illegal
+    return found
+
+
+def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return the number of moves that two games have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))

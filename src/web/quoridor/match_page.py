@@ -7,19 +7,26 @@ from typing import Any
 
 from ...core.errors import UserError, require
 from ...envs.quoridor.game import Quoridor
-from ..drawing import Pick, numbered
-from ..ending import Result, result_for
-from ..game_page import GamePage
-from ..lab import Lab
+from ..clickable import Pick, parse_id
+from ..game_page import GamePage, Visit
+from ..match_panel import Result, result_for
 from ..players import AgentCache, Player
-from ..saved_games import SavedGame
 from . import PAGE
-from .clock import read_clock, write_clock
-from .layout import Layout
-from .match import DEEP, DEFAULTS, SEATS, QuoridorMatch, run_game, why_not
-from .time_control import TimeControl
-from .timed_player import TimedPlayer
-from .variations import Variations, first_difference, read_variations
+from .clock import ClockPanel, read_clock, write_clock
+from .match import (
+    DEEP,
+    DEFAULTS,
+    SEATS,
+    QuoridorMatch,
+    Variations,
+    first_difference,
+    read_variations,
+    run_game,
+    why_not,
+)
+from .panels import ThinkingRow
+from .review import ReviewPanel
+from .searches import TimedPlayer
 
 LONG = 1.0  # seconds before an agent is said to think
 REPLY = 0.35  # seconds before an agent replies to a person
@@ -29,21 +36,16 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
     """Subclasses set the attributes below and implement `show`."""
 
     path, seats = PAGE.path, SEATS
-    layout: Layout
-    time: TimeControl
+    time: ClockPanel
     timed_player: TimedPlayer
+    thinking: ThinkingRow
+    review_panel: ReviewPanel
+    watching_delay = 0.5  # seconds per move of two agents
 
-    def __init__(
-        self,
-        lab: Lab,
-        game: Quoridor,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        saved: SavedGame | None = None,
-    ) -> None:
-        super().__init__(lab, players, DEFAULTS, query, saved)
-        self.game, self.rng = game, lab.rng()
-        self.agents = AgentCache(lab, game, players, partial(run_game, lab, game))
+    def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
+        super().__init__(visit, players, DEFAULTS)
+        self.game, self.rng = game, self.services.rng()
+        self.agents = AgentCache(self.services, game, players, partial(run_game, self.services, game))
         self.match = self.new_match()
         self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
         self.variations = Variations()
@@ -78,7 +80,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
 
     @property
     def delay(self) -> float:
-        return self.layout.delay if self.watching else REPLY
+        return self.watching_delay if self.watching else REPLY
 
     def begin_turn(self) -> None:
         super().begin_turn()
@@ -87,22 +89,18 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.time.run(self._clock_seat)
 
     async def decide(self) -> tuple[int, Mapping[str, Any]]:
-        turn, row = self.turn, self.layout.thinking
+        token, row = self.token, self.thinking
         row.hide()
-        note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks", False)
+        note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks")
         try:
             if self.player_keys[self.match.seat] != DEEP:
                 return await super().decide()
             note.cancel()  # it reports what it is doing
-            return await self.timed_player.decide(self.busy, turn, self.match.state), {}
+            return await self.timed_player.decide(self.busy, token, self.match.state), {}
         finally:
             note.cancel()
-            if turn is self.turn:
+            if token is self.token:
                 row.hide()
-
-    def move_now(self) -> None:
-        """Let the player that searches for a time make the best move that it has found."""
-        self.timed_player.move_now()
 
     async def cancel_move(self) -> None:
         """Stop the search of the agent to move, which waits until it is continued."""
@@ -122,9 +120,9 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
-        self.drop_decisions()
-        turn, (action, _) = self.turn, await self.decide()
-        if turn is self.turn:
+        self.cancel_decisions()
+        token, (action, _) = self.token, await self.decide()
+        if token is self.token:
             await self.play(action)
 
     def _require_time(self) -> None:
@@ -138,8 +136,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         """Parse a move in the position shown; raise `UserError` if it is illegal or not a person's turn."""
         if self.ply is None:
             self.require_human_turn()
-        reason = why_not(self.game, self.state, name)
-        if reason is not None:
+        if (reason := why_not(self.game, self.state, name)) is not None:
             raise UserError(reason)
         return self.game.parse_move(self.state, name)
 
@@ -171,7 +168,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         """Forget what belongs to the present game."""
         self.match, self.main, self.variations = self.main or self.match, None, Variations()
         self.paused = self.paused and self.watching
-        self.layout.review.reset()
+        self.review_panel.reset()
         self.setup["clock"] = write_clock(self.setup["clock"], None, 0)
         self.time.begin(self.setup["clock"])
 
@@ -188,17 +185,17 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.match = self.main.with_moves(moves)
         await self.changed(moved=True)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the game with its variations, of which the match may be one."""
         self.setup["clock"] = self.time.write(self.setup["clock"])
         shown, main = self.match, self.main
         if main is None:
-            super().keep()
+            super().save()
             return
         self.variations.add(shown.moves)
         self.match, self.main = main, None
         try:
-            super().keep()
+            super().save()
         finally:
             self.match, self.main = shown, main
 
@@ -209,7 +206,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         self.variations = read_variations(self.match, variations)
 
     async def pick_variation(self, pick: Pick) -> None:
-        await self.enter_variation(list(self.variations[numbered(pick.part, "variation", len(self.variations))]))
+        await self.enter_variation(list(self.variations[parse_id(pick.part, "variation", len(self.variations))]))
 
     async def leave_variation(self) -> None:
         """Return to the game, to the position from which the variation begins."""
@@ -218,7 +215,7 @@ class QuoridorMatchPage(GamePage[QuoridorMatch]):
         ply = first_difference(self.main.moves, self.match.moves)
         self.match, self.main = self.main, None
         self.begin_turn()
-        self.keep()
+        self.save()
         if self.agent_moves:
             await self.changed()
         else:

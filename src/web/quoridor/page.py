@@ -3,49 +3,56 @@
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from typing import Literal
 
 import numpy as np
-from nicegui import ui
+from nicegui import events, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.rules import Position
 from .. import shell
-from ..drawing import RIGHT, Pick
-from ..game_page import saved_game
-from ..lab import Lab, runs_of
-from ..players import AgentCache, Player
-from ..remarks import search_remark
-from ..saved_games import SavedGame
-from . import PAGE, analyst, panels
-from .analyst import Analyst
-from .layout import Layout
-from .match import DEEP, players_of, toward
+from ..clickable import RIGHT, Clickable, Pick
+from ..event_loop import Busy
+from ..game_page import Visit, read_visit
+from ..match_panel import ResultBox
+from ..players import AgentCache, Player, search_comment
+from ..services import Services, runs_of
+from . import PAGE, panels
+from .board import Marks, Mode, draw
+from .clock import TIMES, ClockPanel
+from .match import DEEP, SEATS, players_of, toward
 from .match_page import QuoridorMatchPage
-from .picture import Marks, Mode, draw
-from .review import Judgement
+from .panels import Board, ThinkingRow, add_button
+from .review import ReviewPanel
+from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
 from .style import CSS
-from .time_control import TimeControl
-from .timed_player import TimedPlayer
 
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
+KEYS = (
+    "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
+    "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
+    "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; "
+    "Esc cancels a hint, P an agent that thinks, and P again lets it continue; with two agents S makes one move"
+)
+DELAYS = 0, 2
+KEY_TAKERS: list[Literal["input", "select", "button", "textarea"]] = ["input", "select", "textarea"]  # not buttons
+MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     shell.add_style(CSS)
-    saved = await asyncio.to_thread(saved_game, lab, PAGE.path, request)
-    game, players = await asyncio.to_thread(_prepare, lab)
-    QuoridorPage(lab, game, players, request.query_params, saved)
+    visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
+    QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
 
 
-def prepare(lab: Lab) -> None:
+def prepare(services: Services) -> None:
     """Load the compiled engine."""
-    game, players = _prepare(lab)
-    load_engine(game, AgentCache(lab, game, players))
+    game, players = _game_and_players(services)
+    load_engine(game, AgentCache(services, game, players))
 
 
 def load_engine(game: Quoridor, agents: AgentCache) -> None:
@@ -53,52 +60,48 @@ def load_engine(game: Quoridor, agents: AgentCache) -> None:
     state = game.initial(np.random.default_rng(0))
     game.play(state, game.legal_actions(state)[0])
     game.shortest_path(state, 0)
-    agents.agent(analyst.LEVEL).analyse(game, state, 1)
+    agents.agent(LEVEL).analyse(game, state, 1)
     master = agents.agent(DEEP)
     assert isinstance(master, MasterAgent)
     next(master.new_search(game).deepen(state))
 
 
-def _prepare(lab: Lab) -> tuple[Quoridor, dict[str, Player]]:
-    game = lab.game("quoridor")
+def _game_and_players(services: Services) -> tuple[Quoridor, dict[str, Player]]:
+    game = services.game("quoridor")
     assert isinstance(game, Quoridor)
-    return game, players_of(runs_of(lab.folders, "quoridor"))
+    return game, players_of(runs_of(services.folders, "quoridor"))
 
 
 class QuoridorPage(QuoridorMatchPage):
     """What is shown, and what a visitor can do."""
 
-    def __init__(
-        self,
-        lab: Lab,
-        game: Quoridor,
-        players: Mapping[str, Player],
-        query: Mapping[str, str],
-        saved: SavedGame | None = None,
-    ) -> None:
-        super().__init__(lab, game, players, query, saved)
+    def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
+        super().__init__(visit, game, players)
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
-        self.evaluation = panels.Evaluation(0.5, "", {})
-        self.shortcuts = {
+        self.evaluation = Evaluation(0.5, "", {})
+        self.shortcuts |= {
             "u": self.take_back,
             "?": self.hint,
             "n": self.new_game,
             "f": self.flip,
             "p": self.pause,
             "s": self.step,
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
             "Home": lambda: self.look_at(0),
             "End": lambda: self.look_at(len(self.match.moves)),
             "m": self.find_mistakes,
         }
-        self.layout = Layout(self)
-        self.busy = self.layout.busy
-        self.analyst = Analyst(game, self.agents, self.busy, self.rng)
-        self.time = TimeControl(self.setup["clock"], self.layout.clock_row, self.layout.clocks)
-        self.timed_player = TimedPlayer(game, self.agents, partial(self.layout.thinking.show, has_move=True))
+        shell.prevent_scrolling("Home", "End", ignored=KEY_TAKERS)
+        ui.keyboard(self.key, repeating=False, ignore=KEY_TAKERS)
+        with ui.element("div").classes("bench"):
+            with ui.element("div").classes("board qr-board"):
+                self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
+                self.board = Board(self.pick, self.play_named)
+            with ui.element("div").classes("qr-side"):
+                for add_panel in (self._add_play_panel, self._add_moves_panel, self._add_evaluation_panel):
+                    with ui.element("div").classes("panel"):
+                        add_panel()
         self.client.on_delete(self._cancel_analysis)
         self.redraw()
         ui.timer(TICK, shell.handler(self.tick))
@@ -111,6 +114,99 @@ class QuoridorPage(QuoridorMatchPage):
         finally:
             self.ready.set()
         await self.changed()
+
+    # Layout
+
+    def _add_play_panel(self) -> None:
+        with ui.row(wrap=False).classes("w-full items-center"):
+            self.title = ui.label().classes("headline grow qr-headline")
+            self.busy = Busy()
+        self.note = ui.label().classes("faint qr-note")
+        shell.MessageLine()
+        self.result_box = ResultBox(self.new_game, self.review)
+        with ui.row(wrap=False).classes("w-full gap-2"):
+            for seat, name in enumerate(SEATS):
+                self._add_seat(seat, name)
+        with ui.element("div").classes("qr-clocks") as clock_row:
+            clocks = [ui.label().classes(f"qr-clock qr-{name}") for name in SEATS]
+        self.time = ClockPanel(self.setup["clock"], clock_row, clocks)
+        self.analyst = Analyst(self.game, self.agents, self.busy, self.rng)
+        self.timed_player = TimedPlayer(self.game, self.agents, lambda words: self.thinking.show(words, has_move=True))
+        self.thinking = ThinkingRow(self.timed_player.move_now, self.cancel_move, self.pause)
+        with ui.row().classes("gap-2"):
+            add_button("new", "restart_alt", self.new_game)
+            add_button("undo", "undo", self.take_back)
+            self.hint_button = add_button("hint", "lightbulb", self.hint)
+            add_button("turn board", "swap_vert", self.flip)
+        with ui.row().classes("gap-2 items-center") as self.watch_row:
+            self.pause_button = add_button("pause", "pause", self.pause)
+            add_button("step", "skip_next", self.step)
+            ui.label("seconds per move").classes("faint")
+            low, high = DELAYS
+            delay = ui.slider(min=low, max=high, step=0.1, value=self.watching_delay, on_change=self._set_delay)
+            delay.classes("qr-delay").props('label aria-label="seconds per move"')
+        clock = self.setup["clock"].split(":")[0]
+        shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
+        titles = {str(mode): title for mode, title in MODES.items()}
+        self.modes = ui.toggle(titles, value=str(Mode.BOTH), on_change=self._set_mode)
+        self.modes.props("unelevated").classes("qr-modes")
+
+    def _add_seat(self, seat: int, name: str) -> None:
+        select = ui.select(self.titles, value=self.setup[name], label=f"Player {seat + 1}")
+        select.props("dense outlined").classes(f"qr-seat qr-{name}")
+
+        async def change_player() -> None:
+            select.run_method("blur")  # so that keys go to the board
+            await self.choose(name, select.value)
+
+        select.on_value_change(change_player)
+
+    def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self.watching_delay = shell.between(event.value, *DELAYS)
+
+    def _set_mode(self, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self.switch_to(shell.checked(event.value, Mode))
+
+    def _add_moves_panel(self) -> None:
+        with ui.row(wrap=False).classes("items-center gap-1 w-full"):
+            ui.label("Moves").classes("headline grow")
+            for icon, plies, name in (("chevron_left", -1, "back"), ("chevron_right", 1, "forward")):
+                add_button("", icon, partial(self.look_by, plies)).props(f'aria-label="{name}"')
+            add_button("", "last_page", lambda: self.look_at(1 << 20)).props('aria-label="to the game"')
+        self.move_list = Clickable("", self.pick_ply).classes("w-full qr-movebox")
+        self.return_button = add_button("return to the game", "undo", self.leave_variation).classes("qr-return")
+        self.variation_list = Clickable("", self.pick_variation).classes("w-full")
+        self.review_panel = ReviewPanel(self.analyst.judge, self.find_mistakes, self.pick_ply, self.redraw)
+        typed = ui.input("type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
+
+        async def play_typed() -> None:
+            name, typed.value = str(typed.value or "").strip().lower(), ""
+            await self.play_named(name)
+
+        typed.on("keydown.enter", shell.handler(play_typed))
+        with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
+            text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
+            text.classes("w-full qr-text")
+
+            def copy(words: str) -> None:
+                text.value = words
+                ui.clipboard.write(words)
+                ui.notify("copied", position="top", timeout=1500)
+
+            with ui.row().classes("gap-2"):
+                add_button("load", "upload", lambda: self.load(str(text.value or "")))
+                add_button("copy position", "content_copy", lambda: copy(self.game.write_position(self.state)))
+                add_button("copy game", "save", lambda: copy(self.match.write()))
+
+    def _add_evaluation_panel(self) -> None:
+        with ui.row(wrap=False).classes("w-full items-center"):
+            self.evaluation_label = ui.label().classes("headline grow qr-evaluation")
+            self.with_paths = ui.switch("paths", value=True, on_change=lambda: self.redraw())
+        self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
+        self.hint_list = Clickable("", lambda pick: self.play_named(pick.part)).classes("w-full qr-hints")
+        ui.label(KEYS).classes("faint")
 
     # Display
 
@@ -133,38 +229,40 @@ class QuoridorPage(QuoridorMatchPage):
             legal=frozenset(self.game.move_name(position, action) for action in legal),
             armed=self.armed,
             hints=self.hints,
-            paths=paths if self.layout.with_paths.value else None,
+            paths=paths if self.with_paths.value else None,
             last=self.game.move_name(before, self.match.moves[self.now - 1]) if before else None,
             origin=before.pawns[self.game.to_move(before)] if before and moved else None,
         )
 
     def redraw(self, moved: bool = False) -> None:
-        self.layout.board.draw(draw(self.game.size, self.state, self.marks(moved)))
+        self.board.draw(draw(self.game.size, self.state, self.marks(moved)))
         self._show_panels()
 
     def _show_panels(self) -> None:
-        layout, match = self.layout, self.match
-        layout.headline.text, layout.note.text = self.headline(), self._note()
+        match = self.match
+        self.title.text, self.note.text = self.headline(), self._note()
         if self.main is None:
-            layout.ending.show(self.result)
+            self.result_box.show(self.result)
         else:
-            layout.ending.set_visibility(False)
-        layout.evaluation.text = self.evaluation.text or "…"
-        layout.bar.content = panels.share_bar(self.evaluation.share, self.turned)
-        layout.factors.content = panels.factor_bars(self.evaluation.parts)
-        layout.moves.draw(panels.move_list(match.names(), match.at(0).ply, self.now, layout.review.signs(match)))
-        layout.review.show(match, self.now)
-        layout.variations.draw(self.variations.html(self.main or match, match.moves if self.main else None))
-        layout.back.set_visibility(self.main is not None)
+            self.result_box.set_visibility(False)
+        self.evaluation_label.text = self.evaluation.text or "…"
+        self.bar.content = panels.share_bar(self.evaluation.share, self.turned)
+        self.factors.content = panels.factor_bars(self.evaluation.parts)
+        signs = self.review_panel.signs(match)
+        self.move_list.draw(panels.move_list(match.names(), match.at(0).ply, self.now, signs))
+        self.review_panel.show(match, self.now)
+        self.variation_list.draw(self.variations.html(self.main or match, match.moves if self.main else None))
+        self.return_button.set_visibility(self.main is not None)
         if not self.hints:
-            layout.hints.draw(panels.NO_HINTS)
-        layout.watch.set_visibility(self.watching)
+            self.hint_list.draw(panels.NO_HINTS)
+        self.watch_row.set_visibility(self.watching)
         if self.paused and self.agent_to_move and not self.watching:
-            layout.thinking.show_cancelled(f"cancelled; it is the turn of {self.mover}")
+            self.thinking.show(f"cancelled; it is the turn of {self.mover}", is_running=False)
         elif not self.agent_moves:
-            layout.thinking.hide()
-        layout.pause.text, layout.pause.icon = ("continue", "play_arrow") if self.paused else ("pause", "pause")
-        layout.modes.value = str(self.mode)
+            self.thinking.hide()
+        button = self.pause_button
+        button.text, button.icon = ("continue", "play_arrow") if self.paused else ("pause", "pause")
+        self.modes.value = str(self.mode)
 
     def headline(self) -> str:
         words = super().headline()
@@ -180,8 +278,8 @@ class QuoridorPage(QuoridorMatchPage):
         if self.armed is not None:
             return f"click again to place {self.armed}"
         ply = f"ply {self.match.state.ply} of at most {self.game.ply_limit}"
-        remark = search_remark(self.match.notes[-1]) if self.match.notes else ""
-        return f"{ply} - {remark}" if remark else ply
+        comment = search_comment(self.match.notes[-1]) if self.match.notes else ""
+        return f"{ply} - {comment}" if comment else ply
 
     async def show(self, moved: bool = False) -> None:
         self.redraw(moved)
@@ -197,14 +295,14 @@ class QuoridorPage(QuoridorMatchPage):
         super().begin_turn()
         self.hints, self.armed = (), None
 
-    def drop_decisions(self) -> None:
-        super().drop_decisions()
+    def cancel_decisions(self) -> None:
+        super().cancel_decisions()
         self.cancel_hint()
 
     def _cancel_analysis(self) -> None:
         """Stop what would go on without the page."""
         self.analyst.cancel_evaluation()
-        self.layout.review.cancel()
+        self.review_panel.cancel()
 
     async def play_named(self, name: str) -> None:
         await self.ready.wait()
@@ -225,14 +323,11 @@ class QuoridorPage(QuoridorMatchPage):
     async def find_mistakes(self) -> None:
         """Start the review of the moves, or stop it."""
         await self.ready.wait()
-        if self.layout.review.running:
-            self.layout.review.cancel()
+        if self.review_panel.running:
+            self.review_panel.cancel()
             return
         require(bool(self.match.moves), "there are no moves to review yet")
-        await self.layout.review.run(self.match)
-
-    def judge(self, state: Position, action: int) -> Judgement:
-        return self.analyst.judge(state, action)
+        await self.review_panel.run(self.match)
 
     # User actions
 
@@ -248,13 +343,6 @@ class QuoridorPage(QuoridorMatchPage):
         else:
             await self.play_named(pick.part)
 
-    async def drop_wall(self, pick: Pick) -> None:
-        """Place a wall that was dragged to the board."""
-        await self.play_named(pick.part)
-
-    async def pick_hint(self, pick: Pick) -> None:
-        await self.play_named(pick.part)
-
     def switch_to(self, mode: Mode) -> None:
         self.mode, self.armed = mode, None
         self.redraw()
@@ -265,7 +353,7 @@ class QuoridorPage(QuoridorMatchPage):
         self.cancel_hint()
         if self.watching and ply < len(self.match.moves):
             self.paused = True
-            self.drop_decisions()
+            self.cancel_decisions()
         await super().look_at(ply)
 
     async def hint(self) -> None:
@@ -275,30 +363,29 @@ class QuoridorPage(QuoridorMatchPage):
             self.cancel_hint()
             return
         require(self.game.outcome(self.state) is None, "the game is over")
-        self.layout.show_hinting(True)
+        self._show_hinting(True)
         try:
             lines = await self.analyst.hint(self.state)
         finally:
-            self.layout.show_hinting(self.analyst.is_hinting)
+            self._show_hinting(self.analyst.is_hinting)
         if lines is not None:
             self.hints = tuple(names[0] for _, names in lines)
             self.redraw()
-            self.layout.hints.draw(panels.hint_list(lines))
+            self.hint_list.draw(panels.hint_list(lines))
 
     def cancel_hint(self) -> None:
         """Stop the search for a hint, if there is one."""
         self.analyst.cancel_hint()
-        self.layout.show_hinting(False)
+        self._show_hinting(False)
+
+    def _show_hinting(self, is_running: bool) -> None:
+        """Let the button cancel the hint that is searched for, or ask for one."""
+        if not self.hint_button.is_deleted:
+            self.hint_button.text, self.hint_button.icon = ("cancel", "close") if is_running else ("hint", "lightbulb")
 
     def flip(self) -> None:
         self.flipped = not self.flipped
         self.redraw()
-
-    def position_text(self) -> str:
-        return self.game.write_position(self.state)
-
-    def game_text(self) -> str:
-        return self.match.write()
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in BROWSING and self.ply is not None:

@@ -1,15 +1,14 @@
-"""The evaluation, hints and moves beside the board, as HTML text."""
+"""Parts of the page: the board with its walls to drag, lists as HTML text, and the line about an agent that thinks."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
 
-from ...core.play.game import outcome_for_seat
-from ...core.play.search_interface import DECIDED, WIN
+from nicegui import events, ui
+
 from ...envs.quoridor.search.evaluation import FACTORS
+from .. import shell
+from ..clickable import Clickable, Pick, parse_pick
 
-SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
 FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
     "path": "how much longer the shortest path of the opponent is",
@@ -18,53 +17,62 @@ MEANINGS = {
     "mobility": "open sides of the pawn's cell, minus those of the opponent",
     "efficiency": "steps by which walls lengthen the path of the opponent",
 }
-
-
 NO_HINTS = '<div class="faint">press ? for the best moves, their scores and lines</div>'
+# A wall is dragged from the rack of the mover: the wall nearest to the pointer is previewed, and placed where it is
+# dropped. Dropped off the board, it goes back.
+_TAKE = """(e) => {
+  const box = e.currentTarget, svg = box.querySelector('svg');
+  if (e.button || !e.target.closest('.rack.own')) return;
+  e.preventDefault();
+  box.setPointerCapture(e.pointerId);
+  box.dragging = true;
+  svg.classList.add('dragging');
+}"""
+_DRAG = """(e) => {
+  const box = e.currentTarget;
+  if (!box.dragging) return;
+  const ground = box.querySelector('.ground').getBoundingClientRect();
+  let best = null, least = Infinity;
+  if (e.clientX > ground.left && e.clientX < ground.right && e.clientY > ground.top && e.clientY < ground.bottom)
+    for (const spot of box.querySelectorAll('.wall-spot')) {
+      const wall = spot.querySelector('.ghost').getBoundingClientRect();
+      const beside = Math.max(wall.left - e.clientX, 0, e.clientX - wall.right);
+      const above = Math.max(wall.top - e.clientY, 0, e.clientY - wall.bottom);
+      const middle = Math.hypot(wall.x + wall.width / 2 - e.clientX, wall.y + wall.height / 2 - e.clientY);
+      const distance = 4 * Math.hypot(beside, above) + middle;
+      if (distance < least) { best = spot; least = distance; }
+    }
+  box.querySelector('.dragged')?.classList.remove('dragged');
+  best?.classList.add('dragged');
+}"""
+_DROP = """(e) => {
+  const box = e.currentTarget, spot = box.querySelector('.dragged');
+  if (!box.dragging) return;
+  box.dragging = false;
+  box.querySelector('svg').classList.remove('dragging');
+  spot?.classList.remove('dragged');
+  if (!spot || e.type !== 'pointerup') return;
+  window.picked = spot.dataset.id;
+  emit(spot.dataset.id, 'left');
+}"""
 
 
-class Evaluation(NamedTuple):
-    """The evaluation of a position for player 1."""
+class Board(Clickable):
+    """The board. `on_drop` is called with the name of a wall that was dragged to its place."""
 
-    share: float  # 0: player 2 wins, 1: player 1 wins
-    text: str
-    parts: Mapping[str, int]  # weighted factors
+    def __init__(
+        self, on_pick: Callable[[Pick], Awaitable[None] | None], on_drop: Callable[[str], Awaitable[None]]
+    ) -> None:
+        super().__init__("", on_pick)
 
+        async def drop(event: events.GenericEventArguments) -> None:
+            with shell.show_errors():
+                await on_drop(parse_pick(event.args).part)
 
-def win_share(score: int) -> float:
-    """Return the winning chances that are shown for a score of a search."""
-    if abs(score) > DECIDED:
-        return 1.0 if score > 0 else 0.0
-    return 1 / (1 + math.exp(-score / SCALE))
-
-
-def leader(score: int, mover: int) -> str:
-    """Put a score of the player to move into words."""
-    winner = mover if score > 0 else 1 - mover
-    if abs(score) > DECIDED:
-        return f"Player {winner + 1} wins within {WIN - abs(score)} plies"
-    return f"Player {winner + 1} is ahead ({abs(score)} after search)" if score else "Even"
-
-
-def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
-    """Convert the info of a search, which is for the player to move."""
-    parts = {name: outcome_for_seat(mover, int(info[name])) for name in FACTORS}
-    score = read_score(str(info["score"]))
-    share = win_share(score)
-    return Evaluation(share if mover == 0 else 1 - share, leader(score, mover), parts)
-
-
-def read_score(text: str) -> int:
-    """Parse a score such as -13, win-in-3 or loss-in-4."""
-    decided, _, plies = text.partition("-in-")
-    if not plies:
-        return int(text)
-    return WIN - int(plies) if decided == "win" else int(plies) - WIN
-
-
-def from_outcome(outcome: int) -> Evaluation:
-    text = {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}
-    return Evaluation((1 + outcome) / 2, text[outcome], dict.fromkeys(FACTORS, 0))
+        self.on("pointerdown", js_handler=_TAKE)
+        self.on("pointermove", js_handler=_DRAG)
+        for name in ("pointerup", "pointercancel"):
+            self.on(name, drop, js_handler=_DROP)
 
 
 def share_bar(share: float, turned: bool) -> str:
@@ -120,11 +128,37 @@ def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[
     return f'<div class="qr-moves">{"".join(rounds)}</div>'
 
 
-def variation_list(variations: Sequence[tuple[int, Sequence[str]]], here: int | None) -> str:
-    """Return the variations, each with the number of the move it replaces; a click shows it."""
-    rows = [
-        f'<button class="qr-variation{" here" if number == here else ""}" data-id="variation-{number}">'
-        f"<i>move {ply + 1}</i> {escape(' '.join(names))}</button>"
-        for number, (ply, names) in enumerate(variations)
-    ]
-    return "".join(rows)
+def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
+    button = ui.button(title, icon=icon, on_click=shell.handler(work))
+    return button.props("dense no-caps unelevated outline").classes(f"qr-do-{icon.replace('_', '-')}")
+
+
+class ThinkingRow:
+    """The line about an agent that thinks for long, with buttons to end it."""
+
+    def __init__(
+        self,
+        move_now: Callable[[], None],
+        cancel: Callable[[], Awaitable[None]],
+        resume: Callable[[], Awaitable[None]],
+    ) -> None:
+        with ui.row(wrap=False).classes("w-full items-center") as self._row:
+            self._words = ui.label().classes("faint grow qr-thinking").props("role=status")
+            self._move_now = add_button("move now", "fast_forward", move_now)
+            self._cancel = add_button("cancel", "close", cancel)
+            self._resume = add_button("continue", "play_arrow", resume).classes("qr-resume")
+        self.hide()
+
+    def hide(self) -> None:
+        if not self._row.is_deleted:
+            self._row.set_visibility(False)
+
+    def show(self, words: str, has_move: bool = False, is_running: bool = True) -> None:
+        """Show what an agent is doing; `has_move`: it can be asked for its best move so far."""
+        if self._row.is_deleted:
+            return
+        self._words.text = words
+        self._move_now.set_visibility(has_move)
+        self._cancel.set_visibility(is_running)
+        self._resume.set_visibility(not is_running)
+        self._row.set_visibility(True)

@@ -1,52 +1,20 @@
-"""The review of a game: what each move gained or lost, the graph of the evaluation, and its mistakes."""
+"""The review of a game: sentences about its moves, the graph of the evaluation, and the panel beside the board."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 
-from ...core.play.game import outcome_for_seat
-from ...core.play.search_interface import WIN, Searcher, parent_score
-from ...envs.quoridor.game import Quoridor
+from nicegui import ui
+
+from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.notation import Position
-from .panels import win_share
-from .thinking import deepen
+from .. import shell
+from ..clickable import Clickable, Pick
+from .match import QuoridorMatch
+from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgement
 
-DEPTH = 8  # plies
-MISTAKE, BLUNDER = 0.10, 0.25  # lost share of the winning chances
-LEGEND = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more; searched {DEPTH} plies deep"
+LOSSES = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more"
+LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} plies deep"
 WIDTH, HEIGHT = 320.0, 84.0
-
-
-class Judgement(NamedTuple):
-    """The value of one move."""
-
-    share: float  # winning chances of player 1 before the move, with the best one
-    best: str  # name of the best move
-    loss: float  # winning chances that the move cost its player
-
-    @property
-    def sign(self) -> str:
-        return "??" if self.loss >= BLUNDER else "?" if self.loss >= MISTAKE else ""
-
-
-def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> Judgement:
-    """Compare a move with the best one. Both are searched equally deep, so the best move loses nothing."""
-    *_, best = deepen(searcher, state, last=DEPTH)
-    score = best.score
-    if action != best.line[0]:
-        score = min(score, _score_after(game, searcher, game.play(state, action)))
-    share = win_share(best.score)
-    first = game.to_move(state) == 0
-    name = game.move_name(state, best.line[0])
-    return Judgement(share if first else 1 - share, name, share - win_share(score))
-
-
-def _score_after(game: Quoridor, searcher: Searcher, state: Position) -> int:
-    """Return the score of a move that led to a state, for the player who made it."""
-    outcome = game.outcome(state)
-    if outcome is not None:
-        return parent_score(WIN * outcome_for_seat(game.to_move(state), outcome))
-    *_, reply = deepen(searcher, state, last=DEPTH - 1)
-    return parent_score(reply.score)
 
 
 def comment(name: str, judgement: Judgement) -> str:
@@ -78,16 +46,21 @@ def graph(judgements: Mapping[int, Judgement], count: int, end: float | None, sh
     shares = {number: one.share for number, one in judgements.items()}
     if end is not None:
         shares[count] = end
-    points = [(_x(number, count), (1 - share) * HEIGHT) for number, share in sorted(shares.items())]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    parts = [f'<rect class="qr-half" y="{HEIGHT / 2:g}" width="{WIDTH:g}" height="{HEIGHT / 2:g}"/>']
-    if points:
-        parts.append(f'<polyline class="qr-curve" points="{line}"/>')
-    parts += [_mark(number, one, shares, count) for number, one in sorted(judgements.items()) if one.sign]
-    parts.append(f'<path class="qr-cursor" d="M{_x(shown, count):.1f} 0V{HEIGHT:g}"/>')
     step = WIDTH / max(count, 1)
+    line = " ".join(f"{step * number:.1f},{(1 - share) * HEIGHT:.1f}" for number, share in sorted(shares.items()))
+    parts = [f'<rect class="qr-half" y="{HEIGHT / 2:g}" width="{WIDTH:g}" height="{HEIGHT / 2:g}"/>']
+    if line:
+        parts.append(f'<polyline class="qr-curve" points="{line}"/>')
+    for number, one in sorted(judgements.items()):
+        if one.sign:  # a mistake is drawn at the position after the move
+            kind, y = (
+                "qr-blunder" if one.sign == "??" else "qr-mistake",
+                (1 - shares.get(number + 1, one.share)) * HEIGHT,
+            )
+            parts.append(f'<circle class="{kind}" cx="{step * (number + 1):.1f}" cy="{y:.1f}" r="4.5"/>')
+    parts.append(f'<path class="qr-cursor" d="M{step * shown:.1f} 0V{HEIGHT:g}"/>')
     parts += [
-        f'<rect class="qr-at" data-id="ply-{number}" x="{_x(number, count) - step / 2:.1f}" width="{step:.1f}" '
+        f'<rect class="qr-at" data-id="ply-{number}" x="{step * number - step / 2:.1f}" width="{step:.1f}" '
         f'height="{HEIGHT:g}"/>'
         for number in range(count + 1)
     ]
@@ -97,12 +70,87 @@ def graph(judgements: Mapping[int, Judgement], count: int, end: float | None, sh
     )
 
 
-def _x(number: int, count: int) -> float:
-    return WIDTH * number / max(count, 1)
+class ReviewPanel:
+    """The graph of the evaluation, and a sentence about the move shown; hidden until a review is started."""
 
+    def __init__(
+        self,
+        judge: Callable[[Position, int], Judgement],
+        find_mistakes: Callable[[], Awaitable[None]],
+        pick_ply: Callable[[Pick], Awaitable[None]],
+        changed: Callable[[], None],
+    ) -> None:
+        """`judge` is slow and called in a thread; the button calls `find_mistakes`; `changed`: after each judgement."""
+        self._judge, self._changed = judge, changed
+        self._found: dict[tuple[Position, int], Judgement] = {}  # by position and action, so that variations share them
+        self._token: CancellationToken | None = None  # of the running review
+        with ui.row().classes("w-full items-center gap-2"):
+            self._button = ui.button(icon="insights", on_click=shell.handler(find_mistakes))
+            self._button.props("dense no-caps unelevated outline").classes("qr-do-review")
+            self._progress = ui.label().classes("faint qr-progress").props("role=status")
+        with ui.element("div").classes("w-full") as self._box:
+            self._graph = Clickable("", pick_ply).classes("w-full qr-graph")
+            self._comment = ui.label().classes("qr-comment").props("role=status")
+            ui.label(LEGEND).classes("faint")
+        self._box.set_visibility(False)
+        self._name_button()
 
-def _mark(number: int, judgement: Judgement, shares: Mapping[int, float], count: int) -> str:
-    """Draw a mistake at the position after the move."""
-    after = shares.get(number + 1, judgement.share)
-    kind = "qr-blunder" if judgement.sign == "??" else "qr-mistake"
-    return f'<circle class="{kind}" cx="{_x(number + 1, count):.1f}" cy="{(1 - after) * HEIGHT:.1f}" r="4.5"/>'
+    def _name_button(self) -> None:
+        self._button.text = "cancel" if self.running else "find mistakes"
+
+    @property
+    def running(self) -> bool:
+        return self._token is not None
+
+    def cancel(self) -> None:
+        """Stop the review and its search."""
+        if self._token is not None:
+            self._token.cancel()
+        self._token = None
+        if not self._button.is_deleted:
+            self._name_button()
+
+    def reset(self) -> None:
+        """Hide the review of the previous game."""
+        self.cancel()
+        self._progress.text = ""
+        self._box.set_visibility(False)
+
+    async def run(self, match: QuoridorMatch) -> None:
+        """Judge the moves of a match one after another, until it is cancelled."""
+        token = self._token = CancellationToken()
+        moves = list(match.moves)
+        self._box.set_visibility(True)
+        self._name_button()
+        for number, action in enumerate(moves):
+            self._progress.text = f"move {number + 1} of {len(moves)}"
+            state = match.at(number)
+            if (state, action) not in self._found:
+                try:
+                    self._found[state, action] = await asyncio.to_thread(token.run, self._judge, state, action)
+                except CancelledWorkError:
+                    return
+            if token.is_cancelled:
+                return
+            self._changed()
+        self._progress.text = summary(self.judgements(match), match.at(0).ply)
+        self.cancel()
+
+    def judgements(self, match: QuoridorMatch) -> dict[int, Judgement]:
+        """Return the judgements so far by the number of the move, from 0."""
+        if not self._found:
+            return {}
+        keys = {number: (match.at(number), action) for number, action in enumerate(match.moves)}
+        return {number: self._found[key] for number, key in keys.items() if key in self._found}
+
+    def signs(self, match: QuoridorMatch) -> list[str]:
+        found = self.judgements(match)
+        return [found[number].sign if number in found else "" for number in range(len(match.moves))]
+
+    def show(self, match: QuoridorMatch, now: int) -> None:
+        if not self._box.visible:
+            return
+        found = self.judgements(match)
+        end = None if match.outcome is None else (1 + match.outcome) / 2
+        self._graph.draw(graph(found, len(match.moves), end, now))
+        self._comment.text = comment(match.names()[now - 1], found[now - 1]) if now - 1 in found else ""

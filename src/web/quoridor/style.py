@@ -41,7 +41,7 @@ body.body--dark { --wood: #3a2617; --wood-2: #2a1a0f; --groove: #1d120a; --field
 .quoridor .wall-spot .ghost { fill: none; stroke: #c1121f; stroke-width: 2.5; stroke-dasharray: 5 4; }
 .quoridor .wall-spot.legal .ghost { fill: var(--mover); stroke: #fff; stroke-width: 1.5; stroke-dasharray: none; }
 .quoridor .spot.armed .ghost { opacity: .95; }
-.quoridor .spot:focus-visible .ghost { opacity: .85; } .quoridor .cell-spot:focus-visible .hit { fill: var(--yellow); }
+.quoridor .spot:focus-visible .ghost { opacity: .85; }
 @media not all and (pointer: coarse) { .quoridor .spot:hover .ghost { opacity: .75; } }
 /* Grooves are too narrow for touch: walls are placed in their own mode. */
 @media (pointer: coarse) { .quoridor.mode-both .wall-spot { pointer-events: none; } }

@@ -6,17 +6,17 @@ from nicegui import app
 
 from ...core.errors import UserError, require
 from .. import files
-from ..lab import Lab
+from ..services import Services
 
 PICTURE = "/runs/picture"
 MAX_PICTURE = 1 << 25  # bytes
 
 
-def routes(lab: Lab) -> None:
+def routes(services: Services) -> None:
     @app.get(PICTURE)
     def picture(run: str, file: str) -> Response:
         try:
-            found = files.locate(lab.folders, run)
+            found = files.locate(services.folders, run)
             require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
             path = files.file_of(found, file, MAX_PICTURE)
             require(path is not None, f"{run} no longer has the picture {file}")

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from ...core.errors import require
 from .. import files, shell
 from ..files import Metrics, RunPath, Stamp
-from ..lab import Lab
+from ..services import Services
 from . import address, curves, groups, parallel
 from .address import View
 from .charts import Chart, ChartGrid
@@ -40,11 +40,11 @@ def index_of(*folders: Path) -> Index:
     return Index(folders)
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
     shell.add_style(CSS)
     ui.run_javascript(_FOLLOW_THEME)
-    index = index_of(*lab.folders)
+    index = index_of(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh, RESCAN), name="read all runs")
     page = RunsPage(index, address.read(request.url.query))

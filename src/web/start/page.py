@@ -11,12 +11,12 @@ from nicegui import ui
 from starlette.requests import Request
 
 from .. import files, shell
+from ..event_loop import in_thread
 from ..files import RunPath
-from ..lab import Lab
 from ..pages import PageEntry, discover
 from ..quoridor.style import CSS as BOARD_CSS
 from ..saved_games import SavedGame
-from ..turns import in_thread
+from ..services import Services
 from .style import CSS
 
 CONTINUE, LATEST = 3, 4  # games and runs listed
@@ -24,11 +24,11 @@ PACE = 1.2  # seconds between moves of the board that plays itself
 TAGLINE = "Play against trained agents and solvers, and see how they evaluate each position."
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     shell.add_style(BOARD_CSS + CSS)
-    pages = discover(lab.envs)
+    pages = discover(services.envs)
     titles = {page.path: page.title for page in pages}
-    games, runs = await in_thread(lambda: (_unfinished(lab, titles), _latest_runs(lab)))
+    games, runs = await in_thread(lambda: (_unfinished(services, titles), _latest_runs(services)))
     with ui.element("div").classes("st-top"):
         with ui.element("div").classes("st-words"):
             ui.label("board lab").classes("st-name").props("role=heading aria-level=1")
@@ -41,13 +41,13 @@ async def build(lab: Lab, request: Request) -> None:
         for page in pages:
             if page.picture:
                 _card(page)
-    ui.timer(0, lambda: _exhibit(lab, board), once=True)
+    ui.timer(0, lambda: _exhibit(services, board), once=True)
 
 
-async def _exhibit(lab: Lab, board: ui.html) -> None:
+async def _exhibit(services: Services, board: ui.html) -> None:
     """Let a board play itself; its rules are slow to import."""
     module = await asyncio.to_thread(import_module, f"{__package__}.exhibition")
-    ui.timer(PACE, module.Exhibition(lab, board).move)
+    ui.timer(PACE, module.Exhibition(services, board).move)
 
 
 def _list(title: str, rows: list[tuple[str, str]]) -> None:
@@ -58,13 +58,13 @@ def _list(title: str, rows: list[tuple[str, str]]) -> None:
             ui.link(text, address).classes("st-row")
 
 
-def _unfinished(lab: Lab, titles: Mapping[str, str]) -> list[SavedGame]:
-    games = lab.games.latest(20) if lab.games else []
+def _unfinished(services: Services, titles: Mapping[str, str]) -> list[SavedGame]:
+    games = services.games.latest(20) if services.games else []
     return [game for game in games if not game.result and game.path in titles][:CONTINUE]
 
 
-def _latest_runs(lab: Lab) -> list[RunPath]:
-    runs = sorted(files.find(lab.folders), key=lambda run: -files.stamp(run, "metrics.csv").modified)
+def _latest_runs(services: Services) -> list[RunPath]:
+    runs = sorted(files.find(services.folders), key=lambda run: -files.stamp(run, "metrics.csv").modified)
     return runs[:LATEST]
 
 

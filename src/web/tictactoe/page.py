@@ -9,16 +9,14 @@ from starlette.requests import Request
 from ...envs.tictactoe.game import TicTacToe
 from ...envs.tictactoe.rules import STONES
 from .. import shell
-from ..drawing import LEFT, Drawing, Pick, numbered
-from ..ending import Ending, HistoryBar, Result
-from ..game_page import GamePage, saved_game
-from ..lab import FinishedRun, Lab, runs_of
+from ..clickable import LEFT, Clickable, Pick, parse_id
+from ..event_loop import in_thread
+from ..game_page import GamePage, Visit, read_visit
+from ..match_panel import Result
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
-from ..saved_games import SavedGame
-from ..turns import in_thread
-from . import PAGE, picture
-from .match import Analysis, TicTacToeMatch, analyse
-from .remarks import remark_of
+from ..services import FinishedRun, Services, runs_of
+from . import PAGE, board
+from .match import Analysis, TicTacToeMatch, analyze, comment
 
 WATCHING = 0.7  # seconds between moves if only agents play
 KEYS = "Keys: 0 to 8 play a cell, U takes back, N starts a new game, [ and ] look back and forward."
@@ -40,65 +38,42 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
     return {**fixed, **tables, **others, RANDOM: Player("Random", "random")}
 
 
-def evaluators(players: dict[str, Player]) -> dict[str, Player]:
-    """Return the players that can evaluate cells."""
-    return {NONE: Player("none", None)} | {key: players[key] for key in players if key not in (YOU, RANDOM)}
-
-
-async def build(lab: Lab, request: Request) -> None:
-    saved = await in_thread(saved_game, lab, PAGE.path, request)
-    players = players_of(await in_thread(runs_of, lab.folders, "tictactoe"))
-    page = TicTacToePage(lab, players, request.query_params, saved)
-    ui.timer(0, shell.handler(page.open), once=True)
+async def build(services: Services, request: Request) -> None:
+    visit = await in_thread(read_visit, services, PAGE.path, request)
+    players = players_of(await in_thread(runs_of, services.folders, "tictactoe"))
+    ui.timer(0, shell.handler(TicTacToePage(visit, players).open), once=True)
 
 
 class TicTacToePage(GamePage[TicTacToeMatch]):
     path, seats = PAGE.path, ("x", "o")
 
-    def __init__(
-        self, lab: Lab, players: dict[str, Player], query: Mapping[str, str], saved: SavedGame | None = None
-    ) -> None:
-        self.evaluators = evaluators(players)
-        usual = USUAL if USUAL in players else "minimax"
-        super().__init__(lab, players, {"x": YOU, "o": usual, "values": NONE}, query, saved)
-        self.game = TicTacToe(symmetric=True)
-        self.agents = AgentCache(lab, self.game, players)
-        self.match = self.new_match()
-        self.shortcuts = {
-            "u": self.take_back,
-            "n": self.new_game,
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
+    def __init__(self, visit: Visit, players: dict[str, Player]) -> None:
+        self.evaluators = {NONE: "none"} | {
+            key: player.title for key, player in players.items() if key not in (YOU, RANDOM)
         }
-        self._layout()
-
-    def new_match(self) -> TicTacToeMatch:
-        self.rng = self.lab.rng()
-        return TicTacToeMatch(self.game, self.rng, self.human_seats)
-
-    def _layout(self) -> None:
-        shell.add_style(picture.STYLE)
+        usual = USUAL if USUAL in players else "minimax"
+        super().__init__(visit, players, {"x": YOU, "o": usual, "values": NONE})
+        self.game = TicTacToe(symmetric=True)
+        self.agents = AgentCache(visit.services, self.game, players)
+        self.match = self.new_match()
+        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
+        shell.add_style(board.STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
-                self.drawing = Drawing(picture.board(self.match.state), self._picked)
+                self.board = Clickable(board.draw(self.match.state), self._picked)
             with ui.element("div").classes("panel"):
-                with ui.row().classes("items-center w-full no-wrap"):
-                    self.title = ui.label().classes("headline grow")
-                    self.busy = shell.Busy()
-                shell.MessageLine()
-                self.ending = Ending(self.new_game, self.review)
-                self.bar = HistoryBar(self)
+                self.add_match_panel()
                 self.dropdown("x", self.titles, "X, moves first")
                 self.dropdown("o", self.titles, "O")
-                evaluators = {key: evaluator.title for key, evaluator in self.evaluators.items()}
-                self.dropdown("values", evaluators, "Show the values of")
-                with ui.row():
-                    ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
-                    undo = ui.button("Undo", icon="undo", on_click=shell.handler(self.take_back))
-                    undo.props("outline").classes("undo")
-                self.history = ui.html(sanitize=False).classes("history w-full")
+                self.dropdown("values", self.evaluators, "Show the values of")
+                self.add_match_buttons("Undo")
+                self.move_list = ui.html(sanitize=False).classes("history w-full")
                 ui.label(KEYS).classes("faint")
         ui.keyboard(self.key)
+
+    def new_match(self) -> TicTacToeMatch:
+        self.rng = self.services.rng()
+        return TicTacToeMatch(self.game, self.rng, self.human_seats)
 
     @property
     def delay(self) -> float:
@@ -117,23 +92,24 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         return found and found._replace(words=named.get(found.tone, found.words))
 
     def check_choice(self, name: str, value: str) -> None:
-        chosen(self.evaluators if name == "values" else self.players, value)
+        options: Mapping[str, object] = self.evaluators if name == "values" else self.players
+        chosen(options, value)
 
     async def apply_choice(self, name: str) -> None:
         if name == "values":
-            self.keep()
+            self.save()
             await self.show()
         else:
             await self.new_game()
 
     async def _picked(self, pick: Pick) -> None:
         if pick.button == LEFT:
-            await self._play_human(numbered(pick.part, "cell", 9))
+            await self._play_human(parse_id(pick.part, "cell", 9))
 
     async def key(self, event: events.KeyEventArguments) -> None:
         if event.key.number is None:
             await super().key(event)
-        elif shell.pressed(event) is not None and not event.action.repeat:
+        elif shell.key_name(event) is not None and not event.action.repeat:
             with shell.show_errors():
                 await self._play_human(event.key.number)
 
@@ -149,27 +125,25 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         with shell.show_errors():
             if key != NONE and self.game.outcome(state) is None:
                 evaluator = await self.busy.do(self.agents.agent, key)
-                analysis = await self.busy.do(analyse, self.game, evaluator, state)
+                analysis = await self.busy.do(analyze, self.game, evaluator, state)
         if (match, state, key) == (self.match, self.state, self.setup["values"]):
-            self.title.text = self.headline()
-            self.ending.show(self.result)
-            self.bar.show(self.now, len(match.moves))
+            self.show_match_panel()
             last = match.moves[self.now - 1] if self.now else None
-            self.drawing.draw(picture.board(state, last, analysis.values if analysis else None))
-            self.history.set_content(history(match, analysis))
+            self.board.draw(board.draw(state, last, analysis.values if analysis else None))
+            self.move_list.set_content(move_list(match, analysis))
 
 
-def history(match: TicTacToeMatch, analysis: Analysis | None) -> str:
-    """Return the moves with their remarks, and the analysis of the position, as HTML."""
+def move_list(match: TicTacToeMatch, analysis: Analysis | None) -> str:
+    """Return the moves with comments on them, and the analysis of the position, as HTML."""
     position, rows = "", []
     if analysis is not None and analysis.move is not None:
-        words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.remark)}</div>'
+        words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.comment)}</div>'
         if analysis.canonical is not None:
             words += '<div class="faint">Left: the position in the table.</div>'
-            position = picture.small(analysis.canonical.key)
+            position = board.draw_small(analysis.canonical.key)
         position = f'<div class="analysis">{position}<div>{words}</div></div>'
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
-        remark = remark_of(note or {})
-        shown = f' <span class="faint">{escape(remark)}</span>' if remark else ""
+        words = comment(note or {})
+        shown = f' <span class="faint">{escape(words)}</span>' if words else ""
         rows.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
     return f'{position}<ol class="moves">{"".join(rows)}</ol>'

@@ -12,9 +12,9 @@ from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from .. import files, shell
-from ..lab import Lab
 from ..runs.page import RESCAN, index_of
 from ..runs.style import CSS as RUNS_CSS
+from ..services import Services
 from . import PAGE, form, jobs
 from .card import JobCard
 from .form import USUAL, Choices
@@ -34,13 +34,13 @@ def jobs_in(home: Path) -> Jobs:
     return Jobs(home)
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     shell.add_style(RUNS_CSS + CSS)
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return
     foreign = request.headers.get("sec-fetch-site") == "cross-site"  # a link of another site fills in nothing
-    page = TrainingPage(lab, {} if foreign else parse_qs(request.url.query))
+    page = TrainingPage(services, {} if foreign else parse_qs(request.url.query))
     await page.poll()
     ui.timer(POLL, page.poll)
     await page.check()
@@ -62,9 +62,9 @@ def _options(names: Sequence[str], usual: str | None = None) -> dict[str, str]:
 
 
 class TrainingPage:
-    def __init__(self, lab: Lab, query: dict[str, list[str]]) -> None:
-        self.lab, self.groups = lab, lab.training_groups()
-        self.jobs, self.index = jobs_in(lab.folders[0]), index_of(*lab.folders)
+    def __init__(self, services: Services, query: dict[str, list[str]]) -> None:
+        self.services, self.groups = services, services.training_groups()
+        self.jobs, self.index = jobs_in(services.folders[0]), index_of(*services.folders)
         self.cards: dict[str, JobCard] = {}
         self._checks = 0  # number of the latest check, which ends those before it
         given = {name: values[0] for name, values in query.items()}
@@ -120,7 +120,7 @@ class TrainingPage:
             arguments = self.choices.arguments()
             self._command.text = form.shown(arguments)
             self._checked.text = "checking"
-            chosen = await asyncio.to_thread(self.lab.check_training, arguments)
+            chosen = await asyncio.to_thread(self.services.check_training, arguments)
         except UserError as error:
             if number == self._checks and not self._checked.is_deleted:
                 self._show_fault(str(error))
@@ -186,7 +186,7 @@ class TrainingPage:
         await self.resume(str(self._unfinished.value))
 
     async def resume(self, name: str) -> None:
-        run = files.locate(self.lab.folders, name)
+        run = files.locate(self.services.folders, name)
         directory = run.folder.joinpath(*Path(name).parts[1:])
         await self._launch([f"resume={jobs.quoted(str(directory))}"], directory, f"Continue {name}?")
 
@@ -207,7 +207,7 @@ class TrainingPage:
 
     async def poll(self) -> None:
         every = await asyncio.to_thread(self.jobs.all)
-        runs = [(job, run) for job in every if (run := files.run_of(self.lab.folders, job.directory)) is not None]
+        runs = [(job, run) for job in every if (run := files.run_of(self.services.folders, job.directory)) is not None]
         found = runs[:SHOWN]
         self._empty.set_visibility(not found)
         for name in [name for name in self.cards if name not in {job.name for job, _ in found}]:

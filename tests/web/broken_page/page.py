@@ -2,8 +2,8 @@
 
 from starlette.requests import Request
 
-from src.web.lab import Lab
+from src.web.services import Services
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     raise ZeroDivisionError("a secret of the server")

@@ -1,7 +1,7 @@
 """The result of a match, with a rematch and a review, and the buttons to step through its moves."""
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from nicegui import ui
 
@@ -28,7 +28,7 @@ def result_for(outcome: int, human_seats: frozenset[int], detail: str) -> Result
     return Result("Player 1 wins", "first", detail) if outcome == 1 else Result("Player 2 wins", "second", detail)
 
 
-class Ending(ui.element):
+class ResultBox(ui.element):
     """Hidden until the match is over."""
 
     def __init__(self, rematch: Work, review: Work) -> None:
@@ -57,23 +57,19 @@ class Ending(ui.element):
             shell.sound(result.tone if result.tone in ("won", "lost") else "even")
 
 
-class Browsable(Protocol):
-    async def look_at(self, ply: int) -> None: ...
-    async def look_by(self, plies: int) -> None: ...
-
-
 class HistoryBar(ui.row):
     """Buttons to step through the moves of a match, and the number of the one shown."""
 
-    def __init__(self, page: Browsable) -> None:
+    def __init__(self, look_at: Callable[[int], Awaitable[None]], look_by: Callable[[int], Awaitable[None]]) -> None:
+        """`look_at` shows the position after a number of moves, `look_by` goes that far from the one shown."""
         super().__init__(wrap=False)
         self.classes("lab-history items-center gap-1").props('role=group aria-label="moves of the game"')
         with self:
-            self._button("first_page", "to the start", lambda: page.look_at(0))
-            self._button("chevron_left", "a move back", lambda: page.look_by(-1))
+            self._button("first_page", "to the start", lambda: look_at(0))
+            self._button("chevron_left", "a move back", lambda: look_by(-1))
             self._where = ui.label().classes("lab-where")
-            self._button("chevron_right", "a move forward", lambda: page.look_by(1))
-            self._button("last_page", "to the latest move", lambda: page.look_at(1 << 30))
+            self._button("chevron_right", "a move forward", lambda: look_by(1))
+            self._button("last_page", "to the latest move", lambda: look_at(1 << 30))
 
     @staticmethod
     def _button(icon: str, name: str, work: Work) -> None:

@@ -17,7 +17,7 @@ from .saved_games import GameStore
 BEST = "checkpoints/best.safetensors"
 
 
-class Lab(Protocol):
+class Services(Protocol):
     """Builds games and agents by their names in conf/. `changes` override values by dotted key, such as
     {"config.H": 12}; `choices` select options, such as {"env/deployment/scenario@env.game.scenario": "siege"}.
 

@@ -1,13 +1,16 @@
-"""Requests from other sites are rejected, tested over raw connections."""
+"""Requests from other sites are rejected, tested over raw connections, and abandoned ones are no errors."""
 
+import asyncio
 import http.client
 import socket
-import time
 from collections.abc import Iterator
-from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from src.web.middleware import DisconnectMiddleware
+from tests.waiting import wait_until
 from tests.web.browser import serving
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
@@ -34,23 +37,15 @@ FOREIGN = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    folder: Path = tmp_path_factory.mktemp("origin")
-    with serving(folder) as address:
+    with serving(tmp_path_factory.mktemp("origin")) as address:
         host, port = address.removeprefix("http://").split(":")
-        wait_until_listening(host, int(port))
+        wait_until(lambda: listens(host, int(port)), "the server, which prints its address just before")
         yield host, int(port)
 
 
-def wait_until_listening(host: str, port: int) -> None:
-    """Wait until the server listens; it prints its address just before."""
-    for _ in range(200):
-        try:
-            socket.create_connection((host, port), timeout=5).close()
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-        else:
-            return
-    pytest.fail("the server does not listen")
+def listens(host: str, port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex((host, port)) == 0
 
 
 def status(server: tuple[str, int], path: str, headers: dict[str, str]) -> int:
@@ -80,14 +75,31 @@ def test_our_own_pages_get_both(server: tuple[str, int]):
     assert status(server, SOCKET, UPGRADE | named) == 101
     assert status(server, SOCKET, UPGRADE | {"Host": "evil.example", "Origin": "http://evil.example"}) in (400, 403)
 
+    assert status(server, "/", {}) == 200, "a program that names no origin is let in"
+    assert status(server, SOCKET, UPGRADE) == 101
+
 
 def test_no_other_site_can_frame_a_page(server: tuple[str, int]):
-    connection = http.client.HTTPConnection(*server)
-    connection.request("GET", "/training")
-    assert connection.getresponse().headers["Content-Security-Policy"] == "frame-ancestors 'none'"
-    connection.close()
+    with urlopen("http://{}:{}/training".format(*server)) as answer:
+        assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
 
-def test_a_program_that_names_no_origin_is_let_in(server: tuple[str, int]):
-    assert status(server, "/", {}) == 200
-    assert status(server, SOCKET, UPGRADE) == 101
+async def unanswered(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    raise RuntimeError("No response returned.")
+
+
+def visit(first_message: str) -> None:
+    async def receive() -> Message:
+        return {"type": first_message}
+
+    async def send(message: Message) -> None:
+        raise AssertionError("nothing is sent")
+
+    asyncio.run(DisconnectMiddleware(unanswered)({"type": "http"}, receive, send))
+
+
+def test_an_error_counts_only_if_somebody_waits_for_the_answer():
+    visit("http.disconnect")
+    with pytest.raises(RuntimeError):
+        visit("http.request")

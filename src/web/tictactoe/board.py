@@ -1,12 +1,13 @@
 """A board of tic-tac-toe as SVG text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...envs.tictactoe.rules import EMPTY, LINES
 
 SIZE = 100  # of a cell
 SIDE = 3 * SIZE
+GRID = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
 
 STYLE = """
 .ttt .field { fill: transparent; } .ttt [data-id]:hover .field { fill: var(--board); }
@@ -37,39 +38,29 @@ class CellValue(NamedTuple):
         return "even" if number == 0 else "good" if number > 0 else "bad"
 
 
-def board(state: str, last: int | None = None, values: Mapping[int, CellValue] | None = None) -> str:
+def draw(state: str, last: int | None = None, values: Mapping[int, CellValue] | None = None) -> str:
     """Draw the position with the latest move highlighted and the values of free cells."""
     cells = [_cell(state, cell, cell == last, (values or {}).get(cell)) for cell in range(9)]
-    parts = [f'<g role="row">{"".join(cells[row : row + 3])}</g>' for row in (0, 3, 6)]
-    for at in (SIZE, 2 * SIZE):
-        parts.append(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>')
-    parts.extend(_rows(state))
+    parts = [f'<g role="row">{"".join(cells[row : row + 3])}</g>' for row in (0, 3, 6)] + [GRID]
+    for a, b, c in LINES:  # one stone can complete two rows
+        if state[a] != EMPTY and state[a] == state[b] == state[c]:
+            (x1, y1), (x2, y2) = _center(a), _center(c)
+            dx, dy = (x2 - x1) * 0.2, (y2 - y1) * 0.2
+            parts.append(f'<path class="row" d="M{x1 - dx:g} {y1 - dy:g}L{x2 + dx:g} {y2 + dy:g}"/>')
     return (
         f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE * 1.5:g}" role="grid" '
         f'aria-label="the board">{"".join(parts)}</svg>'
     )
 
 
-def small(state: str) -> str:
+def draw_small(state: str) -> str:
     """Draw a small position that is not clickable."""
     cells = "".join(_stone(state[cell], *_center(cell)) for cell in range(9) if state[cell] != EMPTY)
-    grid = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
-    return f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="72" height="72">{grid}{cells}</svg>'
+    return f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="72" height="72">{GRID}{cells}</svg>'
 
 
 def _center(cell: int) -> tuple[int, int]:
     return cell % 3 * SIZE + SIZE // 2, cell // 3 * SIZE + SIZE // 2
-
-
-def _cell(state: str, cell: int, last: bool, value: CellValue | None) -> str:
-    x, y = _center(cell)
-    field = f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>'
-    inside = _stone(state[cell], x, y) if state[cell] != EMPTY else _free(cell, x, y, value)
-    label = {"X": "X", "O": "O"}.get(state[cell], "free")
-    return (
-        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" aria-label="cell {cell}, {label}">'
-        f"{field}{inside}</g>"
-    )
 
 
 def _stone(stone: str, x: int, y: int) -> str:
@@ -78,22 +69,20 @@ def _stone(stone: str, x: int, y: int) -> str:
     return f'<circle class="o" cx="{x}" cy="{y}" r="27"/>'
 
 
-def _free(cell: int, x: int, y: int, value: CellValue | None) -> str:
-    text = f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>'
-    if value is None:
-        return text
-    ring = f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>' if value.best else ""
-    size = 15 if len(value.score) > 6 else 20
-    label = (
-        f'<text class="value {value.tone}" font-size="{size}" text-anchor="middle" x="{x}" y="{y + 8}">{value.score}'
+def _cell(state: str, cell: int, last: bool, value: CellValue | None) -> str:
+    x, y = _center(cell)
+    parts = [f'<rect class="{"last" if last else "field"}" x="{x - 44}" y="{y - 44}" width="88" height="88" rx="10"/>']
+    if state[cell] != EMPTY:
+        parts.append(_stone(state[cell], x, y))
+    else:
+        parts.append(f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>')
+        if value is not None:
+            if value.best:
+                parts.append(f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>')
+            style = f'class="value {value.tone}" font-size="{15 if len(value.score) > 6 else 20}"'
+            parts.append(f'<text {style} text-anchor="middle" x="{x}" y="{y + 8}">{value.score}</text>')
+    label = "free" if state[cell] == EMPTY else state[cell]
+    return (
+        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" aria-label="cell {cell}, {label}">'
+        f"{''.join(parts)}</g>"
     )
-    return f"{text}{ring}{label}</text>"
-
-
-def _rows(state: str) -> Iterator[str]:
-    """Yield a line through every completed row; one stone can complete two."""
-    for a, b, c in LINES:
-        if state[a] != EMPTY and state[a] == state[b] == state[c]:
-            (x1, y1), (x2, y2) = _center(a), _center(c)
-            dx, dy = (x2 - x1) * 0.2, (y2 - y1) * 0.2
-            yield f'<path class="row" d="M{x1 - dx:g} {y1 - dy:g}L{x2 + dx:g} {y2 + dy:g}"/>'

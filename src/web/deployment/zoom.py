@@ -88,14 +88,13 @@ CSS = """
 """
 
 
-def add_zoom() -> None:
-    """Add the buttons."""
+def add_buttons() -> None:
     with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
-        _button("remove", -1, "zoom out")
+        _add_button("remove", -1, "zoom out")
         ui.label().classes("dp-zoom-level").props("aria-live=polite")
-        _button("add", 1, "zoom in")
-        _button("fit_screen", 0, "fit the board")
+        _add_button("add", 1, "zoom in")
+        _add_button("fit_screen", 0, "fit the board")
 
 
-def _button(icon: str, by: int, label: str) -> None:
+def _add_button(icon: str, by: int, label: str) -> None:
     ui.button(icon=icon).props(f'outline dense data-zoom="{by}" aria-label="{label}" title="{label}"')

@@ -1,17 +1,17 @@
-"""Status, results, dice and unit tables as HTML text."""
+"""Status, dice and units as HTML text, and steps as sentences for the person who plays, or for those who watch."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from html import escape
+from typing import NamedTuple
 
 from ...envs.deployment.rules.deployment import why_not_undeploy
 from ...envs.deployment.rules.dice import NEVER
 from ...envs.deployment.rules.state import GameState, Unit
 from ...envs.deployment.rules.world import PHASES
 from ...envs.deployment.step_report import Dice, StepReport
-from . import narration
-from .glyphs import badge, side
+from .board import badge
 from .match import DeploymentMatch
-from .narration import NEUTRAL, Voice
 from .odds import Odds
 
 STAGES = ("hit", "wound", "save")
@@ -31,6 +31,23 @@ PROMPTS = {
 }
 
 
+class Voice(NamedTuple):
+    """How a player is named."""
+
+    name: str
+    owner: str
+    s: str  # ending of its verbs
+
+    def does(self, verb: str, rest: str) -> str:
+        return f"{self.name} {verb}{self.s} {rest}"
+
+
+NEUTRAL = Voice("Player 1", "Player 1's", "s"), Voice("Player 2", "Player 2's", "s")
+YOU = Voice("You", "Your", "")
+OPPONENT = Voice("The opponent", "The opponent's", "s")
+AT = r"\((\d+), (\d+)\)"
+
+
 def status(match: DeploymentMatch, state: GameState) -> str:
     """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
@@ -47,7 +64,7 @@ def _score(match: DeploymentMatch, state: GameState, player: int) -> str:
     alive = sum(unit.hp > 0 for unit in state.units.values() if unit.player == player)
     kind = escape(match.seats[player - 1].name.rpartition("/")[2])
     return (
-        f'<div class="score p{player}{turn}">{side(player)}<div><b>Player {player}</b>'
+        f'<div class="score p{player}{turn}">{badge(player)}<div><b>Player {player}</b>'
         f"<small>{kind} · {alive} units</small></div>"
         f'<output aria-label="points of player {player}">{state.victory_points[player]}</output></div>'
     )
@@ -56,7 +73,7 @@ def _score(match: DeploymentMatch, state: GameState, player: int) -> str:
 def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
     """Return the next action, or the result."""
     if match.game.outcome(state) is not None:
-        return ending(match, state)
+        return result_text(match, state)
     player = match.game.to_move(state) + 1
     agent = match.seats[player - 1].agent
     if state.deployment_state.unconfirmed_player is not None:
@@ -72,7 +89,7 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
     return f"Player {player}, {state.active_unit_id}{asked}"
 
 
-def ending(match: DeploymentMatch, state: GameState) -> str:
+def result_text(match: DeploymentMatch, state: GameState) -> str:
     outcome, points = match.game.outcome(state), state.victory_points
     if state.game["deadlocked"]:
         return "The deployment is deadlocked: nobody wins"
@@ -84,18 +101,18 @@ def ending(match: DeploymentMatch, state: GameState) -> str:
     return f"Player {winner} wins, {score}" + ("" if left else f": player {3 - winner} has no units left")
 
 
-def entry(number: int, report: StepReport, named: tuple[Voice, Voice] = NEUTRAL) -> str:
+def log_entry(number: int, report: StepReport, named: tuple[Voice, Voice] = NEUTRAL) -> str:
     """Return a line of the log; `named`: what the players are called."""
     when = f"round {report.round}, {report.phase}" if report.round else report.phase
-    items = "".join(f"<li>{escape(narration.event(event, named))}</li>" for event in report.events)
+    items = "".join(f"<li>{escape(describe_event(event, named))}</li>" for event in report.events)
     events = f"<ul>{items}</ul>" if items else ""
     return (
         f'<div class="dp-entry p{report.player}" data-moment="{number}"><small>{number} · {when}</small>'
-        f"<b>{escape(narration.action(report, named))}</b>{dice(report.dice)}{events}</div>"
+        f"<b>{escape(describe_action(report, named))}</b>{_dice(report.dice)}{events}</div>"
     )
 
 
-def dice(thrown: Dice | None) -> str:
+def _dice(thrown: Dice | None) -> str:
     if thrown is None:
         return ""
     if len(thrown.needed) == 1:
@@ -117,16 +134,12 @@ def _die(value: int, good: bool) -> str:
 def unit_table(state: GameState, player: int) -> str:
     """Return the `UnitStatusTable` of a player."""
     rows = "".join(_row(state, unit) for unit in state.units.values() if unit.player == player)
-    cells = "".join(f"<th>{_abbreviation(head)}</th>" for head in HEADS)
+    meanings = {head: f'<abbr title="{meaning}">{head}</abbr>' for head, meaning in ABBREVIATIONS.items()}
+    cells = "".join(f"<th>{meanings.get(head, head)}</th>" for head in HEADS)
     return (
         f'<table class="dp-table p{player}" aria-label="UnitStatusTable player {player}">'
         f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
     )
-
-
-def _abbreviation(head: str) -> str:
-    meaning = ABBREVIATIONS.get(head)
-    return head if meaning is None else f'<abbr title="{meaning}">{head}</abbr>'
 
 
 def _row(state: GameState, unit: Unit) -> str:
@@ -163,7 +176,7 @@ def weapons(unit: Unit) -> str:
     return " · ".join(words)
 
 
-def card(unit: Unit, owner: str) -> str:
+def unit_card(unit: Unit, owner: str) -> str:
     """Return the card of a unit, in full words."""
     profile = unit.profile
     save = f"save {profile.save}+" + (f", invulnerable {profile.invulnerable}+" if profile.invulnerable else "")
@@ -190,13 +203,71 @@ def odds_table(odds: Mapping[str, Odds | float]) -> str:
         heads: tuple[str, ...] = ("target", "hits", "wounds", "not saved", "mean loss", "kills")
     else:
         heads = ("target", "arrives")
-    rows = "".join(f"<tr><td>{escape(unit)}</td>{_odds_cells(one)}</tr>" for unit, one in odds.items())
+    rows = []
+    for unit, one in odds.items():
+        if isinstance(one, Odds):
+            chances = "".join(f"<td>{chance:.0%}</td>" for chance in (one.hit, one.wound, one.unsaved))
+            shown = f"{chances}<td>{one.mean:.2f}</td><td><b>{one.kill:.0%}</b></td>"
+        else:
+            shown = f"<td><b>{one:.0%}</b></td>"
+        rows.append(f"<tr><td>{escape(unit)}</td>{shown}</tr>")
     cells = "".join(f"<th>{head}</th>" for head in heads)
-    return f'<table class="dp-table dp-odds"><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<table class="dp-table dp-odds"><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _odds_cells(odds: Odds | float) -> str:
-    if not isinstance(odds, Odds):
-        return f"<td><b>{odds:.0%}</b></td>"
-    chances = "".join(f"<td>{chance:.0%}</td>" for chance in (odds.hit, odds.wound, odds.unsaved))
-    return f"{chances}<td>{odds.mean:.2f}</td><td><b>{odds.kill:.0%}</b></td>"
+def voices(human_seats: Collection[int]) -> tuple[Voice, Voice]:
+    """Return the names of both players: you and the opponent, if one person plays."""
+    if len(human_seats) != 1:
+        return NEUTRAL
+    return (YOU, OPPONENT) if 0 in human_seats else (OPPONENT, YOU)
+
+
+def describe_action(report: StepReport, named: tuple[Voice, Voice]) -> str:
+    """Return what a player did; an unknown description is returned as it is."""
+    voice = named[report.player - 1]
+    words = report.action.split()
+    if report.action.startswith("deploy_unit"):
+        at = re.search(AT, report.action)
+        return voice.does("place", words[1] + (f" on column {at[1]}, row {at[2]}" if at else ""))
+    if words[0] == "undeploy_unit":
+        return voice.does("take", f"{words[1]} back")
+    if words[0] == "confirm_deployment":
+        return named[int(words[1]) - 1].does("confirm", "the deployment")
+    if words[0] == "pass_deployment":
+        return f"{voice.name} pass{'es' if voice.s else ''}"
+    if words[0] == "player":
+        return voice.does("choose", words[-1])
+    said = re.sub(rf"goes to {AT}", r"moves to column \1, row \2", report.action)
+    return f"{voice.owner} {said}"
+
+
+def describe_event(text: str, named: tuple[Voice, Voice]) -> str:
+    """Return a consequence in the same words as actions."""
+    text = re.sub(r"\b(\d+) hp\b", lambda found: f"{found[1]} hit point{'s' * (found[1] != '1')}", text)
+    text = re.sub(rf"objective {AT}", r"the objective on column \1, row \2", text)
+    text = re.sub(r"scores (\d+)", r"scores \1 points", text)
+
+    def name(found: re.Match[str]) -> str:
+        voice = named[int(found[1]) - 1]
+        if found[2]:
+            return voice.owner[0].lower() + voice.owner[1:]
+        name = voice.name[0].lower() + voice.name[1:]
+        return f"{name} {found[3][:-1]}{voice.s}" if found[3] else name
+
+    return re.sub(r"player ([12])('s)?(?: (takes|scores)\b)?", name, text)
+
+
+def address_player(words: str, human_seats: Collection[int]) -> str:
+    """Return a headline that speaks to the person who plays, if it is only one."""
+    if len(human_seats) != 1:
+        return words
+    named = voices(human_seats)
+
+    def name(found: re.Match[str]) -> str:
+        voice, verb = named[int(found[2]) - 1], found[4] or ""
+        if voice is YOU:
+            verb = " have" if verb == " has" else verb.removesuffix("s")
+        said = f"{voice.owner} " if found[3] else f"{voice.name}{verb}"
+        return said if found[1] == "P" else said[0].lower() + said[1:]
+
+    return re.sub(r"\b([Pp])layer ([12])(?:(, )(?=\w+\b)|( has| deploys| wins))?", name, words)

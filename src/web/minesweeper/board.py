@@ -9,6 +9,7 @@ import numpy as np
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 
 SIZE = 30  # of a cell
+LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%, dotted: the best guess</span>'
 
 STYLE = """
 :root { --n1: #0063a0; --n2: #007d5a; --n3: #c04d00; --n4: #8d4373; --n5: #8a5a00; --n6: #1a7fa8; --n7: #1c2430;
@@ -79,31 +80,22 @@ def repeated(visible: np.ndarray, odds: np.ndarray) -> np.ndarray:
     return quiet
 
 
-def board(visible: np.ndarray, marks: Marks | None = None) -> str:
+def draw(visible: np.ndarray, marks: Marks | None = None) -> str:
     marks = marks or Marks()
     if marks.odds is not None:
         marks = replace(marks, quiet=repeated(visible, marks.odds), best=best_guess(visible, marks.odds))
     rows, cols = visible.shape
-    cells = "".join(_row(visible, row, marks) for row in range(rows))
+    cells = "".join(
+        f'<g role="row">{"".join(_cell(visible, row * cols + col, marks) for col in range(cols))}</g>'
+        for row in range(rows)
+    )
     rings = f'<g data-part="rings">{"".join(_rings(cols, marks))}</g>'
+    zoom = float(np.clip(480 / (max(rows, cols) * SIZE), 0.9, 1.7))  # larger for small boards
     width, height = cols * SIZE + 2, rows * SIZE + 2
     return (
-        f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * scale(rows, cols):.0f}" '
+        f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * zoom:.0f}" '
         f'style="min-width: {cols * 25}px" role="grid" aria-label="the board">{cells}{rings}</svg>'
     )
-
-
-def empty(rows: int, cols: int) -> str:
-    """Return a board with all cells hidden."""
-    return board(np.full((rows, cols), HIDDEN, np.int8))
-
-
-LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%, dotted: the best guess</span>'
-
-
-def scale(rows: int, cols: int) -> float:
-    """Return the zoom, larger for small boards."""
-    return float(np.clip(480 / (max(rows, cols) * SIZE), 0.9, 1.7))
 
 
 def percent(chance: float) -> str:
@@ -116,63 +108,36 @@ def percent(chance: float) -> str:
 # Absolute coordinates: a transform per cell is many times slower to lay out.
 
 
-def _row(visible: np.ndarray, row: int, marks: Marks) -> str:
-    cells = range(row * visible.shape[1], (row + 1) * visible.shape[1])
-    return f'<g role="row">{"".join(_cell(visible, cell, marks) for cell in cells)}</g>'
-
-
 def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
     row, col = divmod(cell, visible.shape[1])
     value, x, y = int(visible[row, col]), col * SIZE, row * SIZE
     if value >= 0:
-        inside, name = _open(value, x, y), str(value)
+        name, body = str(value), f'<rect class="open" x="{x}" y="{y}" width="{SIZE}" height="{SIZE}"/>'
+        if value:
+            body += f'<text class="n n{value}" x="{x + 15}" y="{y + 21.5}">{value}</text>'
     else:
+        mined = None if marks.mines is None else bool(marks.mines[row, col])  # None until the game is over
+        name = "mine" if mined else "hidden"
+        if value == FLAGGED:
+            name = "wrong flag" if mined is False else "flag"
         odds = None if marks.odds is None or value == FLAGGED else float(marks.odds[row, col])
-        name = _name(value, None if marks.mines is None else bool(marks.mines[row, col]))
-        quiet = marks.quiet is not None and bool(marks.quiet[row, col])
-        inside = _shut(name, odds, cell == marks.exploded, quiet, x, y)
+        mix = f"color-mix(in srgb, var(--odds-high) {100 * odds:.0f}%, var(--odds-low))" if odds is not None else ""
+        tint = f' style="fill: {mix}"' if mix else ""
+        kind = "bang" if cell == marks.exploded else "shut"
+        body = f'<rect class="{kind}" x="{x + 1}" y="{y + 1}" width="28" height="28" rx="4"{tint}/>'
+        if "flag" in name:
+            body += f'<path class="flag" d="M{x + 11} {y + 6}v18m0 -18l10 4.5-10 4.5z"/>'
+        if name == "wrong flag":
+            body += f'<path class="wrong" d="M{x + 6} {y + 6}l18 18m0 -18l-18 18"/>'
+        elif name == "mine":
+            spikes = f"M{x + 15} {y + 5}v20m-10 -10h20m-17 -7l14 14m0 -14l-14 14"
+            body += f'<path class="mine" d="{spikes}"/><circle class="mine" cx="{x + 15}" cy="{y + 15}" r="6"/>'
+        elif name == "hidden" and odds is not None and not (marks.quiet is not None and marks.quiet[row, col]):
+            body += f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{escape(percent(odds))}</text>'
     return (
         f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" '
-        f'aria-label="row {row + 1}, column {col + 1}: {name}">{inside}</g>'
+        f'aria-label="row {row + 1}, column {col + 1}: {name}">{body}</g>'
     )
-
-
-def _name(value: int, mined: bool | None) -> str:
-    """Return the name of an unrevealed cell; `mined` is None until the game is over."""
-    if value == FLAGGED:
-        return "wrong flag" if mined is False else "flag"
-    return "mine" if mined else "hidden"
-
-
-def _open(value: int, x: int, y: int) -> str:
-    number = f'<text class="n n{value}" x="{x + 15}" y="{y + 21.5}">{value}</text>' if value else ""
-    return f'<rect class="open" x="{x}" y="{y}" width="{SIZE}" height="{SIZE}"/>{number}'
-
-
-def _shut(name: str, odds: float | None, exploded: bool, quiet: bool, x: int, y: int) -> str:
-    tint = "" if odds is None else f' style="fill: {_tint(odds)}"'
-    kind = "bang" if exploded else "shut"
-    body = f'<rect class="{kind}" x="{x + 1}" y="{y + 1}" width="28" height="28" rx="4"{tint}/>'
-    shown = "" if odds is None or quiet else escape(percent(odds))
-    text = f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{shown}</text>' if shown else ""
-    return body + {"hidden": text, "mine": _mine(x, y), "flag": _flag(x, y), "wrong flag": _wrong(x, y)}[name]
-
-
-def _flag(x: int, y: int) -> str:
-    return f'<path class="flag" d="M{x + 11} {y + 6}v18m0 -18l10 4.5-10 4.5z"/>'
-
-
-def _wrong(x: int, y: int) -> str:
-    return f'{_flag(x, y)}<path class="wrong" d="M{x + 6} {y + 6}l18 18m0 -18l-18 18"/>'
-
-
-def _mine(x: int, y: int) -> str:
-    spikes = f"M{x + 15} {y + 5}v20m-10 -10h20m-17 -7l14 14m0 -14l-14 14"
-    return f'<path class="mine" d="{spikes}"/><circle class="mine" cx="{x + 15}" cy="{y + 15}" r="6"/>'
-
-
-def _tint(chance: float) -> str:
-    return f"color-mix(in srgb, var(--odds-high) {100 * chance:.0f}%, var(--odds-low))"
 
 
 def _rings(cols: int, marks: Marks) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The choices of a game, saved in the URL so that they survive a refresh."""
+"""The choices of a match, saved in the URL so that they survive a refresh, and the match they make."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
@@ -13,7 +13,7 @@ from ...envs.deployment.bots.placement import BackLine, Deterministic, FrontLine
 from ...envs.deployment.game import DeploymentGame
 from ...envs.deployment.rules.deployment import OrderMode
 from ...envs.deployment.rules.scenario import Scenario
-from ..lab import FinishedRun, Lab, finished_runs
+from ..services import FinishedRun, Services, finished_runs
 from . import PAGE
 from .match import DeploymentMatch, Seat
 
@@ -24,9 +24,7 @@ SCENARIOS = {
     "classic": "deployment_classic",
     "classic_mirror": "deployment_classic_mirror",
 }
-SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {
-    "deployment_alternated": "skirmish"
-}  # by env
+SCENARIO_BY_ENV = {env: scenario for scenario, env in SCENARIOS.items()} | {"deployment_alternated": "skirmish"}
 ZONES = ("hammer", "trench", "redoubt", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "balanced", "erratic", "planner")
@@ -43,7 +41,7 @@ SEED_LIMIT = 2**32
 SCENARIO_PARTS = ("board", "zones", "profiles", "scenario")  # of the configuration of a game
 
 
-class Setup(NamedTuple):
+class MatchSetup(NamedTuple):
     scenario: str = "skirmish"
     order: str = "player_by_player"
     zones: str = OWN
@@ -59,7 +57,7 @@ class Setup(NamedTuple):
 
     @property
     def address(self) -> str:
-        default = Setup()
+        default = MatchSetup()
         given = {key: value for key, value in self._asdict().items() if value != getattr(default, key)}
         return f"{PAGE.path}?{urlencode(given)}" if given else PAGE.path
 
@@ -75,49 +73,49 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read(query: Mapping[str, str]) -> Setup:
+def read(query: Mapping[str, str]) -> MatchSetup:
     """Parse a query; raise `UserError` for unknown keys and values."""
     for key, value in query.items():
-        require(key in Setup._fields, f"{key}={value} is unknown: there are {', '.join(Setup._fields)}")
+        require(key in MatchSetup._fields, f"{key}={value} is unknown: there are {', '.join(MatchSetup._fields)}")
         if key in CHOICES and not (key.startswith("player") and value.startswith(RUN)):
             require(value in CHOICES[key], f"{key}={value} is unknown: choose one of {', '.join(CHOICES[key])}")
-    setup = Setup(**query)
+    setup = MatchSetup(**query)
     if setup.seed:
         whole = setup.seed.isascii() and setup.seed.isdigit() and len(setup.seed) < 12 and int(setup.seed) < SEED_LIMIT
         require(whole, f"seed={setup.seed}: expected a whole number from 0 to {SEED_LIMIT - 1}, or an empty text")
     return setup
 
 
-def game_of(lab: Lab, scenario: str, order: str, zones: str, people: tuple[int, ...] = ()) -> DeploymentGame:
+def game_of(services: Services, scenario: str, order: str, zones: str, people: tuple[int, ...] = ()) -> DeploymentGame:
     """Return the game of these choices; `people` (1, 2) end their deployment by confirming it."""
     changes: dict[str, object] = {"game.deployment_order_mode": order, "game.confirming_players": list(people)}
     choices = NOTHING
     if zones != OWN:
         changes["game.deployment_max_hex_slots"] = ZONE_HEXES
         choices = {"env/deployment/zones@env.game.zones": zones}
-    game = lab.game(SCENARIOS[scenario], changes, choices)
+    game = services.game(SCENARIOS[scenario], changes, choices)
     assert isinstance(game, DeploymentGame)
     return game
 
 
-def match_of(lab: Lab, game: DeploymentGame, setup: Setup) -> DeploymentMatch:
+def match_of(services: Services, game: DeploymentGame, setup: MatchSetup) -> DeploymentMatch:
     """Start a match; loading its agents is slow, so call it off the event loop."""
-    seed = int(setup.seed) if setup.seed else int(lab.rng().integers(SEED_LIMIT))
+    seed = int(setup.seed) if setup.seed else int(services.rng().integers(SEED_LIMIT))
     chosen = ((setup.player_1, setup.placement_1), (setup.player_2, setup.placement_2))
     first, second = (
-        Seat(name, _agent(lab, game, setup.scenario, name, placement), generator(seed, "player", number))
+        Seat(name, _agent(services, game, setup.scenario, name, placement), generator(seed, "player", number))
         for number, (name, placement) in enumerate(chosen, 1)
     )
     return DeploymentMatch(game, (first, second), seed)
 
 
-def _agent(lab: Lab, game: DeploymentGame, scenario: str, name: str, placement: str) -> Agent | None:
+def _agent(services: Services, game: DeploymentGame, scenario: str, name: str, placement: str) -> Agent | None:
     if name == HUMAN:
         require(placement == OWN, f"placement={placement}: a human places by hand: choose {OWN}")
         return None
     try:
         run = name.removeprefix(RUN)
-        agent = lab.agent(name, game) if run == name else trained_agent(lab, game, scenario, run)
+        agent = services.agent(name, game) if run == name else trained_agent(services, game, scenario, run)
         if placement != OWN:
             agent = Redeployed(PLACEMENTS[placement](), agent)
             agent.check(game)
@@ -138,21 +136,21 @@ def is_trained_on(run: FinishedRun, game: DeploymentGame, scenario: str) -> bool
     return any((one.board, one.rosters) == (game.scenario.board, game.scenario.rosters) for one in trained)
 
 
-def trained_agent(lab: Lab, game: DeploymentGame, scenario: str, name: str) -> Agent:
+def trained_agent(services: Services, game: DeploymentGame, scenario: str, name: str) -> Agent:
     """Load the agent of a known run; names are untrusted, so they are not used as paths."""
-    run = next((run for run in runs(lab) if run.name == name), None)
+    run = next((run for run in runs(services) if run.name == name), None)
     if run is None:
         raise UserError(f"{name!r} is not a finished run of this game: choose one of the list")
     trained_on = SCENARIO_BY_ENV[run.env]
     require(is_trained_on(run, game, scenario), f"it was trained on env={run.env}: choose that scenario, {trained_on}")
     try:
-        return lab.agent("trained", game, {"run": str(run.path)})
+        return services.agent("trained", game, {"run": str(run.path)})
     except UserError as error:
         if isinstance(error.__cause__, RuntimeError):  # torch reports tensor shapes
             raise UserError(f"it was trained for zones or rosters of another size: choose zones={OWN}") from error
         raise
 
 
-def runs(lab: Lab) -> list[FinishedRun]:
+def runs(services: Services) -> list[FinishedRun]:
     """Return the runs trained on a scenario of this page."""
-    return [run for run in finished_runs(lab.folders) if run.env in SCENARIO_BY_ENV]
+    return [run for run in finished_runs(services.folders) if run.env in SCENARIO_BY_ENV]

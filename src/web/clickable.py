@@ -1,4 +1,4 @@
-"""An SVG drawing with parts that are clicked, or reached and pressed by keys."""
+"""SVG or HTML with parts that are clicked, or reached and pressed by keys."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nicegui import events, ui
 
 from ..core.errors import UserError, require
-from .shell import finish, show_errors
+from .shell import maybe_await, show_errors
 
 LEFT, RIGHT = "left", "right"
 
@@ -61,8 +61,8 @@ class Pick(NamedTuple):
     button: str  # left or right
 
 
-class Drawing(ui.html):
-    """An SVG element. `on_pick` is called with the picked part; its errors are shown."""
+class Clickable(ui.html):
+    """Parts to click have a `data-id`. `on_pick` is called with the picked part; its errors are shown."""
 
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)
@@ -71,7 +71,7 @@ class Drawing(ui.html):
 
         async def picked(event: events.GenericEventArguments) -> None:
             with show_errors():
-                await finish(on_pick(read_pick(event.args)))
+                await maybe_await(on_pick(parse_pick(event.args)))
 
         for name, script in (("click", _CLICK), ("contextmenu", _MENU), ("pointerdown", _DOWN)):
             self.on(name, picked, js_handler=script)
@@ -108,7 +108,7 @@ def split(svg: str) -> Parts:
     return Parts(_PARTS.sub("<>", svg), {found[1]: found[0] for found in _PARTS.finditer(svg)})
 
 
-def read_pick(message: object) -> Pick:
+def parse_pick(message: object) -> Pick:
     """Parse a message of the browser."""
     match message:
         case [str(part), str(button)] if len(part) < 100:
@@ -117,7 +117,7 @@ def read_pick(message: object) -> Pick:
     raise UserError("this is not a part of the board")
 
 
-def numbered(part: str, prefix: str, count: int) -> int:
+def parse_id(part: str, prefix: str, count: int) -> int:
     """Return the number in an id such as cell-12; raise `UserError` unless it is below `count`."""
     name, _, digits = part.rpartition("-")
     known = name == prefix and digits.isascii() and digits.isdigit() and len(digits) < 6 and int(digits) < count

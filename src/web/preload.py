@@ -1,4 +1,4 @@
-"""Prepare the engines when the server starts, so that few visitors wait for them, and show how far that is.
+"""Prepare the pages when the server starts, so that few visitors wait for them, and show how far that is.
 
 Another process compiles the kernels that are missing in the cache. Then this one imports the pages and loads what they
 need, page by page.
@@ -13,8 +13,8 @@ from typing import IO
 
 from nicegui import ui
 
-from .lab import Lab
 from .pages import PageEntry
+from .services import Services
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Progress:
     def __init__(self) -> None:
         self.text = ""  # empty: nothing is being prepared
 
-    def prepare(self, lab: Lab, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
+    def prepare(self, services: Services, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
         """Follow the lines of the compiling process, then prepare each page."""
         self.text = "Preparing engines"
         try:
@@ -38,25 +38,21 @@ class Progress:
                     self.text = f"Compiling engines: {found[1]} of {found[2]}"
             for page in pages:
                 self.text = f"Loading engines: {page.title}"
-                self._prepare_page(page, lab)
+                try:
+                    module = import_module(f"{page.package}.page")
+                    if hasattr(module, "prepare"):
+                        module.prepare(services)
+                except Exception:  # its visitors get the message
+                    log.warning("the page %s cannot be prepared", page.path, exc_info=True)
         finally:
             self.text = ""
-
-    @staticmethod
-    def _prepare_page(page: PageEntry, lab: Lab) -> None:
-        try:
-            module = import_module(f"{page.package}.page")
-            if hasattr(module, "prepare"):
-                module.prepare(lab)
-        except Exception:  # its visitors get the message
-            log.warning("the page %s cannot be prepared", page.path, exc_info=True)
 
 
 PROGRESS = Progress()
 
 
-def start(lab: Lab, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
-    threading.Thread(target=PROGRESS.prepare, args=(lab, pages, compiler), daemon=True).start()
+def start(services: Services, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
+    threading.Thread(target=PROGRESS.prepare, args=(services, pages, compiler), daemon=True).start()
 
 
 def show_progress() -> None:

@@ -1,6 +1,5 @@
-"""Reject cross-origin requests, so that other sites cannot use the server through a visitor's browser."""
+"""Middleware: reject cross-origin requests, and drop the errors of abandoned ones."""
 
-from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,22 +22,40 @@ class SameOriginMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or _is_same_origin(Headers(scope=scope)):
-            await self._app(scope, receive, partial(_send_unframed, send))
+        async def send_unframed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Content-Security-Policy"] = "frame-ancestors 'none'"
+            await send(message)
+
+        headers = Headers(scope=scope) if scope["type"] in ("http", "websocket") else Headers()
+        if all(_matches(origin, headers.get("host", "")) for origin in headers.getlist("origin")):
+            await self._app(scope, receive, send_unframed)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": REFUSAL})
         else:
             await PlainTextResponse(REFUSAL, status_code=403)(scope, receive, send)
 
 
-async def _send_unframed(send: Send, message: Message) -> None:
-    if message["type"] == "http.response.start":
-        MutableHeaders(scope=message)["Content-Security-Policy"] = "frame-ancestors 'none'"
-    await send(message)
+class DisconnectMiddleware:
+    """Drop the errors of requests that nobody waits for: the framework reports them as errors of the server."""
 
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
-def _is_same_origin(headers: Headers) -> bool:
-    return all(_matches(origin, headers.get("host", "")) for origin in headers.getlist("origin"))
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gone = False
+
+        async def watched() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or message["type"] == "http.disconnect"
+            return message
+
+        try:
+            await self._app(scope, watched, send)
+        except RuntimeError:
+            if not gone:
+                raise
 
 
 def _matches(origin: str, host: str) -> bool:

@@ -1,0 +1,238 @@
+"""What the page searches for: evaluations, hints, judgements, and moves within a time. All can be cancelled."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from ...core.interrupt import CancellationToken, CancelledWorkError
+from ...core.play import search
+from ...core.play.game import outcome_for_seat
+from ...core.play.search_interface import DECIDED, WIN, DepthResult, Searcher, SearchResult, parent_score
+from ...envs.quoridor.agents import MasterAgent
+from ...envs.quoridor.game import Quoridor
+from ...envs.quoridor.notation import Position
+from ...envs.quoridor.search.deepening import TimedSearch
+from ...envs.quoridor.search.evaluation import FACTORS
+from ..event_loop import Busy
+from ..players import AgentCache
+from .match import DEEP, DEEP_SECONDS
+
+LEVEL = "hell"  # the key of the player that analyzes
+HINTS = 5
+REVIEW_DEPTH = 8  # plies
+MISTAKE, BLUNDER = 0.10, 0.25  # lost share of the winning chances
+SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
+UNLIMITED = 1 << 60
+
+Hint = tuple[str, Sequence[str]]  # the score of a move, and the names of its line
+
+
+class Evaluation(NamedTuple):
+    """The evaluation of a position for player 1."""
+
+    share: float  # 0: player 2 wins, 1: player 1 wins
+    text: str
+    parts: Mapping[str, int]  # weighted factors
+
+
+def win_share(score: int) -> float:
+    """Return the winning chances that are shown for a score of a search."""
+    if abs(score) > DECIDED:
+        return 1.0 if score > 0 else 0.0
+    return 1 / (1 + math.exp(-score / SCALE))
+
+
+def leader(score: int, mover: int) -> str:
+    """Put a score of the player to move into words."""
+    winner = mover if score > 0 else 1 - mover
+    if abs(score) > DECIDED:
+        return f"Player {winner + 1} wins within {WIN - abs(score)} plies"
+    return f"Player {winner + 1} is ahead ({abs(score)} after search)" if score else "Even"
+
+
+def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
+    """Convert the info of a search, which is for the player to move; its score is -13, win-in-3 or loss-in-4."""
+    parts = {name: outcome_for_seat(mover, int(info[name])) for name in FACTORS}
+    decided, _, plies = str(info["score"]).partition("-in-")
+    score = int(decided) if not plies else WIN - int(plies) if decided == "win" else int(plies) - WIN
+    share = win_share(score)
+    return Evaluation(share if mover == 0 else 1 - share, leader(score, mover), parts)
+
+
+class Judgement(NamedTuple):
+    """The value of one move."""
+
+    share: float  # winning chances of player 1 before the move, with the best one
+    best: str  # name of the best move
+    loss: float  # winning chances that the move cost its player
+
+    @property
+    def sign(self) -> str:
+        return "??" if self.loss >= BLUNDER else "?" if self.loss >= MISTAKE else ""
+
+
+def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> Judgement:
+    """Compare a move with the best one. Both are searched equally deep, so the best move loses nothing."""
+    *_, best = deepen(searcher, state, last=REVIEW_DEPTH)
+    score = best.score
+    if action != best.line[0]:
+        after = game.play(state, action)
+        outcome = game.outcome(after)
+        if outcome is not None:
+            reply_score = WIN * outcome_for_seat(game.to_move(after), outcome)
+        else:
+            *_, reply = deepen(searcher, after, last=REVIEW_DEPTH - 1)
+            reply_score = reply.score
+        score = min(score, parent_score(reply_score))
+    share = win_share(best.score)
+    name = game.move_name(state, best.line[0])
+    return Judgement(share if game.to_move(state) == 0 else 1 - share, name, share - win_share(score))
+
+
+def deepen(searcher: Searcher, state: Position, last: int) -> Iterator[SearchResult]:
+    """Yield the result of every depth up to `last`, as long as a deeper search can change it."""
+    first = None
+    for depth in range(1, last + 1):
+        found = searcher.search(state, depth, first, UNLIMITED)
+        assert found is not None
+        yield found
+        if found.settled or abs(found.score) > DECIDED:
+            return
+        first = found.line[0]
+
+
+@runtime_checkable
+class SearchingAgent(Protocol):
+    """An agent that evaluates positions by a search."""
+
+    evaluation: search.Evaluation
+
+
+class Analyst:
+    """Searches for one evaluation and one hint at a time."""
+
+    def __init__(self, game: Quoridor, agents: AgentCache, busy: Busy, rng: np.random.Generator) -> None:
+        self._game, self._agents, self._busy, self._rng = game, agents, busy, rng
+        self._evaluating = CancellationToken()
+        self._hinting: CancellationToken | None = None
+
+    async def evaluate(self, position: Position) -> Evaluation | None:
+        """Return the evaluation of a position, or None if another one is asked for meanwhile."""
+        self.cancel_evaluation()
+        token = self._evaluating = CancellationToken()
+        outcome = self._game.outcome(position)
+        if outcome is not None:
+            text = {1: "Player 1 wins", 0: "A draw", -1: "Player 2 wins"}[outcome]
+            return Evaluation((1 + outcome) / 2, text, dict.fromkeys(FACTORS, 0))
+        try:
+            decision = await self._busy.do(token.run, self._agents.decide, LEVEL, position, self._rng)
+        except CancelledWorkError:
+            return None
+        return from_search(decision.info, self._game.to_move(position))
+
+    def cancel_evaluation(self) -> None:
+        self._evaluating.cancel()
+
+    @property
+    def is_hinting(self) -> bool:
+        return self._hinting is not None
+
+    async def hint(self, position: Position) -> list[Hint] | None:
+        """Return the best moves, or None if the hint is cancelled meanwhile."""
+        token = self._hinting = CancellationToken()
+        try:
+            agent = self._agents.agent(LEVEL)
+            lines = await self._busy.do(token.run, agent.analyse, self._game, position, HINTS)
+        except CancelledWorkError:
+            return None
+        finally:
+            is_current = token is self._hinting
+            if is_current:
+                self._hinting = None
+        return [(one.score, self._game.line_names(position, one.actions)) for one in lines] if is_current else None
+
+    def cancel_hint(self) -> None:
+        if self._hinting is not None:
+            self._hinting.cancel()
+            self._hinting = None
+
+    def judge(self, state: Position, action: int) -> Judgement:
+        """Compare a move with the best one; slow, so reviews call it in a thread."""
+        agent = self._agents.agent(LEVEL)
+        assert isinstance(agent, SearchingAgent)
+        return judge(self._game, self._game.searcher(agent.evaluation), state, action)
+
+
+class Budget:
+    """The time of a search, which another thread may end early."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.perf_counter() + seconds
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return 0.0 if self._stopped else max(0.0, self._end - time.perf_counter())
+
+
+class TimedPlayer:
+    """The player that searches as deep as it can within a time, and shows how far it is."""
+
+    def __init__(self, game: Quoridor, agents: AgentCache, show: Callable[[str], None]) -> None:
+        """`show` is called with the progress of a search."""
+        self._game, self._agents, self._show = game, agents, show
+        self._budget: Budget | None = None  # of the running search
+        self._search: TimedSearch | None = None  # remembers the game
+
+    async def decide(self, busy: Busy, token: CancellationToken, state: Position) -> int:
+        """Return the best action; raise `CancelledError` once the token is cancelled."""
+        budget = self._budget = Budget(DEEP_SECONDS)
+        self._report(budget, None, None)
+        loop = asyncio.get_running_loop()
+        try:
+            return await busy.do(token.run, self._decide, state, budget, loop)
+        except CancelledWorkError:
+            raise asyncio.CancelledError from None
+        finally:
+            if budget is self._budget:  # else the next search has begun
+                self._budget = None
+
+    def move_now(self) -> None:
+        """End the running search, which plays the best move that it has found."""
+        if self._budget is not None:
+            self._budget.stop()
+        if self._search is not None:
+            self._search.stop()
+
+    def _decide(self, state: Position, budget: Budget, loop: asyncio.AbstractEventLoop) -> int:
+        if self._search is None:
+            agent = self._agents.agent(DEEP)
+            assert isinstance(agent, MasterAgent)
+            self._search = agent.new_search(self._game)
+        result = None
+        for result in self._search.deepen(state, budget.left):
+            loop.call_soon_threadsafe(self._report, budget, state, result)
+            if not budget.left:
+                break
+        assert result is not None
+        self._search.remember(self._game.play(state, result.line[0]))
+        return result.line[0]
+
+    def _report(self, budget: Budget, state: Position | None, result: DepthResult | None) -> None:
+        if budget is not self._budget:
+            return
+        words = f"thinks for {DEEP_SECONDS:g} seconds"
+        if state is not None and result is not None:
+            line = " ".join(self._game.line_names(state, result.line)[:6])
+            speed = f"{result.nodes / max(result.seconds, 0.001) / 1000:,.0f}k positions a second"
+            lead = leader(result.score, self._game.to_move(state))
+            words = f"{words} · depth {result.depth} · {lead} · {line} · {speed}"
+        self._show(words)
