@@ -121,13 +121,17 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
     settings = {name: found for name, found in differing_settings(runs).items() if not name.endswith("_target_")}
     names = sorted(settings, key=lambda name: len(set(map(repr, settings[name]))))[-MAX_AXES:]
     results = [value(row, objective) for row in runs]
-    axes, columns = [], []
+    axes, columns, color = [], [], {":color": TEXT_COLOR}
     for place, (name, values) in enumerate([*((name, settings[name]) for name in names), (objective, results)]):
-        kind, column = _parallel_axis(values)
-        color = {":color": TEXT_COLOR}
+        if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+            wide = bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
+            kind: dict[str, Any] = {"type": "log" if wide else "value", "scale": True}
+        else:
+            values = [format_value(one) or "none" for one in values]
+            kind = {"type": "category", "data": sorted(set(values))}
         texts = {"nameTextStyle": color, "axisLabel": color, "axisLine": {"lineStyle": color}}
         axes.append({"dim": place, "name": name} | texts | kind)
-        columns.append(column)
+        columns.append(values)
     data = [
         {
             "value": [column[place] for column in columns],
@@ -153,15 +157,6 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
         },
         "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 1.5, "opacity": 0.6}, "smooth": False}],
     }
-
-
-def _parallel_axis(values: Sequence[Any]) -> tuple[dict[str, Any], Sequence[Any]]:
-    """Return the type of an axis and the values on it: numbers where all values are, otherwise names."""
-    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in values):
-        names = [format_value(one) or "none" for one in values]
-        return {"type": "category", "data": sorted(set(names))}, names
-    wide = bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
-    return {"type": "log" if wide else "value", "scale": True}, values
 
 
 class Chart:
