@@ -29,7 +29,7 @@ from typing import Any
 import aiohttp
 import socketio  # type: ignore[import-untyped]
 
-from src.web.training.jobs import Jobs, is_running, tail
+from src.web.training.jobs import Jobs
 
 EXPERIMENTS = Path(__file__).parents[1]
 TRAINING = ("env=minesweeper_8x8", "algo=ppo", "logger=csv", "device=cpu", "algo.total_steps=1000000000")
@@ -194,13 +194,13 @@ def training(home: Path) -> Iterator[None]:
     job = jobs.start(TRAINING, jobs.new_directory("minesweeper_8x8", "ppo"))
     try:
         while not (job.directory / "metrics.csv").exists():
-            assert is_running(job), f"the training has ended: {tail(job)}"
+            assert job.is_running(), f"the training has ended: {job.output()}"
             time.sleep(0.5)
         yield
-        assert is_running(job), "the training ended before the measurement"
+        assert job.is_running(), "the training ended before the measurement"
     finally:
         os.killpg(job.pid or 0, signal.SIGKILL)
-        while is_running(job):
+        while job.is_running():
             time.sleep(0.1)
 
 

@@ -157,7 +157,7 @@ def page(_: str) -> None:
     readers: tuple[Callable[[files.RunPath], object], ...] = (
         *(files.read_metrics, files.read_scores, files.read_config, files.read_changes, files.pictures),
         *(files.wandb_address, lambda run: is_training(run.path), lambda run: files.locate(folders, run.name)),
-        lambda run: curves.metrics_of({"x": files.read_metrics(run)}),
+        lambda run: curves.metric_names({"x": files.read_metrics(run)}),
         lambda run: [files.picture_size(run, name) for name in files.pictures(run)],
     )
     for run in files.find(folders):

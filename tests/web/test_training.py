@@ -1,4 +1,4 @@
-"""Trainings started by the server, without a browser."""
+"""Training runs started by the server, without a browser."""
 
 import os
 import signal
@@ -13,33 +13,22 @@ from src.core.errors import UserError
 from src.play import ConfigLab
 from src.web.files import RunPath, read_metrics
 from src.web.training import form, jobs
-from src.web.training.form import Choices
-from src.web.training.jobs import Jobs, is_running
+from src.web.training.jobs import Job, Jobs
 from src.web.training.page import is_local
 from tests.waiting import wait_until
 
+HIDDEN = r"$\{oc.create\:$\{oc.decode\:\\\{_tar$\{oc.select\:nope\,get\}_\\\:os.mkdir\\\,path\\\:MADE\\\}\}\}"
 LONG = ("algo.episodes=50000000", "logger=csv", "checkpoint_seconds=1", "algo.eval_every=100")
 
 
-def state_of(job: jobs.Job) -> str:
-    return jobs.state_of(job, jobs.tail(job))
+def until(condition: Callable[[], bool], started: Jobs, what: str) -> None:
+    """Wait for a condition; stop waiting if a training run fails."""
+    wait_until(lambda: condition() or any(job.state() == "failed" for job in started.all()), what)
+    assert condition(), [job.output() for job in started.all()]
 
 
-def can_continue(job: jobs.Job) -> bool:
-    return jobs.can_continue(job, state_of(job))
-
-
-def until(condition: Callable[[], bool], jobs_: Jobs, what: str) -> None:
-    """Wait for a condition, unless a training fails before."""
-
-    def holds() -> bool:
-        if condition():
-            return True
-        failed = [jobs.tail(job) for job in jobs_.all() if state_of(job) == "failed"]
-        assert not failed, failed
-        return False
-
-    wait_until(holds, what)
+def wait_end(job: Job) -> None:
+    wait_until(lambda: not job.is_running(), "the end of the training")
 
 
 @pytest.fixture
@@ -50,11 +39,11 @@ def started(tmp_path: Path) -> Iterator[Jobs]:
         os.killpg(job.pid or 0, 9)
 
 
-def start(found: Jobs, *arguments: str) -> jobs.Job:
-    return found.start(arguments, found.new_directory("tictactoe", "qlearning"))
+def start(started: Jobs, *arguments: str) -> Job:
+    return started.start(arguments, started.new_directory("tictactoe", "qlearning"))
 
 
-def rows(job: jobs.Job) -> int:
+def rows(job: Job) -> int:
     return len(read_metrics(RunPath("x", job.directory, job.directory)).columns.get("step", ()))
 
 
@@ -65,129 +54,102 @@ def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
     least = max(jobs.NICENESS, os.getpriority(os.PRIO_PROCESS, 0))
     assert os.getpriority(os.PRIO_PROCESS, job.pid or 0) == least, "those who play come first"
     after = Jobs(started.home)  # of a server that was started again
-    assert [(one.name, one.pid, state_of(one)) for one in after.all()] == [(job.name, job.pid, "running")]
-    assert after.all()[0].arguments == LONG
+    assert after.all() == [job]
+    assert (job.arguments, job.state(), job.can_continue()) == (LONG, "running", False)
     with pytest.raises(UserError, match="is being trained already"):
         after.start([f"resume={job.directory}"], job.directory)
-    after.stop(job.name)
-    with pytest.raises(UserError, match=r"is being stopped|already ended"):
-        after.stop(job.name)
-    until(lambda: not is_running(job), started, "the end of the training")
-    assert state_of(job) == "stopped"
-    assert "stopped: continue with" in jobs.tail(job), "as after Ctrl-C in a terminal"
+    job.stop()
+    wait_end(job)
+    assert (job.state(), job.can_continue()) == ("stopped", True)
+    assert "stopped: continue with" in job.output(), "as after Ctrl-C in a terminal"
     assert (job.directory / "checkpoints/last.safetensors").exists()
 
     before = rows(job)
-    again = after.start([f"resume={jobs.quoted(str(job.directory))}"], job.directory)
+    again = after.start([f"resume={jobs.quote_value(str(job.directory))}"], job.directory)
     until(lambda: rows(job) > before + 2, after, "rows of metrics")
-    assert state_of(again) == "running"
-    after.stop(again.name)
-    until(lambda: not is_running(again), after, "the end of the training")
-    assert [state_of(one) for one in after.all()] == ["stopped", "stopped"]
-
-
-@pytest.mark.slow
-def test_a_training_that_was_killed_has_failed_and_can_be_continued(started: Jobs):
-    job = start(started, *LONG)
-    until(lambda: rows(job) > 2, started, "rows of metrics")
-    assert not can_continue(job), "it runs"
-    os.killpg(job.pid or 0, signal.SIGKILL)
-    wait_until(lambda: not is_running(job), "the end of the training")
-    assert state_of(job) == "failed"
-    assert can_continue(job)
-
-
-@pytest.mark.slow
-def test_a_training_that_does_not_stop_is_ended(started: Jobs):
-    job = start(started, *LONG)
-    until(lambda: (job.directory / "checkpoints/last.safetensors").exists(), started, "a checkpoint")
     with pytest.raises(UserError, match="stop this training before you end it"):
-        started.end(job.name)
-    os.killpg(job.pid or 0, signal.SIGSTOP)  # it hangs
-    started.stop(job.name)
-    assert state_of(job) == "stopping"
-    started.end(job.name)
-    until(lambda: not is_running(job), started, "the end of the training")
-    assert state_of(job) == "stopped"
-    assert can_continue(job)
-    with pytest.raises(UserError, match="already ended"):
-        started.end(job.name)
+        again.kill()
+    os.killpg(again.pid or 0, signal.SIGSTOP)  # it hangs
+    again.stop()
+    assert again.state() == "stopping"
+    with pytest.raises(UserError, match="is being stopped"):
+        again.stop()
+    again.kill()
+    wait_end(again)
+    assert [(one.state(), one.can_continue()) for one in after.all()] == [("stopped", True)] * 2
+    for act in (again.stop, again.kill):
+        with pytest.raises(UserError, match="already ended"):
+            act()
 
 
 @pytest.mark.slow
-def test_only_so_many_trainings_run_at_a_time(started: Jobs):
+def test_only_so_many_trainings_run_at_a_time_and_a_killed_one_has_failed(started: Jobs):
     running = [start(started, *LONG) for _ in range(jobs.MAX_RUNNING)]
     with pytest.raises(UserError, match=f"at most {jobs.MAX_RUNNING} run at a time: stop one, or wait"):
         start(started, *LONG)
     assert len(started.all()) == jobs.MAX_RUNNING, "the refused one left nothing behind"
     until(lambda: all((job.directory / "config.yaml").exists() for job in running), started, "the settings")
-    started.stop(running[0].name)
-    until(lambda: not is_running(running[0]), started, "the end of the training")
-    assert is_running(start(started, *LONG))
+    os.killpg(running[0].pid or 0, signal.SIGKILL)
+    wait_end(running[0])
+    assert (running[0].state(), running[0].can_continue()) == ("failed", True)
+    assert start(started, *LONG).is_running()
 
 
 @pytest.mark.slow
 def test_a_training_that_is_refused_says_why_and_leaves_no_run(started: Jobs):
     job = start(started, "algo.lr=-1")
-    wait_until(lambda: not is_running(job), "the end of the training")
-    assert state_of(job) == "failed"
-    assert not can_continue(job), "there is nothing to continue"
-    assert "error: algo.lr=-1 must be" in jobs.tail(job)
+    wait_end(job)
+    assert (job.state(), job.can_continue()) == ("failed", False)
+    assert "error: algo.lr=-1 must be" in job.output()
     assert not job.directory.exists()
 
 
-def test_broken_records_are_left_out(tmp_path: Path):
+def test_broken_records_are_left_out_and_old_ones_forgotten_but_not_their_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(jobs, "MAX_KEPT", 2)
+    records = [Job(tmp_path / ".training" / str(number), (), tmp_path / f"run{number}") for number in range(4)]
+    for job in records:
+        job.directory.mkdir()
+        job.folder.mkdir(parents=True)
+        job.save()
     for name, text in (("a", "{"), ("b", '{"pid": 1}'), ("c", '{"pid": "x", "arguments": [], "directory": "d"}')):
-        (tmp_path / ".training" / name).mkdir(parents=True)
+        (tmp_path / ".training" / name).mkdir()
         (tmp_path / ".training" / name / "job.json").write_text(text)
     found = Jobs(tmp_path)
-    assert found.all() == []
-    with pytest.raises(UserError, match="is not a training"):
-        found.stop("../../etc")
-
-
-def test_old_records_are_forgotten_but_not_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(jobs, "MAX_KEPT", 2)
-    found = Jobs(tmp_path)
-    for number in range(4):
-        job = jobs.Job(tmp_path / ".training" / str(number), (), tmp_path / f"run{number}", None)
-        job.directory.mkdir()
-        jobs._write(job)
-    found._forget()
-    assert [job.name for job in found.all()] == ["3", "2"]
-    assert all((tmp_path / f"run{number}").is_dir() for number in range(4))
+    assert found.all() == records[::-1]
+    found.forget_old()
+    assert found.all() == records[:1:-1]
+    assert all(job.directory.is_dir() for job in records)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("message", "texts"),
     [
-        ("-m seed=1", "-m is a flag"),
-        ("--config-dir=/tmp", "is a flag"),
-        ("seed", "seed is not an override: write key=value"),
-        ("hydra.run.dir=/tmp", "changes Hydra itself"),
-        ("+hydra.launcher.x=1", "changes Hydra itself"),
-        ("algo._target_=os.system", "names code to run"),
-        ("+algo.x={_target_: os.system}", "names code to run"),
-        ("algo.lr=${oc.env:HOME}", "has a $"),
-        (r"'algo.net=$\{oc.create\:$\{oc.decode\:\\\{_tar$\{oc.select\:nope\,get\}_\\\:this\\\}\}\}'", "has a $"),
-        (r"'algo.note=a\{b'", "or a backslash"),
-        ("resume=outputs/x", "choose the run under Continue"),
-        ("launcher=joblib", "start a sweep in a terminal"),
-        ("hparams_search=optuna", "start a search in a terminal"),
-        ("algo.lr='1", "a quotation mark"),
-        ("x" * 5000, "at most 4,000 characters"),
+        ("is a flag", ["-m seed=1", "--config-dir=/tmp"]),
+        ("seed is not an override: write key=value", ["seed"]),
+        ("changes Hydra itself", ["hydra.run.dir=/tmp", "+hydra.launcher.x=1"]),
+        ("names code to run", ["algo._target_=os.system", "+algo.x={_target_: os.system}"]),
+        ("has a $ or a backslash", ["algo.lr=${oc.env:HOME}", r"'algo.note=a\{b'", f"'algo.net={HIDDEN}'"]),
+        ("choose the run under Continue", ["resume=outputs/x"]),
+        ("start a sweep in a terminal", ["launcher=joblib"]),
+        ("start a search in a terminal", ["hparams_search=optuna"]),
+        ("a quotation mark", ["algo.lr='1"]),
+        ("at most 4,000 characters", ["x" * 5000]),
     ],
 )
-def test_only_settings_are_overrides(text: str, message: str):
-    with pytest.raises(UserError) as caught:
-        form.words_of(text)
-    assert message in str(caught.value)
+def test_only_settings_are_overrides(message: str, texts: list[str]):
+    for text in texts:
+        with pytest.raises(UserError) as caught:
+            form.parse_overrides(text)
+        assert message in str(caught.value)
 
 
 def test_the_command_is_one_to_type():
-    choices = Choices({"env": "quoridor", "algo": "", "reward": ""}, "seed=3\n'algo.note=a; rm -rf *'")
-    assert choices.arguments() == ["env=quoridor", "seed=3", "algo.note=a; rm -rf *"]
-    assert form.shown(choices.arguments()) == "python -m src.train env=quoridor seed=3 'algo.note=a; rm -rf *'"
+    options = {"env": "quoridor", "algo": form.DEFAULT, "reward": form.DEFAULT}
+    arguments = form.train_arguments(options, "seed=3\n'algo.note=a; rm -rf *'")
+    assert arguments == ["env=quoridor", "seed=3", "algo.note=a; rm -rf *"]
+    assert form.train_command(arguments) == "python -m src.train env=quoridor seed=3 'algo.note=a; rm -rf *'"
 
 
 def test_progress_is_read_from_the_output_and_the_log():
@@ -225,9 +187,8 @@ def test_a_training_is_checked_by_composing_it(lab: ConfigLab, overrides: list[s
 
 def test_code_is_refused_even_if_an_interpolation_hides_its_name(lab: ConfigLab, tmp_path: Path):
     made = tmp_path / "made"
-    hidden = r"$\{oc.create\:$\{oc.decode\:\\\{_tar$\{oc.select\:nope\,get\}_\\\:os.mkdir\\\,path\\\:MADE\\\}\}\}"
     with pytest.raises(UserError, match=r"algo.net has _target_ 'os.mkdir', which is refused"):
-        lab.check_training(["env=minesweeper_8x8", "algo=ppo", f"algo.net={hidden.replace('MADE', str(made))}"])
+        lab.check_training(["env=minesweeper_8x8", "algo=ppo", f"algo.net={HIDDEN.replace('MADE', str(made))}"])
     assert not made.exists()
 
 
@@ -241,19 +202,16 @@ def test_what_the_form_leaves_open_is_chosen_by_the_configuration(lab: ConfigLab
 
 
 @pytest.mark.parametrize(
-    ("peer", "host", "local"),
+    ("peer", "hosts", "local"),
     [
-        ("127.0.0.1", "127.0.0.1:8080", True),
-        ("127.0.0.1", "localhost", True),
-        ("::1", "[::1]:8080", True),
-        ("192.168.0.7", "192.168.0.1:8080", False),
-        ("192.168.0.7", "localhost:8080", False),
-        ("127.0.0.1", "evil.example:8080", False),  # a site whose name was made to point here
-        ("127.0.0.1", "localhost.evil.example", False),
-        ("127.0.0.1", "", False),
-        ("", "localhost", False),
+        ("127.0.0.1", ["127.0.0.1:8080", "localhost"], True),
+        ("::1", ["[::1]:8080"], True),
+        ("192.168.0.7", ["192.168.0.1:8080", "localhost:8080"], False),
+        ("127.0.0.1", ["evil.example:8080", "localhost.evil.example", ""], False),  # names that were made to point here
+        ("", ["localhost"], False),
     ],
 )
-def test_only_this_machine_trains(peer: str, host: str, local: bool):
-    scope = {"type": "http", "headers": [(b"host", host.encode())], "client": (peer, 1) if peer else None}
-    assert is_local(Request(scope)) == local
+def test_only_this_machine_trains(peer: str, hosts: list[str], local: bool):
+    for host in hosts:
+        scope = {"type": "http", "headers": [(b"host", host.encode())], "client": (peer, 1) if peer else None}
+        assert is_local(Request(scope)) == local

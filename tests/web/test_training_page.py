@@ -17,10 +17,6 @@ COMMAND = "python -m src.train"
 LONG = "seed=5 algo.episodes=50000000 logger=csv checkpoint_seconds=1 algo.eval_every=100"
 
 
-def type_overrides(browser: Browser, text: str) -> None:
-    browser.fill(".t-overrides textarea", text)
-
-
 def wait_shown(browser: Browser, **choices: str) -> None:
     """Wait until the fields of config groups show these choices."""
     read = "return arguments[0].map(name => document.querySelector(`.t-${name} input`).value)"
@@ -49,12 +45,12 @@ def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Brow
     assert browser.find(".t-start").get_attribute("disabled") is not None
     browser.choose(".t-algo", "ppo")
     wait_shown(browser, env="minesweeper_8x8", algo="ppo", reward="as configured: minesweeper")
-    type_overrides(browser, "algo.lr=-1")
+    browser.fill(".t-overrides textarea", "algo.lr=-1")
     browser.wait_text(".t-checked", "algo.lr=-1 must be a number > 0")
     assert browser.all(".t-overrides.q-field--error")
-    type_overrides(browser, "-m seed=1,2")
+    browser.fill(".t-overrides textarea", "-m seed=1,2")
     browser.wait_text(".t-checked", "-m is a flag")
-    type_overrides(browser, "seed=7")
+    browser.fill(".t-overrides textarea", "seed=7")
     expected = f"{COMMAND} env=minesweeper_8x8 algo=ppo seed=7"
     browser.wait_text(".t-command code", expected)
     browser.refresh()
@@ -73,8 +69,8 @@ def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart
     with serving(folder) as address:
         first = Browser(browser.driver, address)
         first.open("/training")
-        first.wait_text("section[aria-label=trainings]", "No training was started here yet.")
-        type_overrides(first, LONG)
+        first.wait_text("section[aria-label='training runs']", "No training was started here yet.")
+        first.fill(".t-overrides textarea", LONG)
         first.wait_text(".t-checked", "valid")
         first.click(".t-start")
         first.wait_text(".t-confirm", f"{COMMAND} {LONG}")

@@ -1,17 +1,39 @@
 """The Runs page: a table of all runs, and comparisons with a stable URL."""
 
-from collections.abc import Iterable
+from fastapi import Response
+from fastapi.responses import FileResponse, PlainTextResponse
+from nicegui import app
 
+from ...core.errors import UserError, require
+from .. import files
+from ..lab import Lab
 from ..pages import PageEntry, card_picture
-from .images import routes
+
+IMAGE_PATH = "/runs/picture"
+MAX_IMAGE = 1 << 25  # bytes
 
 
-def _picture() -> Iterable[str]:
-    yield '<path d="M22 8V88H146" stroke="var(--faint)" stroke-width="2" fill="none"/>'
-    yield '<path d="M22 84C52 80 54 30 84 24S128 16 146 14" stroke="var(--blue)" stroke-width="4" fill="none"/>'
-    yield '<path d="M22 86C70 84 72 62 98 48S130 34 146 32" stroke="var(--orange)" stroke-width="4" fill="none"/>'
+def routes(lab: Lab) -> None:
+    """Serve the PNG files of runs."""
+
+    @app.get(IMAGE_PATH)
+    def image(run: str, file: str) -> Response:
+        try:
+            found = files.locate(lab.folders, run)
+            require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
+            path = files.file_of(found, file, MAX_IMAGE)
+            if path is None:
+                raise UserError(f"{run} no longer has the picture {file}")
+            return FileResponse(path, media_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
+        except (UserError, OSError) as error:
+            return PlainTextResponse(str(error), status_code=404)
 
 
+_CURVES = (
+    '<path d="M22 8V88H146" stroke="var(--faint)" stroke-width="2" fill="none"/>',
+    '<path d="M22 84C52 80 54 30 84 24S128 16 146 14" stroke="var(--blue)" stroke-width="4" fill="none"/>',
+    '<path d="M22 86C70 84 72 62 98 48S130 34 146 32" stroke="var(--orange)" stroke-width="4" fill="none"/>',
+)
 PAGE = PageEntry(
     package=__name__,
     title="Runs",
@@ -19,6 +41,6 @@ PAGE = PageEntry(
     icon="show_chart",
     order=90,
     summary="Learning curves of all runs, side by side.",
-    picture=card_picture(_picture()),
+    picture=card_picture(_CURVES),
     routes=routes,
 )

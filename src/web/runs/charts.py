@@ -1,16 +1,35 @@
-"""Charts of the selected runs in a grid, one for each metric."""
+"""Charts of runs: learning curves, and parallel coordinates of a sweep, as options of ECharts and in cards.
+
+Keys of options that start with a colon are JavaScript: names from runs, which are untrusted, are only ever values.
+"""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from nicegui import ui
 
+from .. import style
 from ..files import Metrics
 from . import curves
 from .curves import Curve, Scale
+from .index import Row, format_value, value
+from .query import differing_settings
 
+# The first ones contrast with both a light and a dark page.
+COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.GREY, style.ORANGE, style.SKY)
+STROKES = ("solid", "dashed", "dotted")  # used after all colors
+VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
+MAX_AXES = 9  # settings of parallel coordinates; a screen has no room for more
+LOG_RATIO = 50  # of the largest to the smallest number, from which an axis of parallel coordinates is logarithmic
+TEXT_COLOR = "getComputedStyle(document.body).getPropertyValue('--ink')"  # of the theme
+SHORT_NUMBER = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([u]) => Math.abs(v) >= u) ??
+  [1, '']; return +(v / unit).toPrecision(6) + sign }"""  # 200k for 200000
+QUADRILATERAL = """(params, api) => ({type: 'polygon', style: {fill: api.visual('color'), opacity: .18}, silent: true,
+  shape: {points: [[0, 1], [3, 4], [3, 5], [0, 2]].map(([x, y]) => api.coord([api.value(x), api.value(y)]))}})"""
 # The background is that of the card, so that the image can be read by itself.
 _DOWNLOAD = """() => { const card = document.getElementById('c%d'), link = document.createElement('a');
   const color = getComputedStyle(document.body).getPropertyValue('--card').trim();
@@ -18,37 +37,166 @@ _DOWNLOAD = """() => { const card = document.getElementById('c%d'), link = docum
   link.download = card.dataset.file + '.png'; link.click(); }"""
 
 
+def line_style(number: int) -> tuple[str, str]:
+    """Return the color and the stroke of a curve by its place in the comparison."""
+    return COLORS[number % len(COLORS)], STROKES[number // len(COLORS) % len(STROKES)]
+
+
+def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
+    """Return the chart options of curves."""
+    return {
+        "animation": False,
+        "textStyle": {":color": TEXT_COLOR},
+        "grid": {"left": 12, "right": 24, "top": 16, "bottom": 62, "containLabel": True},
+        "legend": {
+            "bottom": 0,
+            "type": "scroll",
+            "textStyle": {":color": TEXT_COLOR},
+            ":pageTextStyle": f"({{color: {TEXT_COLOR}}})",
+            "data": [line.label for line in lines],
+        },
+        "tooltip": {
+            "trigger": "axis",
+            "confine": True,
+            ":valueFormatter": "v => v == null ? '-' : Number(v).toPrecision(4)",
+        },
+        "xAxis": _axis(scale.log_x, SHORT_NUMBER)
+        | {"name": curves.AXES[scale.axis], "nameLocation": "middle", "nameGap": 26},
+        "yAxis": _axis(scale.log_y, "v => +v.toPrecision(4)"),
+        "series": [part for number, line in enumerate(lines) for part in _series(line, number, scale)],
+    }
+
+
+def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
+    return {
+        "type": "log" if logarithmic else "value",
+        "splitLine": {"lineStyle": {"color": style.GREY, "opacity": 0.2}},
+        "axisLabel": {":color": TEXT_COLOR, "hideOverlap": True, ":formatter": formatter},
+        "nameTextStyle": {":color": TEXT_COLOR},  # not covered by textStyle
+        "scale": True,
+    }
+
+
+def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
+    """Return the line of a curve, and those of its parts that it has: the raw line, the band, the whiskers."""
+    color, stroke = line_style(number)
+    hidden = {"tooltip": {"show": False}}
+
+    def line(points: Sequence[Any], look: dict[str, Any]) -> dict[str, Any]:
+        few = len(points) < 60
+        common = {"name": curve.label, "type": "line", "color": color, "symbolSize": 6, "showSymbol": few}
+        return common | {"data": points, "lineStyle": look}
+
+    series = [line(curve.points, {"width": 2, "type": stroke})]
+    if curve.raw:
+        series.append(line(curve.raw, {"width": 1, "opacity": 0.3}) | hidden | {"showSymbol": False, "z": 1})
+    if curve.band:  # one quadrilateral between each two steps that have a band
+        pairs = zip(curve.band, curve.band[1:], strict=False)
+        band = {
+            "name": curve.label,
+            "type": "custom",
+            "data": [[*left, *right] for left, right in pairs if np.isfinite((*left, *right)).all()],
+            ":renderItem": QUADRILATERAL,
+            "encode": {"x": [0, 3], "y": [1, 2, 4, 5]},
+            "color": color,
+            "clip": True,
+            "silent": True,
+            "z": 1,
+        }
+        series.append(band | hidden)
+    if curve.whiskers and not scale.smooth:  # the 95% interval of each measured value, as a vertical line
+        ends = [end for x, low, high in curve.whiskers for end in ([x, low], [x, high], [x, None])]
+        look = {"showSymbol": True, "symbol": "rect", "symbolSize": [12, 2], "connectNulls": False}
+        series.append(line(ends, {"width": 1.5}) | hidden | look)
+    return series
+
+
+def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[str]) -> dict[str, Any]:
+    """Return the chart options of parallel coordinates: a line for each run through its settings, colored by result.
+
+    Runs without a value of the objective are left out. The axes are the settings that differ, first those with few
+    values. The lines of selected runs are wide.
+    """
+    runs = [row for row in rows if isinstance(value(row, objective), int | float)]
+    settings = {name: found for name, found in differing_settings(runs).items() if not name.endswith("_target_")}
+    names = sorted(settings, key=lambda name: len(set(map(repr, settings[name]))))[-MAX_AXES:]
+    results = [value(row, objective) for row in runs]
+    axes, columns, color = [], [], {":color": TEXT_COLOR}
+    for place, (name, values) in enumerate([*((name, settings[name]) for name in names), (objective, results)]):
+        if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+            wide = bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
+            kind: dict[str, Any] = {"type": "log" if wide else "value", "scale": True}
+        else:
+            values = [format_value(one) or "none" for one in values]
+            kind = {"type": "category", "data": sorted(set(values))}
+        texts = {"nameTextStyle": color, "axisLabel": color, "axisLine": {"lineStyle": color}}
+        axes.append({"dim": place, "name": name} | texts | kind)
+        columns.append(values)
+    data = [
+        {
+            "value": [column[place] for column in columns],
+            "name": row["run"],
+            "lineStyle": {"width": 4, "opacity": 1} if row["run"] in selected else {},
+        }
+        for place, row in enumerate(runs)
+    ]
+    return {
+        "animation": False,
+        "parallel": {"left": 60, "right": 120, "top": 44, "bottom": 44},
+        "parallelAxis": axes,
+        "tooltip": {"confine": True},
+        "visualMap": {
+            "min": min(results, default=0),
+            "max": max(results, default=1),
+            "dimension": len(names),
+            "inRange": {"color": VIRIDIS},
+            "right": 0,
+            "top": "middle",
+            "precision": 3,
+            "textStyle": {":color": TEXT_COLOR},
+        },
+        "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 1.5, "opacity": 0.6}, "smooth": False}],
+    }
+
+
 class Chart:
     """A chart with its name, buttons and a note below the name."""
 
     def __init__(self, name: str, on_remove: Callable[[], Any] | None = None) -> None:
-        with ui.element("section").classes("r-chart-card").props(f'data-file="{_file(name)}"') as self.card:
+        file = re.sub(r"[^\w.-]", "_", name)  # without characters that a file system or an attribute would refuse
+        with ui.element("section").classes("r-chart-card").props(f'data-file="{file}"') as self.card:
             self.card.props["aria-label"] = f"chart of {name}"
             with ui.element("div").classes("r-chart-head"):
                 with ui.element("h2"):
                     ui.label(name)
-                self._buttons(name, on_remove)
-            self.note = ui.label().classes("faint r-meaning")
+                download = ui.button(icon="download").props("flat round").classes("r-download")
+                download.props["aria-label"] = f"download {name} as an image"
+                if on_remove is not None:
+                    remove = ui.button(icon="close", on_click=on_remove).props("flat round").classes("r-remove")
+                    remove.props["aria-label"] = f"remove the chart of {name}"
+            self._note = ui.label().classes("faint r-meaning")
             self.plot = ui.echart({"series": []}).classes("r-chart")
             self.plot.props["role"], self.plot.props["aria-label"] = "img", f"{name} of the selected runs"
-        self.download.on("click", js_handler=_DOWNLOAD % (self.card.id, self.plot.id))
-
-    def _buttons(self, name: str, on_remove: Callable[[], Any] | None) -> None:
-        self.download = ui.button(icon="download").props("flat round").classes("r-download")
-        self.download.props["aria-label"] = f"download {name} as an image"
-        if on_remove is not None:
-            remove = ui.button(icon="close", on_click=on_remove).props("flat round").classes("r-remove")
-            remove.props["aria-label"] = f"remove the chart of {name}"
+        download.on("click", js_handler=_DOWNLOAD % (self.card.id, self.plot.id))
 
     def draw(self, options: dict[str, Any], note: str, description: str) -> None:
-        self.note.text = note
+        self._note.text = note
         self.plot.props["aria-label"] = description
         self.plot.options.clear()
         self.plot.options.update(options)
         self.plot.update()
 
+    def draw_curves(self, metric: str, lines: Sequence[Curve], scale: Scale, note: str) -> None:
+        """Draw curves; the description has their last values in words, for those who cannot see the chart."""
+        ends = [f"{line.label} {line.points[-1][1]:.4g}" for line in lines if line.points]
+        shown = "; ".join(ends[:10]) + (f"; and {len(ends) - 10} more" if len(ends) > 10 else "")
+        values = f"last values: {shown}" if ends else "no values yet"
+        self.draw(curve_options(lines, scale), note, f"Chart of {metric}, {values}")
+
 
 class ChartGrid:
+    """One chart for each metric."""
+
     def __init__(self, on_remove: Callable[[str], Any]) -> None:
         self._on_remove = on_remove
         self._charts: dict[str, Chart] = {}
@@ -56,7 +204,7 @@ class ChartGrid:
         self._grid = ui.element("div").classes("r-grid")
 
     def choose(self, metrics: Sequence[str]) -> None:
-        """Have a chart for each metric; the ones that stay are not built again."""
+        """Have a chart for each metric; existing ones are not built again."""
         if tuple(self._charts) == tuple(metrics):
             return
         for name in [name for name in self._charts if name not in metrics]:
@@ -73,41 +221,30 @@ class ChartGrid:
     ) -> None:
         """Draw all charts; `runs` are by label, and so are the members of `groups`, which may be empty."""
         self._drawing = drawing = self._drawing + 1
-        for name, chart in list(self._charts.items()):
-            lines = await asyncio.to_thread(lines_of, runs, groups, name, scale, band)
+
+        def compute(metric: str) -> list[Curve]:
+            if not groups:
+                return curves.run_curves(runs, metric, scale)
+            most = curves.points_per_curve(len(groups))
+            return [
+                curves.mean_curve(label, [runs[name] for name in names], metric, scale, band, most)
+                for label, names in groups.items()
+            ]
+
+        for metric, chart in list(self._charts.items()):
+            lines = await asyncio.to_thread(compute, metric)
             if drawing != self._drawing:
                 return
             if not chart.plot.is_deleted:
-                chart.draw(curves.options(lines, scale), note_on(name, runs, lines, scale), described(name, lines))
+                chart.draw_curves(metric, lines, scale, note(metric, runs, lines, scale))
 
 
-def lines_of(
-    runs: Mapping[str, Metrics], groups: Mapping[str, Sequence[str]], metric: str, scale: Scale, band: str
-) -> list[Curve]:
-    if not groups:
-        return curves.curves_of(runs, metric, scale)
-    most = curves.points_per_curve(len(groups))
-    members = {label: [runs[name] for name in names] for label, names in groups.items()}
-    return [curves.averaged(label, those, metric, scale, band, most) for label, those in members.items()]
-
-
-def note_on(metric: str, runs: Mapping[str, Metrics], lines: Sequence[Curve], scale: Scale) -> str:
+def note(metric: str, runs: Mapping[str, Metrics], lines: Sequence[Curve], scale: Scale) -> str:
     """Return what the metric means, and what is missing."""
     if not any(line.points for line in lines):
         logged = any(metric in metrics.columns for metrics in runs.values())
         return "no values above 0 for the logarithmic axis" if logged else "not logged by these runs yet"
-    out = curves.left_out(runs, metric, scale)
-    missing = f"{out:,} points not above 0 are left out; " if out else ""
+    points = [metrics.points(scale.axis, metric) for metrics in runs.values()]
+    left_out = sum(len(one) - len(scale.drawable(one)) for one in points)
+    missing = f"{left_out:,} points not above 0 are left out; " if left_out else ""
     return missing + curves.meaning(metric)
-
-
-def described(metric: str, lines: Sequence[Curve]) -> str:
-    """Return the last values in words, for those who cannot see the chart."""
-    ends = [f"{line.label} {line.points[-1][1]:.4g}" for line in lines if line.points]
-    shown = "; ".join(ends[:10]) + (f"; and {len(ends) - 10} more" if len(ends) > 10 else "")
-    return f"Chart of {metric}, last values: {shown}" if ends else f"Chart of {metric}, no values yet"
-
-
-def _file(name: str) -> str:
-    """Return a file name without characters that a file system or an attribute would refuse."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)

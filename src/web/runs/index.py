@@ -3,25 +3,28 @@
 import csv
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.errors import UserError
-from ...core.runs.metrics import CURVES
-from ...core.runs.run import LOCK, is_training
+from ...core.runs.lock import LOCK
+from ...core.runs.metrics import CURVES, current_names
+from ...core.runs.run import is_training
 from .. import files
 from ..files import RunPath, Stamp
 from . import notes
 
 FILES = ("config.yaml", "metrics.csv", "eval.json", notes.NOTES)
-CHOICES = ("env", "algo", "reward", "curriculum", "experiment")
-BASE = (  # fields that every run has; further ones are its settings and the last values of its metrics
-    *("run", "state", "win_rate", "score", "step", *CHOICES, "seed", "changes", "tags", "notes", "updated"),
+CONFIG_GROUPS = ("env", "algo", "reward", "curriculum", "experiment")
+BASE_FIELDS = (  # of every run; further fields are its settings and the last values of its metrics
+    *("run", "state", "win_rate", "score", "step", *CONFIG_GROUPS, "seed", "changes", "tags", "notes", "updated"),
     *("low", "high"),
 )
 NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results, or in other columns
-PUBLISHED_EVERY = 50  # runs read, while the first visitors wait
+RESCAN = 10.0  # seconds between searches for new runs, whatever the number of visitors
+PUBLISH_EVERY = 50  # runs read, while the first visitors wait
 
 Row = dict[str, Any]
 
@@ -29,8 +32,7 @@ Row = dict[str, Any]
 class Entry(NamedTuple):
     stamps: tuple[Stamp, ...]
     row: Row
-    lock: Stamp  # after the last look at it
-    training: bool
+    lock: Stamp  # after it was last probed
 
 
 class Index:
@@ -50,20 +52,14 @@ class Index:
 
     def rows(self) -> list[Row]:
         """Look for changes now, and return one row for each run, latest first."""
-        with self._scanning:
-            self._scan()
+        self.refresh(0)
         return self.known
 
-    def refresh(self, seconds: float) -> None:
+    def refresh(self, seconds: float = RESCAN) -> None:
         """Look for changes, unless that was done within the last `seconds`."""
         with self._scanning:
             if time.monotonic() - self._scanned >= seconds:
                 self._scan()
-
-    def row(self, run: RunPath) -> Row:
-        """Return the row of a run, which is read now if it is not known yet."""
-        known = next((row for row in self.known if row["run"] == run.name), None)
-        return known or _with_state(summary(run), is_training(run.path))
 
     @property
     def ready(self) -> bool:
@@ -75,136 +71,146 @@ class Index:
         rows = self.known
         if self._fields[0] is not rows:
             names = {name for row in rows for kind in ("settings", "metrics") for name in row[kind]}
-            self._fields = rows, sorted(names - set(BASE))
+            self._fields = rows, sorted(names - set(BASE_FIELDS))
         return self._fields[1]
 
     def _scan(self) -> None:
         runs = [(run, tuple(files.stamp(run, name) for name in FILES)) for run in files.find(self.folders)]
         runs.sort(key=lambda one: -max(stamp.modified for stamp in one[1]))  # the latest are shown first
-        self.found, before, entries = len(runs), self._entries, {}
+        self.found, before = len(runs), self._entries
+        entries: dict[str, Entry] = {}
         for run, stamps in runs:
             old = before.get(run.name)
-            new = entries[run.name] = _entry(run, stamps, old)
-            if new is not old and old is None and len(entries) % PUBLISHED_EVERY == 0:
+            entries[run.name] = _update_entry(run, stamps, old)
+            if old is None and len(entries) % PUBLISH_EVERY == 0:
                 self._publish(before | entries)
         if entries != before:
             self._publish(entries)
         self._entries, self._scanned = entries, time.monotonic()
 
     def _publish(self, entries: Mapping[str, Entry]) -> None:
-        rows = (_with_state(entry.row, entry.training) for entry in entries.values())
+        rows = (entry.row for entry in entries.values())
         self.known = sorted(rows, key=lambda row: (-row["updated"], row["run"]))
 
 
-def _entry(run: RunPath, stamps: tuple[Stamp, ...], old: Entry | None) -> Entry:
-    """Return what is known of a run. A run that starts to train changes its lock, so others need no look at it."""
-    unchanged = old is not None and old.stamps == stamps
-    if old is not None and unchanged and not old.training and old.lock == files.stamp(run, LOCK):
+@cache
+def shared_index(*folders: Path) -> Index:
+    """Return the index of all visitors."""
+    return Index(folders)
+
+
+def _update_entry(run: RunPath, stamps: tuple[Stamp, ...], old: Entry | None) -> Entry:
+    """Return the entry of a run. A run that starts to train changes its lock; otherwise the lock is not probed."""
+    if old is None or old.stamps != stamps:
+        return Entry(stamps, read_row(run), files.stamp(run, LOCK))
+    if old.row["state"] != "training" and old.lock == files.stamp(run, LOCK):
         return old
+    return Entry(stamps, _with_state(old.row, is_training(run.path)), files.stamp(run, LOCK))
+
+
+def read_row(run: RunPath) -> Row:
+    """Return the row of a run; columns of unreadable files are empty, and `error` is the message."""
     training = is_training(run.path)
-    row = old.row if old is not None and unchanged else summary(run)
-    return Entry(stamps, row, files.stamp(run, LOCK), training)
+    row: Row = {"run": run.name, "error": "", "tags": (), "settings": {}, "metrics": {}}
+    row |= dict.fromkeys((*CONFIG_GROUPS, "changes", "notes"), "")
+    row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high"))
+    row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != notes.NOTES) / 1e9
+    readers: tuple[Callable[[RunPath], Row], ...] = (_read_config, _read_metrics, _read_scores, _read_notes)
+    for read in readers:
+        try:
+            row |= read(run)
+        except UserError as error:
+            row["error"] = str(error)
+    return _with_state(row, training)
 
 
 def _with_state(row: Row, training: bool) -> Row:
-    if row["fault"]:
+    if row["error"]:
         return row | {"state": "unreadable"}
     if training:  # also a finished run that is being resumed
         return row | {"state": "training"}
     return row | {"state": "unfinished" if row["win_rate"] is None else "finished"}
 
 
-def value(row: Row, name: str) -> Any:
-    """Return a field, a setting or the last value of a metric; None if the run has none."""
-    if name in BASE:
-        return row[name]
-    return row["settings"].get(name, row["metrics"].get(name))
-
-
-def summary(run: RunPath) -> Row:
-    """Return the row of a run; columns of unreadable files are empty, and `fault` is the error."""
-    row: Row = {"run": run.name, "fault": "", "tags": (), "settings": {}, "metrics": {}}
-    row |= dict.fromkeys((*CHOICES, "changes", "notes"), "")
-    row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high"))
-    row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != notes.NOTES) / 1e9
-    readers: tuple[Callable[[RunPath], Row], ...] = (_composition, _progress, _result, _notes)
-    for read in readers:
-        try:
-            row |= read(run)
-        except UserError as error:
-            row["fault"] = str(error)
-    return row
-
-
-def _composition(run: RunPath) -> Row:
+def _read_config(run: RunPath) -> Row:
     config = files.read_config(run)
-    names = config.get("composition")
-    names = names if isinstance(names, dict) else {}
-    chosen = {key: str(names.get(key) or "") for key in CHOICES}
-    seed = config.get("seed")
-    columns = (*CHOICES, "seed")
-    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in columns]
-    settings = dict(flattened({key: node for key, node in config.items() if key not in NO_SETTINGS}))
-    return chosen | {
+    composition, seed = config.get("composition"), config.get("seed")
+    options = composition if isinstance(composition, dict) else {}
+    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in (*CONFIG_GROUPS, "seed")]
+    return {key: str(options.get(key) or "") for key in CONFIG_GROUPS} | {
         "seed": seed if isinstance(seed, int) else None,
         "changes": " ".join(changes),
-        "settings": settings,
+        "settings": dict(_flatten({key: node for key, node in config.items() if key not in NO_SETTINGS})),
     }
 
 
-def flattened(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of a configuration by dotted key; lists are one text."""
     for key, child in node.items():
         if isinstance(child, dict) and child:
-            yield from flattened(child, f"{prefix}{key}.")
+            yield from _flatten(child, f"{prefix}{key}.")
         else:
             yield prefix + key, str(child) if isinstance(child, dict | list) else child
 
 
-def _progress(run: RunPath) -> Row:
+def _read_metrics(run: RunPath) -> Row:
     last = last_values(files.content(run, "metrics.csv", files.MAX_METRICS) or b"", f"{run.name}/metrics.csv")
-    ends = {"low": "final/win_rate_low", "high": "final/win_rate_high", "win_rate": "final/win_rate"}
-    score = next((last[name] for name in CURVES if name in last), None)
-    return {key: last.get(name) for key, name in ends.items()} | {
+    return {
+        "win_rate": last.get("final/win_rate"),
+        "low": last.get("final/win_rate_low"),
+        "high": last.get("final/win_rate_high"),
         "step": last.pop("step", None),
-        "score": score,
+        "score": next((last[name] for name in CURVES if name in last), None),
         "metrics": last,
     }
 
 
 def last_values(data: bytes, name: str) -> dict[str, float]:
     """Return the last number of each column; only as many lines are read, from the end, as that takes."""
+    found: dict[str, float] = {}
     try:
         head, *lines = data[: data.rfind(b"\n") + 1].decode().splitlines() or [""]
-        columns = next(csv.reader([head]), [])
-        return _last_numbers(columns, csv.reader(reversed(lines)))
+        columns = current_names(next(csv.reader([head]), []))
+        missing = dict(enumerate(columns))
+        for row in csv.reader(reversed(lines)):
+            if len(row) == len(columns):
+                numbers = {place: files.number(row[place]) for place in missing}
+                found |= {missing[place]: number for place, number in numbers.items() if number is not None}
+                missing = {place: column for place, column in missing.items() if column not in found}
+                if not missing:
+                    break
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{name} is not readable as CSV: {error}") from error
-
-
-def _last_numbers(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    missing = dict(enumerate(columns))
-    for row in rows:
-        if len(row) == len(columns):
-            numbers = {place: files.number(row[place]) for place in missing}
-            found |= {missing[place]: one for place, one in numbers.items() if one is not None}
-            missing = {place: column for place, column in missing.items() if column not in found}
-            if not missing:
-                break
     return found
 
 
-def _result(run: RunPath) -> Row:
+def _read_scores(run: RunPath) -> Row:
+    """Return the final evaluation against the first opponent."""
     scores = files.read_scores(run)
-    if not scores:
-        return {}
-    return {"win_rate": scores[0].win_rate, "low": scores[0].low, "high": scores[0].high}
+    return {"win_rate": scores[0].win_rate, "low": scores[0].low, "high": scores[0].high} if scores else {}
 
 
-def _notes(run: RunPath) -> Row:
+def _read_notes(run: RunPath) -> Row:
     try:
         found = notes.read(run)
     except UserError as error:  # the run itself is readable
         return {"notes": str(error)}
     return {"notes": found.text, "tags": found.tags}
+
+
+def value(row: Row, name: str) -> Any:
+    """Return a field, a setting or the last value of a metric; None if the run has none."""
+    if name in BASE_FIELDS:
+        return row[name]
+    return row["settings"].get(name, row["metrics"].get(name))
+
+
+def format_value(found: Any) -> str:
+    """Return a value as it is written in a table; empty if there is none."""
+    if found is None:
+        return ""
+    if isinstance(found, bool):
+        return str(found).lower()
+    if isinstance(found, float):
+        return f"{found:.5g}"
+    return ", ".join(found) if isinstance(found, tuple) else str(found)

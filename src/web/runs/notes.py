@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...core.errors import UserError, require
@@ -57,14 +56,9 @@ def checked(text: object, tags: object) -> Notes:
     require(isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags), "tags must be texts")
     assert isinstance(text, str)
     assert isinstance(tags, list | tuple)
-    return Notes(text.strip(), tuple(dict.fromkeys(_tags(tags))))
-
-
-def _tags(tags: Iterable[str]) -> Iterable[str]:
-    found = [" ".join(tag.split()) for tag in tags]
-    require(len(found) <= MAX_TAGS, f"a run has at most {MAX_TAGS} tags")
-    for tag in found:
+    require(len(tags) <= MAX_TAGS, f"a run has at most {MAX_TAGS} tags")
+    words = [" ".join(tag.split()) for tag in tags]
+    for tag in words:
         require(len(tag) <= MAX_TAG, f"the tag {tag[:MAX_TAG]}... is too long: at most {MAX_TAG} characters")
         require("," not in tag, f"the tag {tag} has a comma, which separates tags")
-        if tag:
-            yield tag
+    return Notes(text.strip(), tuple(dict.fromkeys(filter(None, words))))

@@ -1,35 +1,29 @@
-"""What a form means: the overrides of `src.train`, checked before anything is started."""
+"""The form of a new training run: options of config groups and overrides, checked before anything is started."""
 
+import asyncio
 import shlex
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlencode
+
+from nicegui import events, ui
 
 from ...core.errors import UserError, require
 from ...core.package import command
+from .. import shell
+from ..lab import Lab
+from . import PAGE
 
-USUAL = ""  # the option of a group that leaves the choice to the configuration
-NOT_HERE = {  # keys that belong to other commands, and what to do instead
+DEFAULT = ""  # the option of a group that leaves the choice to the configuration
+REFUSED_KEYS = {  # which belong to other commands, and what to do instead
     "resume": "choose the run under Continue",
     "launcher": "start a sweep in a terminal",
-    "hparams_search": "start a search in a terminal",
-    "sampler": "start a search in a terminal",
-    "pruner": "start a search in a terminal",
+    **dict.fromkeys(("hparams_search", "sampler", "pruner"), "start a search in a terminal"),
 }
 MAX_CHARACTERS = 4000
+CHECK_AFTER = 0.3  # seconds without a change before the form is checked
 
 
-class Choices(NamedTuple):
-    """The values of the form; `groups` are options by config group."""
-
-    groups: Mapping[str, str]
-    overrides: str = ""
-
-    def arguments(self) -> list[str]:
-        """Return the overrides; raise `UserError` for words that are none."""
-        return [f"{group}={name}" for group, name in self.groups.items() if name != USUAL] + words_of(self.overrides)
-
-
-def words_of(text: str) -> list[str]:
+def parse_overrides(text: str) -> list[str]:
     """Return the overrides of a text, which is untrusted: settings only, no flags and nothing that names code."""
     require(len(text) <= MAX_CHARACTERS, f"overrides have at most {MAX_CHARACTERS:,} characters")
     try:
@@ -45,11 +39,112 @@ def words_of(text: str) -> list[str]:
         # Hydra unescapes words, so that an interpolation, which can name code, need not look like one.
         require(not {"$", "\\"} & set(word), f"{word} has a $ or a backslash: write the value itself")
         require("\0" not in word, "overrides must not contain a null character")
-        advice = NOT_HERE.get(key.partition("@")[0].partition("/")[0])
+        advice = REFUSED_KEYS.get(key.partition("@")[0].partition("/")[0])
         require(advice is None, f"{word} is not for a single run: {advice}")
     return words
 
 
-def shown(arguments: list[str]) -> str:
+def train_arguments(options: Mapping[str, str], overrides: str) -> list[str]:
+    """Return the arguments of `src.train` for the options of config groups and a text with overrides."""
+    return [f"{group}={name}" for group, name in options.items() if name != DEFAULT] + parse_overrides(overrides)
+
+
+def train_command(arguments: Sequence[str]) -> str:
     """Return the equivalent command to type in a terminal."""
     return " ".join([command("train"), *map(shlex.quote, arguments)])
+
+
+class TrainingForm:
+    """The fields, the command and what is wrong with it.
+
+    `given` are the values in the URL; `on_start` is called with the arguments and the options they lead to.
+    """
+
+    def __init__(
+        self, lab: Lab, given: Mapping[str, str], on_start: Callable[[list[str], Mapping[str, str]], Awaitable[None]]
+    ) -> None:
+        self._lab, self._on_start, self._groups = lab, on_start, lab.training_groups()
+        self._options = {group: given.get(group, DEFAULT) for group in self._groups}
+        self._options = {g: name if name in self._groups[g] else DEFAULT for g, name in self._options.items()}
+        self._overrides = given.get("overrides", "")
+        self._checks = 0  # number of the latest check, which ends those before it
+        self._selects: dict[str, ui.select] = {}
+        for group, names in self._groups.items():
+            select = ui.select(_titles(names), value=self._options[group], label=group, with_input=True)
+            select.on_value_change(lambda event, group=group: self._on_option(group, event))
+            self._selects[group] = select.props("outlined dense options-dense hide-bottom-space").classes(f"t-{group}")
+        self._text = ui.textarea("overrides", value=self._overrides, placeholder="seed=1 algo.lr=0.001")
+        self._text.on_value_change(self._on_overrides).props("outlined dense autogrow hide-bottom-space debounce=200")
+        self._text.classes("t-overrides")
+        self._status = ui.label().classes("t-checked faint").props("role=status")
+        with ui.element("div").classes("t-command"):
+            with ui.element("code"):
+                self._command = ui.label()
+            copy = ui.button(icon="content_copy", on_click=self._copy).props("flat round").classes("t-copy")
+            copy.props["aria-label"] = "copy the command"
+        self._button = ui.button("Start training", icon="play_arrow", on_click=shell.handler(self._start))
+        self._button.props("no-caps").classes("t-start")
+
+    async def check(self) -> Mapping[str, str] | None:
+        """Compose the configuration of the form and show what is wrong with it, at the field concerned.
+
+        Return the chosen options, or None if it is not valid or was changed meanwhile.
+        """
+        self._checks = number = self._checks + 1
+        for field in (*self._selects.values(), self._text):
+            field.props(remove="error")
+        chosen, error = None, ""
+        try:
+            arguments = train_arguments(self._options, self._overrides)
+            self._command.text = train_command(arguments)
+            self._status.text = "checking"
+            chosen = await asyncio.to_thread(self._lab.check_training, arguments)
+        except UserError as found:
+            error = str(found)
+        if number != self._checks or self._status.is_deleted:
+            return None
+        self._status.text = error or "valid"
+        self._status.classes(add="r-fault" if error else "", remove="" if error else "r-fault")
+        self._button.set_enabled(not error)
+        if chosen is None:
+            named = error.partition("=")[0]
+            (self._selects[named] if self._options.get(named, DEFAULT) != DEFAULT else self._text).props(add="error")
+            return None
+        for group, names in self._groups.items():
+            default = chosen.get(group) if self._options[group] == DEFAULT else None
+            titles = _titles(names, default if default != "None" else None)
+            if self._selects[group].options != titles:
+                self._selects[group].set_options(titles, value=self._selects[group].value)
+        return chosen
+
+    async def _on_option(self, group: str, event: events.ValueChangeEventArguments) -> None:
+        with shell.show_errors():
+            self._options[group] = shell.checked(event.value or DEFAULT, (DEFAULT, *self._groups[group]))
+            await self._changed()
+
+    async def _on_overrides(self, event: events.ValueChangeEventArguments) -> None:
+        self._overrides = str(event.value or "")
+        await self._changed()
+
+    async def _changed(self) -> None:
+        values = {name: text for name, text in (*self._options.items(), ("overrides", self._overrides)) if text}
+        shell.set_address(f"{PAGE.path}?{urlencode(values)}" if values else PAGE.path)
+        self._checks = number = self._checks + 1
+        await asyncio.sleep(CHECK_AFTER)
+        if number == self._checks:
+            await self.check()
+
+    def _copy(self) -> None:
+        ui.clipboard.write(self._command.text)
+        ui.notify("copied", position="top")
+
+    async def _start(self) -> None:
+        chosen = await self.check()
+        if chosen is None:
+            raise UserError("this training cannot be started: see the message in the form")
+        await self._on_start(train_arguments(self._options, self._overrides), chosen)
+
+
+def _titles(names: Sequence[str], default: str | None = None) -> dict[str, str]:
+    """Return the titles of the options of a group, of which the configuration chooses `default`."""
+    return {DEFAULT: f"as configured: {default}" if default else "as configured"} | {name: name for name in names}

@@ -1,49 +1,80 @@
-"""A form that starts a training, and the trainings of this machine."""
+"""A form that starts a training run, and the training runs of this machine."""
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
-from nicegui import events, ui
+from nicegui import ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from .. import files, shell
-from ..runs.page import RESCAN, index_of
+from ..files import Metrics, RunPath, Stamp
+from ..lab import Lab
+from ..runs import curves
+from ..runs.charts import Chart
+from ..runs.index import shared_index
 from ..runs.style import CSS as RUNS_CSS
-from ..services import Services
-from . import PAGE, form, jobs
-from .card import JobCard
-from .form import USUAL, Choices
-from .jobs import Jobs
-from .style import CSS
+from .form import TrainingForm, train_command
+from .jobs import Job, Jobs, progress, quote_value
 
-POLL = 1.0  # seconds between looks at the trainings
-CHECK_AFTER = 0.3  # seconds without a change before the form is checked
-SHOWN = 10  # trainings
+POLL = 1.0  # seconds between looks at the jobs
+MAX_CARDS = 10
+LOG_LINES = 30
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-REFUSED = "Trainings are started, watched and stopped only from a browser on the machine of the server, at 127.0.0.1."
+REFUSED = "Training runs are started, watched and stopped only in a browser on the machine of the server, at 127.0.0.1."
+STOP = "It is interrupted as by Ctrl-C: its last checkpoint is kept, and it can be continued."
+END = "Its process is killed. What it did after its last checkpoint is lost; it can be continued from there."
+
+# In addition to the style of the Runs page, whose cards and charts are shown here too.
+CSS = """
+.t-page { display: grid; grid-template-columns: minmax(min(22rem, 100%), 30rem) minmax(0, 1fr); gap: 0 1rem;
+  align-items: start; }
+.t-form { display: flex; flex-direction: column; gap: .7rem; }
+.t-form .q-field__control { min-height: 44px; }
+.t-command { display: flex; gap: .5rem; align-items: center; }
+.t-command code { flex: 1; min-width: 0; overflow-wrap: anywhere; background: var(--board); color: var(--ink);
+  border-radius: .5rem; padding: .6rem; font-size: .85rem; }
+.t-checked { min-height: 1.4rem; overflow-wrap: anywhere; }
+.t-job { margin-bottom: 1rem; }
+.t-head { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
+.t-head h2 { flex: 1; overflow-wrap: anywhere; }
+.t-job progress { width: 100%; height: .8rem; appearance: none; border: 1px solid var(--faint); border-radius: .4rem;
+  overflow: hidden; background: var(--board); }
+.t-job progress::-webkit-progress-bar { background: var(--board); }
+.t-job progress::-webkit-progress-value { background: var(--first); }
+.t-job progress::-moz-progress-bar { background: var(--first); }
+.r-config.t-log { max-height: 14rem; margin-top: .5rem; color: var(--ink); display: flex;
+  flex-direction: column-reverse; }  /* which shows the end */
+.t-job .r-chart { height: 15rem; }
+.t-confirm { width: min(34rem, 92vw); } .t-confirm .q-btn { min-height: 44px; }
+@media (max-width: 1000px) {
+  .t-page { grid-template-columns: minmax(0, 1fr); }
+  .t-page > [aria-label="training runs"] { order: -1; }  /* to watch, which takes longer than to start */
+}
+"""
 
 
 @cache
-def jobs_in(home: Path) -> Jobs:
-    """Return the trainings, shared by all visitors."""
+def shared_jobs(home: Path) -> Jobs:
+    """Return the jobs of all visitors."""
     return Jobs(home)
 
 
-async def build(services: Services, request: Request) -> None:
+async def build(lab: Lab, request: Request) -> None:
     shell.add_style(RUNS_CSS + CSS)
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return
     foreign = request.headers.get("sec-fetch-site") == "cross-site"  # a link of another site fills in nothing
-    page = TrainingPage(services, {} if foreign else parse_qs(request.url.query))
+    query = {} if foreign else parse_qs(request.url.query)
+    page = TrainingPage(lab, {name: values[0] for name, values in query.items()})
     await page.poll()
     ui.timer(POLL, page.poll)
-    await page.check()
+    await page.form.check()
 
 
 def is_local(request: Request) -> bool:
@@ -56,178 +87,139 @@ def is_local(request: Request) -> bool:
     return peer.is_loopback and name in LOCAL_NAMES
 
 
-def _options(names: Sequence[str], usual: str | None = None) -> dict[str, str]:
-    """Return the titles of the options of a group, of which the configuration chooses `usual`."""
-    return {USUAL: f"as configured: {usual}" if usual else "as configured"} | {name: name for name in names}
-
-
 class TrainingPage:
-    def __init__(self, services: Services, query: dict[str, list[str]]) -> None:
-        self.services, self.groups = services, services.training_groups()
-        self.jobs, self.index = jobs_in(services.folders[0]), index_of(*services.folders)
+    def __init__(self, lab: Lab, given: Mapping[str, str]) -> None:
+        self.lab, self.jobs, self.index = lab, shared_jobs(lab.folders[0]), shared_index(*lab.folders)
         self.cards: dict[str, JobCard] = {}
-        self._checks = 0  # number of the latest check, which ends those before it
-        given = {name: values[0] for name, values in query.items()}
-        chosen = {group: given.get(group, USUAL) for group in self.groups}
-        self.choices = Choices({g: name if name in self.groups[g] else USUAL for g, name in chosen.items()})
-        self.choices = self.choices._replace(overrides=given.get("overrides", ""))
         self._requested = given.get("resume")  # a link on the Runs page asks to continue it
         self._confirm = Confirmation()
         with ui.element("div").classes("t-page"):
             with ui.element("section").classes("r-card t-form").props('aria-label="new training"'):
-                self._build_form()
-                self._build_resume()
-            with ui.element("section").props("aria-label=trainings") as self._list:
+                with ui.element("h1").classes("headline"):
+                    ui.label("Train")
+                self.form = TrainingForm(lab, given, self._start)
+                with ui.element("h2"):
+                    ui.label("Continue")
+                self._unfinished = ui.select([], label="an unfinished run", with_input=True)
+                self._unfinished.props("outlined dense options-dense").classes("t-unfinished")
+                resume = ui.button("Continue it", icon="restart_alt", on_click=shell.handler(self._resume_chosen))
+                resume.props("outline no-caps").classes("t-resume")
+            with ui.element("section").props('aria-label="training runs"') as self._list:
                 self._empty = ui.label("No training was started here yet.").classes("r-card faint")
 
-    def _build_form(self) -> None:
-        with ui.element("h1").classes("headline"):
-            ui.label("Train")
-        self._fields: dict[str, ui.select | ui.textarea] = {}
-        for group, names in self.groups.items():
-            field = ui.select(_options(names), value=self.choices.groups[group], label=group, with_input=True)
-            field.on_value_change(lambda event, group=group: self._on_group(group, event))
-            self._fields[group] = field.props("outlined dense options-dense hide-bottom-space").classes(f"t-{group}")
-        text = ui.textarea("overrides", value=self.choices.overrides, placeholder="seed=1 algo.lr=0.001")
-        text.on_value_change(self._on_overrides).props("outlined dense autogrow hide-bottom-space debounce=200")
-        self._fields["overrides"] = text.classes("t-overrides")
-        self._checked = ui.label().classes("t-checked faint").props("role=status")
-        with ui.element("div").classes("t-command"):
-            with ui.element("code"):
-                self._command = ui.label()
-            copy = ui.button(icon="content_copy", on_click=self._copy).props("flat round").classes("t-copy")
-            copy.props["aria-label"] = "copy the command"
-        self._start = ui.button("Start training", icon="play_arrow", on_click=shell.handler(self._on_start))
-        self._start.props("no-caps").classes("t-start")
-
-    def _build_resume(self) -> None:
-        with ui.element("h2"):
-            ui.label("Continue")
-        self._unfinished = ui.select([], label="an unfinished run", with_input=True)
-        self._unfinished.props("outlined dense options-dense").classes("t-unfinished")
-        resume = ui.button("Continue it", icon="restart_alt", on_click=shell.handler(self._on_resume))
-        resume.props("outline no-caps").classes("t-resume")
-
-    async def check(self) -> Mapping[str, str] | None:
-        """Compose the configuration of the form and show what is wrong with it, at the field concerned.
-
-        Return the chosen options, or None if it is not valid or was changed meanwhile.
-        """
-        self._checks = number = self._checks + 1
-        for field in self._fields.values():
-            field.props(remove="error")
-        try:
-            arguments = self.choices.arguments()
-            self._command.text = form.shown(arguments)
-            self._checked.text = "checking"
-            chosen = await asyncio.to_thread(self.services.check_training, arguments)
-        except UserError as error:
-            if number == self._checks and not self._checked.is_deleted:
-                self._show_fault(str(error))
-            return None
-        if number != self._checks or self._checked.is_deleted:
-            return None
-        usual = {group: name for group, name in chosen.items() if self.choices.groups.get(group) == USUAL}
-        self._name_usual({group: name for group, name in usual.items() if name != "None"})
-        self._checked.text = "valid"
-        self._checked.classes(remove="r-fault")
-        self._start.enable()
-        return chosen
-
-    def _name_usual(self, usual: Mapping[str, str]) -> None:
-        """Say in each group what the configuration chooses."""
-        for group, names in self.groups.items():
-            field, options = self._fields[group], _options(names, usual.get(group))
-            assert isinstance(field, ui.select)
-            if field.options != options:
-                field.set_options(options, value=field.value)
-
-    def _show_fault(self, message: str) -> None:
-        self._checked.text = message
-        self._checked.classes(add="r-fault")
-        named = message.partition("=")[0]
-        chosen = self.choices.groups.get(named, USUAL) != USUAL
-        self._fields[named if chosen else "overrides"].props(add="error")
-        self._start.disable()
-
-    async def _on_group(self, group: str, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            name = shell.checked(event.value or USUAL, (USUAL, *self.groups[group]))
-            self.choices = self.choices._replace(groups={**self.choices.groups, group: name})
-            await self._changed()
-
-    async def _on_overrides(self, event: events.ValueChangeEventArguments) -> None:
-        self.choices = self.choices._replace(overrides=str(event.value or ""))
-        await self._changed()
-
-    async def _changed(self) -> None:
-        chosen = {group: name for group, name in self.choices.groups.items() if name != USUAL}
-        chosen |= {"overrides": self.choices.overrides} if self.choices.overrides else {}
-        shell.set_address(f"{PAGE.path}?{urlencode(chosen)}" if chosen else PAGE.path)
-        self._checks = number = self._checks + 1
-        await asyncio.sleep(CHECK_AFTER)
-        if number == self._checks:
-            await self.check()
-
-    def _copy(self) -> None:
-        ui.clipboard.write(self._command.text)
-        ui.notify("copied", position="top")
-
-    async def _on_start(self) -> None:
-        chosen = await self.check()
-        if chosen is None:
-            raise UserError("this training cannot be started: see the message in the form")
-        arguments = self.choices.arguments()
+    async def _start(self, arguments: list[str], chosen: Mapping[str, str]) -> None:
         directory = self.jobs.new_directory(chosen["env"], chosen["algo"])
         await self._launch(arguments, directory, "Start this training?")
 
-    async def _on_resume(self) -> None:
+    async def _resume_chosen(self) -> None:
         require(bool(self._unfinished.value), "choose an unfinished run to continue")
         await self.resume(str(self._unfinished.value))
 
     async def resume(self, name: str) -> None:
-        run = files.locate(self.services.folders, name)
+        run = files.locate(self.lab.folders, name)
         directory = run.folder.joinpath(*Path(name).parts[1:])
-        await self._launch([f"resume={jobs.quoted(str(directory))}"], directory, f"Continue {name}?")
+        await self._launch([f"resume={quote_value(str(directory))}"], directory, f"Continue {name}?")
 
     async def _launch(self, arguments: list[str], directory: Path, question: str) -> None:
-        if await self._confirm.ask(question, form.shown(arguments), "Start"):
+        if await self._confirm.ask(question, train_command(arguments), "Start"):
             await asyncio.to_thread(self.jobs.start, arguments, directory)
             await self.poll()
 
-    async def stop(self, name: str) -> None:
-        what = "It is interrupted as by Ctrl-C: its last checkpoint is kept, and it can be continued."
-        if await self._confirm.ask("Stop this training?", what, "Stop"):
-            await asyncio.to_thread(self.jobs.stop, name)
+    async def stop(self, job: Job) -> None:
+        if await self._confirm.ask("Stop this training?", STOP, "Stop"):
+            await asyncio.to_thread(job.stop)
 
-    async def end(self, name: str) -> None:
-        what = "Its process is killed. What it did after its last checkpoint is lost; it can be continued from there."
-        if await self._confirm.ask("It does not stop by itself?", what, "End now"):
-            await asyncio.to_thread(self.jobs.end, name)
+    async def end(self, job: Job) -> None:
+        if await self._confirm.ask("It does not stop by itself?", END, "End now"):
+            await asyncio.to_thread(job.kill)
 
     async def poll(self) -> None:
-        every = await asyncio.to_thread(self.jobs.all)
-        runs = [(job, run) for job in every if (run := files.run_of(self.services.folders, job.directory)) is not None]
-        found = runs[:SHOWN]
-        self._empty.set_visibility(not found)
-        for name in [name for name in self.cards if name not in {job.name for job, _ in found}]:
+        jobs = await asyncio.to_thread(self.jobs.all)
+        runs = [(job, run) for job in jobs if (run := files.run_of(self.lab.folders, job.directory)) is not None]
+        shown = runs[:MAX_CARDS]
+        self._empty.set_visibility(not shown)
+        for name in [name for name in self.cards if name not in {job.name for job, _ in shown}]:
             self.cards.pop(name).card.delete()
         with self._list:
-            for place, (job, run) in enumerate(found):
+            for place, (job, run) in enumerate(shown):
                 if job.name not in self.cards:
-                    self.cards[job.name] = JobCard(job, run, self.stop, self.end, self.resume)
+                    self.cards[job.name] = JobCard(job, run, self)
                     self.cards[job.name].card.move(target_index=place)
         for card in list(self.cards.values()):
             await card.update()
-        await self._list_unfinished()
-
-    async def _list_unfinished(self) -> None:
-        await asyncio.to_thread(self.index.refresh, RESCAN)
+        await asyncio.to_thread(self.index.refresh)
         names = [row["run"] for row in self.index.known if row["state"] == "unfinished"]
         if names != self._unfinished.options and not self._unfinished.is_deleted:
             value = self._requested if self._requested in names else self._unfinished.value
             self._requested = None if self._requested in names else self._requested
             self._unfinished.set_options(names, value=value if value in names else None)
+
+
+class JobCard:
+    """A training run: state, progress, curve and the end of its output."""
+
+    def __init__(self, job: Job, run: RunPath, page: TrainingPage) -> None:
+        self._job, self._run = job, run
+        self._stamp: Stamp | None = None
+        self._metrics = Metrics()
+
+        def button(label: str, icon: str, name: str, on_click: Callable[[], Awaitable[None]]) -> ui.button:
+            return ui.button(label, icon=icon, on_click=shell.handler(on_click)).props("outline no-caps").classes(name)
+
+        with ui.element("article").classes("r-card t-job") as self.card:
+            self.card.props["aria-label"] = f"training {job.directory}"
+            with ui.element("div").classes("t-head"):
+                with ui.element("h2"):
+                    ui.label(str(job.directory))
+                self._state = ui.label().classes("r-tag t-state").props("role=status")
+                self._stop = button("Stop", "stop", "t-stop", lambda: page.stop(job))
+                self._end = button("End now", "dangerous", "t-end", lambda: page.end(job))
+                self._continue = button("Continue", "restart_alt", "t-continue", lambda: page.resume(run.name))
+                self._link = ui.link("in Runs", f"/runs?compare={quote(run.name)}").classes("t-link")
+            ui.label(train_command(job.arguments)).classes("faint")
+            self._progress = ui.label().classes("t-progress")
+            self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
+            self._chart = Chart("learning curve")
+            with (
+                ui.element("pre").classes("r-config t-log").props('tabindex=0 role=log aria-label="end of the output"')
+            ):
+                self._log = ui.label()
+
+    async def update(self) -> None:
+        state, can_continue, output, changed = await asyncio.to_thread(self._read)
+        if self.card.is_deleted:
+            return
+        self._state.text = state
+        self._stop.set_visibility(state == "running")
+        self._end.set_visibility(state == "stopping")
+        self._continue.set_visibility(can_continue)
+        self._link.set_visibility(state != "failed" or can_continue)
+        self._log.text = "\n".join(output.splitlines()[-LOG_LINES:])
+        done = progress(output, self._metrics.last("step"))
+        self._bar.set_visibility(done is not None)
+        if done is None:
+            self._progress.text = "starting" if state == "running" else ""
+        else:
+            self._bar.props(f"value={done[0] / max(done[1], 1):.4f}")
+            self._progress.text = f"{done[0]:,} of {done[1]:,} {done[2]}"
+        if changed:
+            metric = next(iter(curves.default_metrics({"": self._metrics})), None)
+            self._chart.card.set_visibility(metric is not None)
+            if metric is not None:
+                lines = curves.run_curves({metric: self._metrics}, metric, curves.Scale())
+                self._chart.draw_curves(metric, lines, curves.Scale(), curves.meaning(metric))
+
+    def _read(self) -> tuple[str, bool, str, bool]:
+        """Return the state, whether it can be continued, the end of the output and whether the metrics changed."""
+        stamp = files.stamp(self._run, "metrics.csv")
+        changed = stamp != self._stamp
+        if changed:
+            self._stamp = stamp
+            try:
+                self._metrics = files.read_metrics(self._run)
+            except UserError:
+                self._metrics = Metrics()
+        return self._job.state(), self._job.can_continue(), self._job.output(), changed
 
 
 class Confirmation:

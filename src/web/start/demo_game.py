@@ -15,7 +15,7 @@ PAUSE = 4  # moves that a finished game stays
 AGENTS = ("runner", "random")
 
 
-class Exhibition:
+class DemoGame:
     """Two quick agents that play Quoridor again and again."""
 
     def __init__(self, lab: Lab, board: ui.html) -> None:
@@ -28,7 +28,7 @@ class Exhibition:
         """Play a move, or begin again some moves after the end."""
         match = self._match
         if match is None:
-            self._match = await asyncio.to_thread(self._set_up)
+            self._match = match = await asyncio.to_thread(self._set_up)
         elif not match.is_over:
             await asyncio.to_thread(self._play, match)
         elif self._paused < PAUSE:
@@ -37,7 +37,11 @@ class Exhibition:
         else:
             match.begin(lambda: match.game.initial(np.random.default_rng(0)), ())
             self._paused = 0
-        self._draw()
+        last = match.names()[-1] if match.moves else None
+        before = match.at(len(match.moves) - 1) if match.moves else None
+        origin = before.pawns[match.game.to_move(before)] if before else None
+        marks = picture.Marks(last=last, origin=origin)
+        self._board.set_content(picture.draw(match.game.size, match.state, marks))
 
     def _set_up(self) -> QuoridorMatch:
         game = self._lab.game("quoridor")
@@ -49,12 +53,3 @@ class Exhibition:
         action = self._agents[match.seat].decide(match.game, match.game.view(match.state), self._rng).action
         assert action is not None
         match.play(action)
-
-    def _draw(self) -> None:
-        match = self._match
-        assert match is not None
-        last = match.names()[-1] if match.moves else None
-        before = match.at(len(match.moves) - 1) if match.moves else None
-        origin = before.pawns[match.game.to_move(before)] if before else None
-        marks = picture.Marks(last=last, origin=origin)
-        self._board.set_content(picture.draw(match.game.size, match.state, marks))
