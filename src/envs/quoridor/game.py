@@ -7,8 +7,7 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...core.play.game import Trait, TwoPlayerGame
-from ...core.play.search import Evaluation
-from ...core.play.search_interface import UNLIMITED_PLIES, Symmetry, Zeros, identity
+from ...core.play.search_interface import UNLIMITED_PLIES, SearcherConfig, Symmetry, Zeros, identity
 from ...core.ranges import Bounds, checked
 from . import notation, rules
 from .observation import mirror, write_planes
@@ -166,8 +165,8 @@ class Quoridor(TwoPlayerGame[Position]):
     def position_key(self, state: Position) -> int:
         return int(position_key(self.board_of(state)))
 
-    def searcher(self, evaluation: Evaluation) -> CompiledSearch:
-        return CompiledSearch(self.size, self.ply_limit, evaluation)
+    def searcher(self, config: SearcherConfig) -> CompiledSearch:
+        return CompiledSearch(self.size, self.ply_limit, config)
 
     def positions(self, count: int, nodes: int, zeros: Zeros = np.zeros) -> QuoridorPositions:
         board = new_board(self.size, self.ply_limit)

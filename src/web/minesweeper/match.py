@@ -9,9 +9,8 @@ import numpy as np
 
 from ...core.errors import UserError, require
 from ...envs.minesweeper import rules
-from ...envs.minesweeper.chord import reveals
 from ...envs.minesweeper.game import Minesweeper, Position, View
-from ...envs.minesweeper.rules import neighbors, require_flaggable
+from ...envs.minesweeper.rules import clicked_cells, neighbors, require_flaggable
 from ...envs.minesweeper.solver import no_guess_board
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from ..match import SeededMatch
@@ -127,7 +126,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         """Reveal a cell, or the neighbours of a number (chord), until the game ends."""
         if self.is_over:
             self.play(cell)  # raises `UserError`
-        for other in reveals(self.view.visible, cell):
+        for other in clicked_cells(self.view.visible, cell):
             if not self.is_over and self.value(other) == HIDDEN:
                 self.play(other)
 

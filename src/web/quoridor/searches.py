@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
-from ...core.play import search
 from ...core.play.game import outcome_for_seat
 from ...core.play.search_interface import DECIDED, WIN, DepthResult, Searcher, SearchResult, parent_score
 from ...envs.quoridor.agents import MasterAgent
@@ -109,7 +108,7 @@ def deepen(searcher: Searcher, state: Position, last: int) -> Iterator[SearchRes
 class SearchingAgent(Protocol):
     """An agent that evaluates positions by a search."""
 
-    evaluation: search.Evaluation
+    evaluation: search_interface.SearcherConfig
 
 
 class Analyst:

@@ -6,20 +6,20 @@ from nicegui import app
 
 from ...core.errors import UserError, require
 from .. import files
-from ..lab import Lab
 from ..pages import PageEntry, card_picture
+from ..services import Services
 
 IMAGE_PATH = "/runs/picture"
 MAX_IMAGE = 1 << 25  # bytes
 
 
-def routes(lab: Lab) -> None:
+def routes(services: Services) -> None:
     """Serve the PNG files of runs."""
 
     @app.get(IMAGE_PATH)
     def image(run: str, file: str) -> Response:
         try:
-            found = files.locate(lab.folders, run)
+            found = files.locate(services.folders, run)
             require(file in files.pictures(found), f"{run} has no picture {file}: only PNG files of a run are shown")
             path = files.file_of(found, file, MAX_IMAGE)
             if path is None:

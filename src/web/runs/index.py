@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.errors import UserError
-from ...core.runs.lock import LOCK
-from ...core.runs.metrics import CURVES, current_names
-from ...core.runs.run import is_training
+from ...core.runs.metrics import CURVES
+from ...core.runs.run import LOCK, is_training
 from .. import files
 from ..files import RunPath, Stamp
 from . import notes
@@ -170,7 +169,7 @@ def last_values(data: bytes, name: str) -> dict[str, float]:
     found: dict[str, float] = {}
     try:
         head, *lines = data[: data.rfind(b"\n") + 1].decode().splitlines() or [""]
-        columns = current_names(next(csv.reader([head]), []))
+        columns = next(csv.reader([head]), [])
         missing = dict(enumerate(columns))
         for row in csv.reader(reversed(lines)):
             if len(row) == len(columns):

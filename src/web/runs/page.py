@@ -9,7 +9,7 @@ from starlette.requests import Request
 from ...core.errors import require
 from .. import files, shell
 from ..files import Metrics, RunPath, Stamp
-from ..lab import Lab
+from ..services import Services
 from . import charts, curves, query
 from .charts import Chart, ChartGrid
 from .curves import Scale
@@ -30,11 +30,11 @@ _FOLLOW_THEME = """{ const dark = () => document.body.classList.contains('body--
     .observe(document.body, {attributeFilter: ['class']}); }"""
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
     shell.add_style(CSS)
     ui.run_javascript(_FOLLOW_THEME)
-    index = shared_index(*lab.folders)
+    index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")
     page = RunsPage(index, query.parse_url(request.url.query))

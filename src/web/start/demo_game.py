@@ -7,9 +7,9 @@ from nicegui import ui
 
 from ...core.play.agent import Agent
 from ...envs.quoridor.game import Quoridor
-from ..lab import Lab
-from ..quoridor import picture
+from ..quoridor import board
 from ..quoridor.match import QuoridorMatch
+from ..services import Services
 
 PAUSE = 4  # moves that a finished game stays
 AGENTS = ("runner", "random")
@@ -18,8 +18,8 @@ AGENTS = ("runner", "random")
 class DemoGame:
     """Two quick agents that play Quoridor again and again."""
 
-    def __init__(self, lab: Lab, board: ui.html) -> None:
-        self._lab, self._board, self._rng = lab, board, np.random.default_rng()
+    def __init__(self, services: Services, board: ui.html) -> None:
+        self._lab, self._board, self._rng = services, board, np.random.default_rng()
         self._match: QuoridorMatch | None = None  # set up by the first move, which can be slow
         self._agents: list[Agent] = []
         self._paused = 0
@@ -40,8 +40,8 @@ class DemoGame:
         last = match.names()[-1] if match.moves else None
         before = match.at(len(match.moves) - 1) if match.moves else None
         origin = before.pawns[match.game.to_move(before)] if before else None
-        marks = picture.Marks(last=last, origin=origin)
-        self._board.set_content(picture.draw(match.game.size, match.state, marks))
+        marks = board.Marks(last=last, origin=origin)
+        self._board.set_content(board.draw(match.game.size, match.state, marks))
 
     def _set_up(self) -> QuoridorMatch:
         game = self._lab.game("quoridor")

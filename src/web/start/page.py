@@ -11,10 +11,10 @@ from starlette.requests import Request
 from .. import files, shell
 from ..event_loop import in_thread
 from ..files import RunPath
-from ..lab import Lab
 from ..pages import discover
 from ..quoridor.style import CSS as BOARD_CSS
 from ..saved_games import SavedGame
+from ..services import Services
 
 MAX_GAMES, MAX_RUNS = 3, 4  # listed
 PACE = 1.2  # seconds between moves of the board that plays itself
@@ -32,20 +32,20 @@ CSS = """
 """
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     shell.add_style(BOARD_CSS + CSS)
-    pages = discover(lab.envs)
+    pages = discover(services.envs)
     titles = {page.path: page.title for page in pages}
 
     def read() -> tuple[list[SavedGame], list[RunPath]]:
-        saved = lab.games.latest(20) if lab.games else []
-        runs = sorted(files.find(lab.folders), key=lambda run: -files.stamp(run, "metrics.csv").modified)
+        saved = services.games.latest(20) if services.games else []
+        runs = sorted(files.find(services.folders), key=lambda run: -files.stamp(run, "metrics.csv").modified)
         return [game for game in saved if not game.result and game.path in titles][:MAX_GAMES], runs[:MAX_RUNS]
 
     games, runs = await in_thread(read)
     with ui.element("div").classes("st-top"):
         with ui.element("div").classes("st-words"):
-            ui.label("board lab").classes("st-name").props("role=heading aria-level=1")
+            ui.label("board services").classes("st-name").props("role=heading aria-level=1")
             ui.label(TAGLINE).classes("tagline")
             _show_links("Continue", [(_describe(game, titles[game.path]), game.address) for game in games])
             _show_links("Latest runs", [(run.name, f"/runs?compare={quote(run.name, safe='')}") for run in runs])
@@ -61,7 +61,7 @@ async def build(lab: Lab, request: Request) -> None:
 
     async def play_demo() -> None:
         module = await asyncio.to_thread(import_module, f"{__package__}.demo_game")  # its rules are slow to import
-        ui.timer(PACE, module.DemoGame(lab, board).move)
+        ui.timer(PACE, module.DemoGame(services, board).move)
 
     ui.timer(0, play_demo, once=True)
 

@@ -10,7 +10,7 @@ from nicegui import events, ui
 from ...core.errors import UserError, require
 from ...core.package import command
 from .. import shell
-from ..lab import Lab
+from ..services import Services
 from . import PAGE
 
 DEFAULT = ""  # the option of a group that leaves the choice to the configuration
@@ -61,9 +61,12 @@ class TrainingForm:
     """
 
     def __init__(
-        self, lab: Lab, given: Mapping[str, str], on_start: Callable[[list[str], Mapping[str, str]], Awaitable[None]]
+        self,
+        services: Services,
+        given: Mapping[str, str],
+        on_start: Callable[[list[str], Mapping[str, str]], Awaitable[None]],
     ) -> None:
-        self._lab, self._on_start, self._groups = lab, on_start, lab.training_groups()
+        self._services, self._on_start, self._groups = services, on_start, services.training_groups()
         self._options = {group: given.get(group, DEFAULT) for group in self._groups}
         self._options = {g: name if name in self._groups[g] else DEFAULT for g, name in self._options.items()}
         self._overrides = given.get("overrides", "")
@@ -98,7 +101,7 @@ class TrainingForm:
             arguments = train_arguments(self._options, self._overrides)
             self._command.text = train_command(arguments)
             self._status.text = "checking"
-            chosen = await asyncio.to_thread(self._lab.check_training, arguments)
+            chosen = await asyncio.to_thread(self._services.check_training, arguments)
         except UserError as found:
             error = str(found)
         if number != self._checks or self._status.is_deleted:

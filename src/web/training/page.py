@@ -13,11 +13,11 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from .. import files, shell
 from ..files import Metrics, RunPath, Stamp
-from ..lab import Lab
 from ..runs import curves
 from ..runs.charts import Chart
 from ..runs.index import shared_index
 from ..runs.style import CSS as RUNS_CSS
+from ..services import Services
 from .form import TrainingForm, train_command
 from .jobs import Job, Jobs, progress, quote_value
 
@@ -64,14 +64,14 @@ def shared_jobs(home: Path) -> Jobs:
     return Jobs(home)
 
 
-async def build(lab: Lab, request: Request) -> None:
+async def build(services: Services, request: Request) -> None:
     shell.add_style(RUNS_CSS + CSS)
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return
     foreign = request.headers.get("sec-fetch-site") == "cross-site"  # a link of another site fills in nothing
     query = {} if foreign else parse_qs(request.url.query)
-    page = TrainingPage(lab, {name: values[0] for name, values in query.items()})
+    page = TrainingPage(services, {name: values[0] for name, values in query.items()})
     await page.poll()
     ui.timer(POLL, page.poll)
     await page.form.check()
@@ -88,8 +88,12 @@ def is_local(request: Request) -> bool:
 
 
 class TrainingPage:
-    def __init__(self, lab: Lab, given: Mapping[str, str]) -> None:
-        self.lab, self.jobs, self.index = lab, shared_jobs(lab.folders[0]), shared_index(*lab.folders)
+    def __init__(self, services: Services, given: Mapping[str, str]) -> None:
+        self.services, self.jobs, self.index = (
+            services,
+            shared_jobs(services.folders[0]),
+            shared_index(*services.folders),
+        )
         self.cards: dict[str, JobCard] = {}
         self._requested = given.get("resume")  # a link on the Runs page asks to continue it
         self._confirm = Confirmation()
@@ -97,7 +101,7 @@ class TrainingPage:
             with ui.element("section").classes("r-card t-form").props('aria-label="new training"'):
                 with ui.element("h1").classes("headline"):
                     ui.label("Train")
-                self.form = TrainingForm(lab, given, self._start)
+                self.form = TrainingForm(services, given, self._start)
                 with ui.element("h2"):
                     ui.label("Continue")
                 self._unfinished = ui.select([], label="an unfinished run", with_input=True)
@@ -116,7 +120,7 @@ class TrainingPage:
         await self.resume(str(self._unfinished.value))
 
     async def resume(self, name: str) -> None:
-        run = files.locate(self.lab.folders, name)
+        run = files.locate(self.services.folders, name)
         directory = run.folder.joinpath(*Path(name).parts[1:])
         await self._launch([f"resume={quote_value(str(directory))}"], directory, f"Continue {name}?")
 
@@ -135,7 +139,7 @@ class TrainingPage:
 
     async def poll(self) -> None:
         jobs = await asyncio.to_thread(self.jobs.all)
-        runs = [(job, run) for job in jobs if (run := files.run_of(self.lab.folders, job.directory)) is not None]
+        runs = [(job, run) for job in jobs if (run := files.run_of(self.services.folders, job.directory)) is not None]
         shown = runs[:MAX_CARDS]
         self._empty.set_visibility(not shown)
         for name in [name for name in self.cards if name not in {job.name for job, _ in shown}]:

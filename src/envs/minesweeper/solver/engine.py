@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ....core.errors import UserError
-from ....core.interrupt import own, stoppable
+from ....core.interrupt import is_cancellable, stoppable
 from ....core.kernels import by_reference, jit
 from ...splitmix import STRIDE, mix
 from ..rules import neighbors
@@ -230,7 +230,7 @@ def run_with_engine(shape: tuple[int, ...], mines: int, attempt: Callable[[Engin
             if getattr(_cached, "key", None) != (shape, STATES):
                 _cached.key, _cached.engine = (shape, STATES), make_engine(shape, STATES)
             engine = _cached.engine
-        status, result = _stoppable(attempt, engine) if own.token else attempt(engine)  # the former takes longer
+        status, result = _stoppable(attempt, engine) if is_cancellable() else attempt(engine)  # the former takes longer
         if status == CONSISTENT:
             return result
         if status == INCONSISTENT:

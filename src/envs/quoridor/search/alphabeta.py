@@ -10,8 +10,7 @@ import numpy as np
 
 from ....core.interrupt import stoppable
 from ....core.kernels import by_reference
-from ....core.play.search import Evaluation
-from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearchResult
+from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult
 from ...splitmix import hash_word
 from ..rules import (
     MAX_MOVES,
@@ -61,7 +60,7 @@ class SearchBuffers(NamedTuple):
 NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, EVALUATED, WAITING_PLIES = range(8)
 
 
-def new_buffers(evaluation: Evaluation) -> SearchBuffers:
+def new_buffers(evaluation: SearcherConfig) -> SearchBuffers:
     settings = np.zeros(8, np.int64)
     settings[[NOISE, SELECTIVE, WAITING_PLIES]] = evaluation.noise, evaluation.selective, evaluation.waiting_plies
     return SearchBuffers(
@@ -95,7 +94,7 @@ def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 @inlined
 def _parent_score(score: int) -> int:
-    """Compiled version of `src.core.play.search.parent_score`."""
+    """Compiled version of `src.core.play.search_interface.parent_score`."""
     if score > DECIDED:
         return 1 - score
     return -1 - score if score < -DECIDED else -score
@@ -221,7 +220,7 @@ def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> N
 class CompiledSearch:
     """A `Searcher` for Quoridor positions."""
 
-    def __init__(self, size: int, ply_limit: int, evaluation: Evaluation) -> None:
+    def __init__(self, size: int, ply_limit: int, evaluation: SearcherConfig) -> None:
         self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
         self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
 

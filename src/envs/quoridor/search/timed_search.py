@@ -126,7 +126,7 @@ def new_tree(table: np.ndarray) -> Tree:
     )
 
 
-# Evaluation and moves
+# SearcherConfig and moves
 
 
 @kernel
