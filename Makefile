@@ -25,7 +25,7 @@ test: $(VENV)/installed-dev  ## Set up what tests need, then run all but the slo
 
 testslow: $(VENV)/installed-dev  ## Play the pages in a real browser (chromium, chromedriver), launch jobs, run notebooks
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not browser"
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser
 
 lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,35 +17,50 @@ from tests.lab import ROOT
 REFUSAL = Result(1, "error: seed=-1 must be a whole number\n", [])
 
 
-def answers(folder: Path, *count: str) -> list[tuple[Line, Result, str | None]]:
+class Answer(NamedTuple):
+    line: Line
+    named: str
+    result: Result
+    problem: str | None
+
+
+def answers(folder: Path, *chosen: str) -> list[Answer]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
-    command = [sys.executable, "-m", "tests.bad_inputs", str(folder), *count]
+    command = [sys.executable, "-m", "tests.bad_inputs", str(folder), *chosen]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    return [(Line(*answer["line"]), Result(*answer["result"]), answer["problem"]) for answer in found]
+    return [
+        Answer(Line(one["line"][0], tuple(one["line"][1])), one["named"], Result(*one["result"]), one["problem"])
+        for one in found
+    ]
 
 
-@pytest.mark.slow
-def test_bad_inputs_are_answered_by_one_sentence_and_leave_nothing_behind(tmp_path: Path):
-    found = answers(tmp_path)
-    assert [line for line, _, _ in found] == [(line.command, [*line.arguments]) for line in bad_inputs()]
-    wrong = [f"{line} {problem or result}" for line, result, problem in found if problem or not names_it(line, result)]
+@pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_bad_input_is_refused_in_one_line_before_any_write(tmp_path: Path, few: bool):
+    found = answers(tmp_path, *(["--few"] if few else []))
+    assert [(one.line, one.named) for one in found] == bad_inputs(few)
+    wrong = [f"{one.line} {one.problem or one.result}" for one in found if one.problem or not is_refused(one)]
     assert not wrong, "\n".join(wrong)
 
 
-def names_it(line: Line, result: Result) -> bool:
-    """Whether a refusal names the key typed last, or its value."""
+def is_refused(answer: Answer) -> bool:
+    """Whether a command line is refused by an error that names what it has to."""
+    line, named, result, _ = answer
+    if named:
+        return result.code == 1 and named in result.error
     path, _, value = (line.arguments or (line.command,))[-1].lstrip("+~-").partition("=")
     key = re.split(r"[@./]", path)[-1]
-    named = key in result.error or key.rpartition("_")[2] in result.error or (len(value) > 1 and value in result.error)
-    return result.code == 1 and named
+    is_named = (
+        key in result.error or key.rpartition("_")[2] in result.error or (len(value) > 1 and value in result.error)
+    )
+    return result.code == 1 and is_named
 
 
 def test_random_command_lines_are_accepted_or_refused(tmp_path: Path):
     found = answers(tmp_path, "12")
     assert len(found) == 12
-    assert not [f"{line} {problem}" for line, _, problem in found if problem]
+    assert not [f"{one.line} {one.problem}" for one in found if one.problem]
 
 
 def test_a_refusal_of_one_line_is_no_problem():

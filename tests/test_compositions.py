@@ -15,15 +15,8 @@ from hydra.errors import HydraException
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from src.algos.alphabeta import AlphaBeta
-from src.algos.alphazero import AlphaZero
-from src.algos.imitation import Imitation
-from src.algos.maskable_ppo import MaskablePPO
-from src.algos.nnue.learning import NNUE
-from src.algos.ppo import PPO
-from src.algos.qlearning import QLearning
 from src.config import CONF, schema
-from src.config.build import WrongClassError, build
+from src.config.build import WrongClassError, build, require_class
 from src.config.compose import (
     build_agent,
     build_algorithm,
@@ -79,7 +72,7 @@ def shortest_of_each_game() -> list[str]:
 
 FEW_ENVS = shortest_of_each_game()
 ENVS = [pytest.param(env, marks=() if env in FEW_ENVS else pytest.mark.slow) for env in options("env")]
-SMALL_GAMES_FIRST = mostly_slow(options("env")[::-1], fast=2)  # tic-tac-toe and Quoridor
+SMALL_GAMES_FIRST = mostly_slow(FEW_ENVS[::-1], fast=2)  # tic-tac-toe and Quoridor
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 SMALL = {  # small budgets and batches, under the names of each algorithm
     "episodes": 20,
@@ -95,6 +88,7 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "workers": 0,
     "hidden": [16],
 }
+BUDGETS = {"episodes", "total_steps"}
 SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}
 REQUIRED_VALUES = {"qtable": ["agent.path=x"], "trained": ["agent.run=x"], "hybrid": ["agent.value_net.run=x"]}
 COMPANIONS = {
@@ -121,13 +115,8 @@ def test_every_option_composes_into_objects(group: str, option: str):
     cfg = validate(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", *(["logger.tracker"] if cfg.logger.tracker is not None else [])):
         build(OmegaConf.select(cfg, name), name)
-
-
-@pytest.mark.parametrize(("group", "option"), OPTIONS)
-def test_every_parameter_is_set_by_the_configuration(group: str, option: str):
-    """A default value in code only could silently differ from other configurations."""
-    unset = list(unset_parameters(resolved(composed(f"{group}={option}", *COMPANIONS.get(option, []))), group))
-    assert not unset
+    unset = list(unset_parameters(resolved(cfg), group))
+    assert not unset, "a default value in code only could silently differ from other configurations"
 
 
 def unset_parameters(node: Any, path: str) -> Iterator[str]:
@@ -140,14 +129,13 @@ def unset_parameters(node: Any, path: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("env", SMALL_GAMES_FIRST)
-def test_every_reward_fits_or_is_refused_with_those_that_fit(env: str):
+def test_a_reward_is_refused_with_those_that_fit(env: str):
     fitting = [name for name in options("reward") if accepts_reward(env, name)]
     assert "outcome" in fitting
     refused = next(name for name in options("reward") if name not in fitting)
-    with pytest.raises(UserError) as refusal:
-        build_env(composed(f"env={env}", f"reward={refused}", "algo=ppo"))
     listed = " or ".join(f"reward={name}" for name in fitting)
-    assert str(refusal.value) == f"reward={refused} does not fit env={env}: type {listed}"
+    with pytest.raises(UserError, match=f"^reward={refused} .*env={env}: type {listed}$"):
+        build_env(composed(f"env={env}", f"reward={refused}", "algo=ppo"))
 
 
 def accepts_reward(env: str, reward: str) -> bool:
@@ -158,22 +146,26 @@ def accepts_reward(env: str, reward: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("algos", [["ppo"], pytest.param(options("algo"), marks=pytest.mark.slow)], ids=["ppo", "all"])
-@pytest.mark.parametrize("env", mostly_slow(FEW_ENVS[::-1], fast=2))
-def test_every_curriculum_fits_or_is_refused_with_those_that_fit(env: str, algos: list[str]):
-    for algo in algos:
-        answers = {name: answer(f"env={env}", f"algo={algo}", f"curriculum={name}") for name in options("curriculum")}
-        fitting = [name for name, text in answers.items() if text is None or text.startswith(f"algo={algo} ")]
-        assert "none" in fitting
-        listed = " or ".join(f"curriculum={name}" for name in fitting)
-        for name in set(answers) - set(fitting):
-            text = answers[name] or ""
-            assert text.startswith(f"curriculum={name} does not fit env={env}: ")
-            assert text.endswith(f"; type {listed}") or algo not in ALL_GAMES
-            assert "Interpolation" not in text
+@pytest.mark.parametrize("env", SMALL_GAMES_FIRST)
+def test_a_curriculum_is_refused_with_those_that_fit(env: str):
+    answers = {name: answer(f"env={env}", "algo=ppo", f"curriculum={name}") for name in options("curriculum")}
+    fitting = [name for name, text in answers.items() if text is None or text.startswith("algo=ppo ")]
+    assert "none" in fitting
+    listed = " or ".join(f"curriculum={name}" for name in fitting)
+    for name in set(answers) - set(fitting):
+        text = answers[name] or ""
+        assert text.startswith(f"curriculum={name} does not fit env={env}: ")
+        assert text.endswith(f"; type {listed}")
 
 
-ALL_GAMES = ("ppo", "maskable_ppo")  # with others, a curriculum may be refused after the algorithm
+@pytest.mark.slow
+@pytest.mark.parametrize("algo", options("algo"))
+def test_a_curriculum_is_refused_with_every_algorithm(algo: str):
+    """With some, after the algorithm itself."""
+    text = answer("env=tictactoe", f"algo={algo}", "curriculum=minesweeper_ladder")
+    assert text is not None
+    assert text.startswith(("curriculum=minesweeper_ladder does not fit env=tictactoe: ", f"algo={algo} cannot play "))
+    assert "Interpolation" not in text
 
 
 def answer(*overrides: str) -> str | None:
@@ -194,8 +186,8 @@ def test_a_value_of_a_curriculum_that_fits_is_reported_as_before():
         build_curriculum(validate(cfg, schema.Train))
 
 
-def test_a_curriculum_that_does_not_fit_is_refused_in_scripts_too():
-    with pytest.raises(UserError, match=r"^curriculum=random_first does not fit env=minesweeper_8x8: "):
+def test_a_curriculum_that_does_not_fit_is_refused_in_scripts():
+    with pytest.raises(UserError, match=r"curriculum=random_first .*env=minesweeper_8x8"):
         compose_train("env=minesweeper_8x8", "algo=ppo", "curriculum=random_first")
 
 
@@ -232,21 +224,21 @@ def test_an_agent_is_built_around_the_network_of_a_run():
 @pytest.mark.parametrize("algo", options("algo"))
 @pytest.mark.parametrize("env", ENVS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
+    """Variants of a game are trained by PPO only: the others run the same code as on its first one."""
     cfg = small(env, algo)
     environment = build(cfg.env, "env")
-    try:
-        with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
+    if not require_class(cfg.algo, "algo").needs <= environment.game.traits:
+        with pytest.raises(UserError, match=f"^algo={algo} cannot play env={env}: it needs a game.*that fit: "):
             require_algorithm_fits(cfg, environment.game)
-    except UserError as refusal:
-        assert f"algo={algo} cannot play env={env}: it needs a game" in str(refusal)  # noqa: PT017 (either may be)
-        assert "algorithms that fit:" in str(refusal)  # noqa: PT017
         return
+    require_algorithm_fits(cfg, environment.game)
     learner, curriculum = build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
     learner.check(environment, curriculum)
-    with Run(tmp_path, resolved(cfg), None) as run:
-        agent = learner.fit(environment, curriculum, run)
-    agent.check(environment.game)
-    assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
+    if env in FEW_ENVS or algo == "ppo":
+        with Run(tmp_path, resolved(cfg), None) as run:
+            agent = learner.fit(environment, curriculum, run)
+        agent.check(environment.game)
+        assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
 
 
 def small(env: str, algo: str) -> DictConfig:
@@ -256,16 +248,26 @@ def small(env: str, algo: str) -> DictConfig:
     return validate(cfg, schema.Train)
 
 
-@pytest.mark.parametrize("algo", sorted(set(options("algo")) - {"alphabeta"}))  # which has nothing to train
+@pytest.mark.parametrize("algo", options("algo"))
 def test_a_lost_interrupt_ends_training_at_the_next_update(tmp_path: Path, algo: str):
-    cfg = small({"imitation": "minesweeper_8x8", "nnue": "quoridor"}.get(algo, "tictactoe"), algo)
-    environment, learner = build(cfg.env, "env"), build(cfg.algo, "algo")
+    cfg, environment = next(fitting_envs(algo))
+    if not cfg.algo.keys() & BUDGETS:
+        pytest.skip("it has nothing to train")
+    learner = build(cfg.algo, "algo")
     with handle_interrupts(), Run(tmp_path, resolved(cfg), None) as run:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         wait_until(interrupt._interrupted.is_set, "the signal")
         with pytest.raises(KeyboardInterrupt):
             learner.fit(environment, build(cfg.curriculum, "curriculum"), run)
+
+
+def fitting_envs(algo: str) -> Iterator[tuple[DictConfig, Any]]:
+    for env in FEW_ENVS[::-1]:
+        cfg = small(env, algo)
+        environment = build(cfg.env, "env")
+        if require_class(cfg.algo, "algo").needs <= environment.game.traits:
+            yield cfg, environment
 
 
 def test_a_pair_is_refused_before_anything_is_written(lab: Lab):
@@ -275,17 +277,15 @@ def test_a_pair_is_refused_before_anything_is_written(lab: Lab):
     assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
 
 
-def test_a_game_that_lacks_what_is_needed_is_refused_in_one_sentence():
+def test_a_game_that_lacks_what_is_needed_is_refused():
     class Hidden(TicTacToe):
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
 
     cfg = composed()
     with initialize_config_dir(str(CONF.resolve()), version_base="1.3"), pytest.raises(UserError) as refusal:
         require_algorithm_fits(cfg, Hidden(symmetric=True))
-    assert str(refusal.value) == (
-        "algo=qlearning cannot play env=tictactoe: it needs a game with perfect information and small enough to visit "
-        "every position; algorithms that fit: maskable_ppo, ppo"
-    )
+    for part in ("algo=qlearning cannot play env=tictactoe", "perfect information", "every position", "fit: ", "ppo"):
+        assert part in str(refusal.value)
 
 
 def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
@@ -293,11 +293,8 @@ def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC, Trait.ENUMERABLE})
 
     cfg = composed("agent=minimax", config="evaluate")
-    with pytest.raises(UserError) as refusal:
+    with pytest.raises(UserError, match=r"agent=minimax cannot play env=tictactoe.*perfect information.*agent=random"):
         build_agent("agent", cfg, Hidden(symmetric=True))
-    assert str(refusal.value) == (
-        "agent=minimax cannot play env=tictactoe: it needs a game with perfect information; agent=random always fits"
-    )
 
 
 def test_an_experiment_overrides_what_stands_in_the_main_config():
@@ -305,7 +302,7 @@ def test_an_experiment_overrides_what_stands_in_the_main_config():
     assert composed().env.game.symmetric is True
 
 
-def test_the_automatic_network_uses_a_custom_one_and_others_ignore_it():
+def test_only_the_automatic_network_uses_a_custom_one():
     custom = ("env=deployment", "algo=ppo", "tuned=none", "+net@net_defaults.custom=units")
     assert isinstance(build(composed(*custom).algo.net, "algo.net").custom, Units)
     assert isinstance(build(composed(*custom, "net@algo.net=mlp").algo.net, "algo.net"), MLP)
@@ -320,12 +317,13 @@ def test_every_value_carries_a_comment():
                 assert "#" in line, f"{path.name}: {line} has no comment"
 
 
-LEARNERS: list[type[Algorithm]] = [AlphaBeta, AlphaZero, Imitation, MaskablePPO, NNUE, PPO, QLearning]  # as mypy checks
-
-
-def test_every_algorithm_is_a_learner():
-    targets = {get_object(composed(f"algo={name}").algo._target_) for name in options("algo")}
-    assert targets == set(LEARNERS)
+@pytest.mark.parametrize("algo", options("algo"))
+def test_every_algorithm_has_the_interface_of_one(algo: str):
+    found = require_class(composed(f"algo={algo}").algo, "algo")
+    assert all(isinstance(trait, Trait) for trait in found.needs)
+    for name in ("check", "fit", "load_agent"):
+        own, declared = (list(inspect.signature(getattr(one, name)).parameters) for one in (found, Algorithm))
+        assert own == declared
 
 
 @pytest.mark.parametrize("env", mostly_slow(["tictactoe", "quoridor", "deployment"], fast=1))

@@ -73,9 +73,6 @@ def test_the_newest_packages_are_tested_weekly():
     assert found["on"]["schedule"]
     (job,) = found["jobs"].values()
     assert job["steps"][-1]["run"] == "make newest"
-    recipe = (ROOT / "Makefile").read_text().split("\nnewest:")[1].split("\n\n")[0]
-    assert "pip" in recipe
-    assert "constraints.txt" not in recipe
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -88,14 +85,6 @@ def test_workflows_have_few_permissions_and_pinned_actions(path):
         actions = [step["uses"] for step in each["steps"] if "uses" in step]
         assert actions
         assert [action for action in actions if not re.fullmatch(r"actions/[\w-]+@v\d+", action)] == []
-
-
-def test_ci_caches_packages_by_their_pins():
-    (cache,) = (step["with"] for step in job()["steps"] if step.get("uses", "").startswith("actions/cache@"))
-    assert cache["path"] == job()["env"]["PIP_CACHE_DIR"]
-    hashed = re.findall(r"'([^']+)'", cache["key"])
-    assert "constraints.txt" in hashed
-    assert all((ROOT / name).is_file() for name in hashed)
 
 
 def test_the_image_copies_what_exists_and_is_not_ignored():
@@ -113,9 +102,6 @@ def test_the_image_installs_extras_that_exist():
     extras = set(setup()["options.extras_require"])
     defaults = dict(rest.split("=", 1) for rest in arguments("ARG"))
     assert set(defaults["EXTRAS"].split(",")) <= extras
-    (install,) = (rest for rest in arguments("RUN") if "pip install" in rest)
-    assert '-c constraints.txt -e ".[$EXTRAS]"' in install
-    assert defaults["TORCH_INDEX"] == "", "the usual index is enough"
     assert SpecifierSet(setup()["options"]["python_requires"]).contains(defaults["PYTHON"])
 
 
@@ -135,7 +121,6 @@ def test_the_development_container_resolves():
     assert (CONTAINER / described["dockerfile"]).resolve() == ROOT / "Dockerfile"
     assert (CONTAINER / described["context"]).resolve() == ROOT
     assert any(rest.endswith(f" AS {described['target']}") for rest in arguments("FROM"))
-    assert found["remoteUser"] in arguments("USER")
     assert f"$(VENV)/{found['postCreateCommand'].removeprefix('make .venv/')}:" in (ROOT / "Makefile").read_text()
 
 
@@ -148,7 +133,7 @@ def test_every_command_has_a_console_script():
     assert scripts == sorted(f"boardlab-{path.stem.replace('_', '-')} = boardlab.{path.stem}:run" for path in modules)
 
 
-def test_installed_extras_of_the_makefile_and_the_readme_exist_and_agree():
+def test_extras_of_the_makefile_and_the_readme_agree():
     extras = set(setup()["options.extras_require"])
     asked = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Makefile").read_text())
     assert {extra for one in asked for extra in one.split(",")} <= extras

@@ -64,10 +64,8 @@ COMPOSED = sorted({(name, tuple(words)) for name, words in SHOWN if name in SCHE
 OF_MAIN_PAGES = [(name, tuple(words)) for page in PAGES[:2] for name, words in commands(page)]
 
 
-def test_commands_are_found_on_the_pages():
-    assert all(list(commands(page / "README.md")) for page in (CONF, ROOT))
-    assert [name for name, _ in SHOWN if name not in {*SCHEMAS, "sweep"}] == []
-    assert {name for name, _ in SHOWN} >= {"train", "evaluate", "engine", "play", "play_local", "record", "sweep"}
+def test_commands_of_the_pages_exist():
+    assert {name for name, _ in SHOWN} - {*SCHEMAS, "sweep"} == set()
     assert all(len(words) == 1 for name, words in SHOWN if name == "sweep"), "it takes a directory and nothing else"
 
 

@@ -15,7 +15,6 @@ from src.core.play.agent import Agent
 from src.core.play.game import Game
 from src.export import compare, random_observations, signature, to_onnx
 from tests.lab import ROOT, Lab
-from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
 MINESWEEPER = ROOT / "experiments/minesweeper_8x8"
@@ -104,29 +103,6 @@ def test_the_command_writes_a_network(lab: Lab):
     properties = {"env": "minesweeper_8x8", "algo": "ppo", "checkpoint": "best"}
     assert session.get_modelmeta().custom_metadata_map == properties
     assert [path.name for path in lab.folder.iterdir()] == ["network.onnx"]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    mostly_slow(
-        [
-            ((), "required and not set: run"),
-            (("run=nowhere",), "nowhere is not a run directory"),
-            ((f"run={ROOT}/experiments/tictactoe_qlearning",), "has no network: export a run of ppo"),
-            ((f"run={MINESWEEPER}", "checkpoint=first"), "checkpoint=first"),
-            ((f"run={MINESWEEPER}", "checkpoint=last"), "last.safetensors"),
-            ((f"run={MINESWEEPER}", "opset=17"), "opset"),
-            (("-m", f"run={MINESWEEPER},{MINESWEEPER}"), "does not support -m"),
-        ],
-        fast=3,
-    ),
-)
-def test_errors_are_reported_in_one_line(lab: Lab, overrides: tuple[str, ...], message: str):
-    done = lab.run("export", *overrides)
-    assert done.returncode != 0
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert list(lab.folder.iterdir()) == []
 
 
 def test_a_missing_extra_is_named(lab: Lab):

@@ -88,9 +88,7 @@ def put(run: Path, config: dict[str, Any]) -> Path:
     return run
 
 
-def test_a_run_of_an_extension_is_refused_until_the_user_trusts_it(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_run_of_an_extension_is_refused_until_trusted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     run = put(tmp_path / "run", config_of(tmp_path))
     with pytest.raises(UserError, match=f"'connect_four.ConnectFour', which is refused.*{TRUST}"):
         load_config(run)
@@ -134,38 +132,36 @@ def test_only_classes_of_a_trusted_package_are_trusted(
         load_config(put(tmp_path / "run", config))
 
 
+FEW = ("logger=csv", "evaluation.episodes=4", "agent@env.baselines.mcts=random")
+TRAININGS = {
+    "alphabeta": "algo.player.difficulty=hard",
+    "qlearning": f"algo.episodes=50 {' '.join(SMALL)}",
+    "alphazero": "algo.total_steps=512 algo.num_envs=16 algo.batch_size=32 algo.eval_episodes=4 "
+    "algo.search.simulations=4 algo.play.simulations=4 net_defaults.channels=8 net_defaults.blocks=1",
+}
+
+
+@pytest.fixture
+def own(folder: Path) -> tuple[str, str]:
+    return f"--config-dir={folder / 'conf'}", "env=connect_four"
+
+
+@pytest.fixture
+def environment(folder: Path) -> dict[str, str]:
+    return {"PYTHONPATH": f"{Path(src.__path__[0]).parent}:{folder}"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("algo=alphabeta", "algo.player.difficulty=hard"),
-        ("algo=ppo", "algo.total_steps=256", "algo.num_envs=8", "algo.steps_per_env=16", "net_defaults.channels=8"),
-        ("algo=qlearning", "algo.episodes=50", *SMALL),
-        (
-            *(
-                "algo=alphazero",
-                "algo.total_steps=512",
-                "algo.num_envs=16",
-                "algo.batch_size=32",
-                "algo.eval_episodes=4",
-            ),
-            *(
-                "algo.search.simulations=4",
-                "algo.play.simulations=4",
-                "net_defaults.channels=8",
-                "net_defaults.blocks=1",
-            ),
-        ),
-    ],
-    ids=["alphabeta", "ppo", "qlearning", "alphazero"],
-)
-def test_an_extension_is_trained_evaluated_and_resumed(lab: Lab, folder: Path, words: tuple[str, ...]):
-    environment = {"PYTHONPATH": f"{Path(src.__path__[0]).parent}:{folder}"}
-    own = (f"--config-dir={folder / 'conf'}", "env=connect_four")
-    few = ("logger=csv", "evaluation.episodes=4", "agent@env.baselines.mcts=random")
-    run = lab.train(*own, *words, *few, environment=environment)
-    small = [word for word in words if word.startswith("env.")]
-    evaluate = (*own, *small, "agent=trained", f"agent.run={run}", "episodes=2")
+@pytest.mark.parametrize("algo", TRAININGS)
+def test_an_extension_is_trained(lab: Lab, own: tuple[str, str], environment: dict[str, str], algo: str):
+    lab.train(*own, f"algo={algo}", *TRAININGS[algo].split(), *FEW, environment=environment)
+
+
+@pytest.mark.slow
+def test_a_run_of_an_extension_is_evaluated_and_resumed(lab: Lab, own: tuple[str, str], environment: dict[str, str]):
+    small = ("algo.total_steps=256", "algo.num_envs=8", "algo.steps_per_env=16", "net_defaults.channels=8")
+    run = lab.train(*own, "algo=ppo", *small, *FEW, environment=environment)
+    evaluate = (*own, "agent=trained", f"agent.run={run}", "episodes=2")
     refused = lab.run("evaluate", *evaluate, environment=environment)
     assert refused.returncode == 1
     assert f"set {TRUST}" in refused.stderr
@@ -176,9 +172,7 @@ def test_an_extension_is_trained_evaluated_and_resumed(lab: Lab, folder: Path, w
 
 
 @pytest.mark.slow
-def test_the_engine_plays_an_extension(lab: Lab, folder: Path):
-    environment = {"PYTHONPATH": f"{Path(src.__path__[0]).parent}:{folder}"}
-    own = (f"--config-dir={folder / 'conf'}", "env=connect_four")
+def test_the_engine_plays_an_extension(lab: Lab, own: tuple[str, str], environment: dict[str, str]):
     lines = "position startpos moves a b a b a b\nlegal\ngo\nquit\n"
     done = lab.run("engine", *own, "agent=mcts", stdin=lines, environment=environment)
     assert done.stdout.splitlines()[:2] == ["ok", "legal a b c d e f g"], done.stderr

@@ -12,11 +12,6 @@ from experiments.notebooks import executed
 from tests.lab import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-MAX_BYTES = 400_000  # of a notebook with its pictures
-
-
-def test_there_are_notebooks_and_three_at_most():
-    assert 1 <= len(NOTEBOOKS) <= 3
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -48,7 +43,6 @@ def test_a_notebook_is_kept_with_the_outputs_of_one_execution(path: Path):
     cells = code_cells(book)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), "run make notebooks"
     assert set.union(*map(kinds, cells)) == {"stdout", "image/png", "text/plain"}
-    assert path.stat().st_size < MAX_BYTES
     assert str(ROOT) not in path.read_text()
 
 

@@ -4,7 +4,6 @@ import csv
 import itertools
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +27,6 @@ from src.core.runs.trials import param_importance, write_report
 from tests.lab import ROOT, Lab
 from tests.marks import mostly_slow
 from tests.test_sweep import need, need_optuna, table
-from tests.test_train import wait_for
 from tests.wandb_file import of_kind, offline_file, summary
 
 SWEEP = "hydra.sweep.dir=sweep"
@@ -146,7 +144,7 @@ def test_an_invalid_range_is_reported(override: str, message: str):
         ({"sampler": {"_target_": "optuna.samplers.TPESampler", "nosuch": 1}}, "hydra.sweeper.sampler cannot be built"),
     ],
 )
-def test_invalid_settings_of_a_search_are_reported_and_nothing_is_sampled(tmp_path: Path, changes: Any, message: str):
+def test_invalid_settings_of_a_search_sample_nothing(tmp_path: Path, changes: Any, message: str):
     with pytest.raises(UserError, match=message):
         run_search(tmp_path, settings(**changes), lambda *_: pytest.fail("a job was launched"))
 
@@ -156,7 +154,7 @@ def test_every_sampler_and_pruner_works_and_belongs_to_a_search(tmp_path: Path, 
     for option in sorted(path.stem for path in (CONF / group).glob("*.yaml")):
         study = run_search(tmp_path / option, settings(n_trials=4, **{group: part(group, option)}))
         assert states(study).count("COMPLETE") >= 1
-        with pytest.raises(UserError, match=f"{group}={option} belongs to a search: add hparams_search=optuna"):
+        with pytest.raises(UserError, match=f"{group}={option} .*hparams_search=optuna"):
             cli.train_arguments([f"{group}={option}"])
     with initialize_config_dir(str(CONF.resolve()), version_base="1.3"):
         cfg = compose("train", ["hparams_search=minesweeper_ppo", f"{group}={option}"], return_hydra_config=True)
@@ -189,7 +187,7 @@ def test_a_repeated_evaluation_of_a_resumed_job_is_the_same_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
-def test_an_interrupted_search_runs_what_is_missing_and_samples_the_same(tmp_path: Path, sampler: str):
+def test_an_interrupted_search_samples_the_same(tmp_path: Path, sampler: str):
     chosen = settings(n_trials=14, n_jobs=2, sampler=part("sampler", sampler))
     whole = run_search(tmp_path / "whole", chosen)
 
@@ -212,7 +210,7 @@ def test_an_interrupted_search_runs_what_is_missing_and_samples_the_same(tmp_pat
 
 def test_a_search_is_not_resumed_with_other_ranges(tmp_path: Path):
     run_search(tmp_path, settings(n_trials=2))
-    with pytest.raises(UserError, match="is a search of other ranges: restore them, or leave out"):
+    with pytest.raises(UserError, match="other ranges"):
         run_search(tmp_path, settings(params={"x": "interval(0.0, 2.0)"}))
 
 
@@ -223,7 +221,7 @@ def test_a_trial_of_other_ranges_is_refused(tmp_path: Path):
     study, (space, _) = trials.open_study(tmp_path), parse_space(None, ["x=interval(0.0, 1.0)"])
     study.set_user_attr(SPACE, {name: repr(distribution) for name, distribution in space.items()})
     study.ask({"x": CategoricalDistribution(["{_target_: os.abort}"])})
-    with pytest.raises(UserError, match="is a search of other ranges"):
+    with pytest.raises(UserError, match="other ranges"):
         run_search(tmp_path, settings(n_trials=2), lambda *_: pytest.fail("a job was launched"))
 
 
@@ -259,7 +257,7 @@ def test_a_pipe_is_no_journal(tmp_path: Path):
             use()
 
 
-def test_the_report_takes_any_name_and_does_not_change_the_journal(tmp_path: Path):
+def test_a_report_takes_any_name_and_keeps_the_journal(tmp_path: Path):
     from optuna.distributions import FloatDistribution
 
     study = trials.open_study(tmp_path)
@@ -306,7 +304,7 @@ def test_a_search_is_not_continued_while_its_jobs_run(tmp_path: Path):
         run_search(tmp_path, chosen, Killed(tmp_path, chosen.pruner))
     (tmp_path / "0").mkdir()
     with FileLock(tmp_path / "0" / LOCK):
-        with pytest.raises(UserError, match=r"jobs 0 of the search in .* still run.*: wait for them or stop them"):
+        with pytest.raises(UserError, match=r"jobs 0 .*still run"):
             run_search(tmp_path, chosen, lambda *_: pytest.fail("a job was launched twice"))
         assert states(trials.open_study(tmp_path)) == ["RUNNING"]
     assert states(run_search(tmp_path, chosen))[0] == "COMPLETE"
@@ -314,7 +312,7 @@ def test_a_search_is_not_continued_while_its_jobs_run(tmp_path: Path):
 
 @pytest.mark.parametrize("sampler", ["tpe", "random"])
 @pytest.mark.parametrize("written", mostly_slow([24, 27], fast=1))
-def test_a_search_killed_while_it_sampled_goes_on_like_one_that_was_not(
+def test_a_search_killed_while_it_sampled_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: str, written: int
 ):
     """Trials have two settings, rounds three trials: the fifth is killed in its first trial, or in its second."""
@@ -339,14 +337,14 @@ def test_a_search_killed_while_it_sampled_goes_on_like_one_that_was_not(
     assert states(resumed).count("FAIL") == 1
 
 
-def test_a_trial_that_was_killed_while_it_was_sampled_is_replaced(tmp_path: Path):
+def test_a_trial_killed_while_it_was_sampled_is_replaced(tmp_path: Path):
     run_search(tmp_path, settings(n_trials=2)).ask()  # of nothing
     study = run_search(tmp_path, settings(n_trials=4))
     assert [trial.state.name for trial in study.get_trials() if not trial.params] == ["FAIL"]
     assert len([trial for trial in study.get_trials() if trial.params]) == 4
 
 
-def test_failures_are_recorded_and_end_a_search_if_there_are_too_many(tmp_path: Path):
+def test_too_many_failures_end_a_search(tmp_path: Path):
     def fail(jobs: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
         return [JobReturn(status=JobStatus.FAILED, _return_value=RuntimeError("boom")) for _ in jobs]
 
@@ -362,7 +360,7 @@ def test_failures_are_recorded_and_end_a_search_if_there_are_too_many(tmp_path: 
     assert states(trials.open_study(tmp_path / "strict")) == ["FAIL"]
 
 
-def test_a_trial_that_cannot_be_composed_ends_the_search_but_not_the_next_one(tmp_path: Path):
+def test_a_trial_that_cannot_be_composed_ends_the_search(tmp_path: Path):
     chosen = settings(n_trials=2)
 
     def refuse(batch: Any) -> None:
@@ -459,37 +457,9 @@ def test_training_is_pruned_without_an_error_and_not_repeated(lab: Lab):
 
 
 @pytest.mark.slow
-def test_a_search_that_was_killed_goes_on_like_one_that_was_not(lab: Lab, tmp_path_factory: pytest.TempPathFactory):
-    other = Lab(tmp_path_factory.mktemp("uninterrupted"))
-    command = (*TRIALS, "algo.episodes=1000", "logger=csv", "checkpoint_seconds=0.05", "hydra.sweeper.n_trials=5")
-    process = lab.start("train", *command)
-    third = lab.folder / "sweep/2/metrics.csv"
-    wait_for(process, lambda: third.exists() and len(third.read_text().splitlines()) > 1)
-    process.kill()  # SIGKILL
-    process.communicate()
-    done = {run: (run / "metrics.csv").stat().st_mtime_ns for run in (lab.folder / "sweep/0", lab.folder / "sweep/1")}
-
-    arguments = shlex.split((lab.folder / "sweep/command.txt").read_text())[3:]
-    resumed = lab.run("train", *arguments)
-    assert resumed.returncode == 0, resumed.stderr
-    assert {run: (run / "metrics.csv").stat().st_mtime_ns for run in done} == done
-    assert other.run("train", *command).returncode == 0
-    assert table(lab) == table(other)
-    assert [path.name for path in sorted((lab.folder / "sweep").glob("[0-9]*"))] == list("01234")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("launcher", "plugin", "extra"),
-    [
-        ("joblib", "hydra_joblib_launcher", "sweep"),
-        ("submitit_local", "hydra_submitit_launcher", "slurm"),
-        ("ray", "hydra_ray_launcher", "ray"),
-    ],
-)
-def test_jobs_of_every_launcher_report_to_one_study(lab: Lab, launcher: str, plugin: str, extra: str):
-    need(plugin, extra)
-    parallel = (f"launcher={launcher}", "hydra.sweeper.n_jobs=2", "hydra.sweeper.n_trials=4", "logger=csv")
+def test_jobs_of_a_launcher_report_to_one_study(lab: Lab):
+    need("hydra_joblib_launcher", "sweep")
+    parallel = ("launcher=joblib", "hydra.sweeper.n_jobs=2", "hydra.sweeper.n_trials=4", "logger=csv")
     done = lab.run("train", *TRIALS, *parallel, environment={"HOME": str(lab.folder)})
     assert done.returncode == 0, done.stderr
     study = trials.open_study(lab.folder / "sweep")

@@ -1,6 +1,5 @@
 """The trained networks under experiments/ can be loaded and play their environments."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -72,18 +71,11 @@ def said_by(picture: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("run", mostly_slow(PICTURES, fast=3))
-def test_a_shipped_picture_agrees_with_the_files_and_the_table(run: str, tmp_path: Path):
+def test_a_shipped_picture_agrees_with_the_files(run: str, tmp_path: Path):
     for name in ("metrics.csv", "eval.json", "config.yaml"):
         if (ROOT / run / name).exists():
             shutil.copy(ROOT / run / name, tmp_path)
     assert draw_run(tmp_path)
-    said = said_by(ROOT / run / PICTURE)
-    assert said == said_by(tmp_path / PICTURE), f"draw it again: python -m src.core.runs.curve {run}"
-    page = next(folder / "README.md" for folder in (ROOT / run, ROOT / run / "..") if (folder / "README.md").exists())
-    table = [float(rate) for rate in re.findall(r"([\d.]+)%", page.read_text())]
-    for rate in re.findall(r"([\d.]+)% \(n=", "\n".join(said)):
-        assert any(abs(float(rate) - known) <= 0.0501 for known in table), f"{rate}% is not in {page}"
-
-
-def test_every_shipped_run_that_was_evaluated_while_learning_has_its_picture():
-    assert {run.removeprefix("experiments/") for run in PICTURES} >= {*RUNS, "quoridor_ppo"}
+    assert said_by(ROOT / run / PICTURE) == said_by(tmp_path / PICTURE), (
+        f"draw it again: python -m src.core.runs.curve {run}"
+    )

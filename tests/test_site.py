@@ -43,14 +43,6 @@ def test_every_page_is_in_the_navigation():
     assert [path for path in found if not (ROOT / path).is_file()] == []
 
 
-def test_the_site_is_built_into_an_ignored_folder():
-    folder = yaml.load(DESCRIBED.read_text(), Loader)["site_dir"]
-    done = subprocess.run(["git", "check-ignore", "--quiet", f"{folder}/index.html"], cwd=ROOT)
-    assert done.returncode == 0
-    assert "make docs" in DESCRIBED.read_text()
-    assert "\ndocs: " in (ROOT / "Makefile").read_text()
-
-
 def test_links_to_modules_lead_to_the_reference():
     need_mkdocs()
     from docs import pages

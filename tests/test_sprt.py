@@ -52,22 +52,6 @@ def test_the_verdict_is_that_of_the_first_crossing(lab: Lab):
     assert full["verdict"] == "elo0=-10 accepted"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("agents=[random]",), "agents has 1 entries: a match has two players"),
-        (("agents=[random,minimax,mcts]",), "agents has 3 entries: a match has two players"),
-        (("agents=[random,minimax]", "opening_plies=20", "fewest_opening_plies=0"), "opening_plies=20 is too many"),
-        (("agents=[random,minimax]", "games=3"), "games=3 must be even"),
-    ],
-)
-def test_an_impossible_match_is_refused_before_the_first_game(lab: Lab, words: tuple[str, ...], message: str):
-    done = lab.run("sprt", "env=tictactoe", *words)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert message in done.stderr
-
-
 def test_a_match_that_repeats_one_game_is_refused():
     class First(RandomAgent):
         deterministic = True

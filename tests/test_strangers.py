@@ -6,7 +6,6 @@ import inspect
 import pkgutil
 import random
 import signal
-import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,17 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-import hydra._internal.instantiate._instantiate2 as hydra_instantiate
 import pytest
 import yaml
-from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 import src
 from experiments.faults.hostile import EXPLOIT, HOSTILE, VALUES, nodes
 from src.config import CONF, schema
-from src.config.build import build
 from src.config.compose import resolved, validate
 from src.config.load import load_agent, load_config
 from src.config.targets import Targets
@@ -120,7 +115,6 @@ COMPOSED = [
     ["algo=ppo", "env=deployment", "tuned=none", "+net@net_defaults.custom=units"],
     *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
     *([f"agent@env.opponent={name}", f"agent@algo.player={name}", *SEARCH] for name in options("agent")),
-    *([f"+agent@env.baselines.another={name}"] for name in options("agent")),
     *(
         ["env=deployment", f"agent/placement@env.baselines.greedy.placement={name}"]
         for name in options("agent/placement")
@@ -130,13 +124,13 @@ FEW_AGENTS = ("trained", "hybrid", "qtable", "alphabeta", "wargame_pool", "greed
 
 
 def is_repetition(overrides: list[str]) -> bool:
-    """Whether a composition differs from others in its env, experiment or agent only."""
+    """Whether a composition differs from others in its env, experiment or agent alone."""
     group, name = overrides[0].split("=")
     if group == "env":
         return len(overrides) > 1 or name not in FEW_ENVS
     if group == "agent@env.opponent":
         return name not in FEW_AGENTS
-    return group in ("experiment", "+agent@env.baselines.another") and name != "trained"
+    return group == "experiment"
 
 
 @pytest.mark.parametrize(
@@ -150,8 +144,6 @@ def test_every_composition_can_be_loaded_again(tmp_path: Path, overrides: list[s
     name = overrides[0].split("=")[1]
     missing = [word.replace("agent.", "env.opponent.") for word in REQUIRED_VALUES.get(name, [])]
     missing += [word.replace("agent.", "algo.player.") for word in REQUIRED_VALUES.get(name, [])]
-    if overrides[0].startswith("+"):
-        missing = [word.replace("agent.", "env.baselines.another.") for word in REQUIRED_VALUES.get(name, [])]
     companions = COMPANIONS.get(name, []) if "agent" not in overrides[0] else []
     config = resolved(validate(composed(*overrides, *companions, *missing), schema.Train))
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
@@ -184,7 +176,7 @@ def composable() -> set[tuple[str, str, int, str]]:
     found = set()
     for overrides in COMPOSED[len(TUNED) :]:  # tuned settings name no class that the others do not
         group, name = overrides[0].split("=")
-        if group not in ("experiment", "+agent@env.baselines.another"):
+        if group != "experiment":
             cfg = composed(*overrides, *(COMPANIONS.get(name, []) if group == "curriculum" else []))
             found |= set(placed(OmegaConf.to_container(cfg, resolve=True)))
     return found
@@ -246,54 +238,6 @@ def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, 
                 found |= {(one, key, depth, target) for one in group} if owner in group else set()
                 found |= {(owner, key, depth, one) for one in group} if target in group else set()
     return found
-
-
-@pytest.mark.slow
-def test_no_other_class_is_built_with_any_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    run = put_run(tmp_path / "outputs/gift", "")
-    (run / "p.py").write_text("open('executed', 'w').close()\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    built: list[str] = []
-    call = hydra_instantiate._call_target
-
-    def recorded(target: Any, *arguments: Any) -> Any:
-        built.append(getattr(target, "__qualname__", repr(target)))
-        return call(target, *arguments)
-
-    monkeypatch.setattr(hydra_instantiate, "_call_target", recorded)
-    masked = resolved(validate(composed("algo=maskable_ppo"), schema.Train))
-    known = {word.split(".")[-1] for word in all_targets()}
-    originals = [masked, *(read(ROOT / "experiments" / name) for name in ("tictactoe_qlearning", "quoridor_ppo"))]
-    for original in originals:
-        for number in range(len(list(nodes(original)))):
-            config = copy.deepcopy(original)
-            tree, key = list(nodes(config))[number]
-            tree[key] = random.Random(number).choice(VALUES)
-            (run / "config.yaml").write_text(yaml.safe_dump(config))
-            build_all(run)
-    assert not Path("executed").exists()
-    assert "outputs.gift.p" not in sys.modules
-    assert len(built) > 150
-    assert {name.split(".")[-1] for name in built} <= known
-
-
-def all_targets() -> set[str]:
-    texts = [path.read_text() for path in CONF.rglob("*.yaml")]
-    return {line.split()[1] for text in texts for line in text.splitlines() if line.strip().startswith("_target_:")}
-
-
-def build_all(run: Path) -> None:
-    """Build everything like the commands and pages do; user errors are ignored."""
-    try:
-        config = load_config(run)
-    except UserError:
-        return
-    for key in ("env", "algo", "curriculum"):
-        try:
-            build(config[key], key)
-        except (UserError, HydraException, OmegaConfBaseException, TypeError, ValueError):
-            continue
 
 
 # What takes forever, or all the memory.

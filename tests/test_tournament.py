@@ -1,13 +1,10 @@
 """The command: names of players, errors before any game, and its files."""
 
-from pathlib import Path
-
 import pytest
 
 from src.config.agent_specs import AgentSpec, parse_spec, parse_specs, quote_agents
 from src.core.errors import UserError
 from tests.lab import ROOT, Lab, read_json
-from tests.marks import mostly_slow
 
 SHIPPED = ROOT / "experiments" / "tictactoe_qlearning"
 EASY = ("env=tictactoe", "agents=[random,weak=alphabeta:difficulty=easy,minimax]")
@@ -78,47 +75,3 @@ def test_the_same_seed_gives_the_same_table(lab: Lab):
         tables.append(read_json(lab.folder / "table.json"))
     assert tables[0] == tables[1]
     assert tables[0]["matches"] != tables[2]["matches"]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    mostly_slow(
-        [
-            ((), "required and not set: agents"),
-            (("agents=[random]",), "at least two"),
-            (("agents=[random,nobody]",), "nobody is neither an agent nor a run directory: agents are alphabeta"),
-            (("agents=[random,./nowhere]",), "nowhere"),
-            (("agents=[random,random]",), "listed twice"),
-            (("agents=[random,alphabeta:level=hard]",), "level"),
-            (("agents=[random,alphabeta:difficulty=harder]",), "harder"),
-            (("agents=[random,qtable]",), "path is required: type qtable:path=..."),
-            (("agents=[random,self]",), "self is for training only"),
-            (("agents=[random,wargame_pool]",), "wargame_pool is for training only"),
-            (("agents=[random,runner]",), "runner cannot play this game"),
-            (("agents=[random,minimax]", "games=3"), "games=3 must be even"),
-            (("agents=[random,minimax]", "anchor=hell"), "anchor=hell is not one of the agents: random, minimax"),
-            (
-                (f"agents=[random,alphabeta,{SHIPPED}]",),
-                "alphabeta against tictactoe_qlearning: both players are deterministic",
-            ),
-            (("agents=[random,minimax]", "opening_plies=9"), "opening_plies=9 is too many"),
-            (("env=minesweeper_8x8", "agents=[random,exact]"), "env=minesweeper_8x8 is a single-player game"),
-            (("agents=random",), "agents=random must be a list"),
-            (("-m", "agents=[random,minimax]", "seed=1,2"), "does not support -m"),
-        ],
-        fast=3,
-    ),
-)
-def test_user_errors_are_one_sentence(lab: Lab, overrides: tuple[str, ...], message: str):
-    done = lab.run("tournament", *overrides, "json=out.json")
-    assert done.returncode != 0
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (lab.folder / "out.json").exists()
-
-
-def test_files_that_cannot_be_written_are_reported_before_the_games(lab: Lab):
-    Path(lab.folder / "taken").mkdir()
-    done = lab.run("tournament", *EASY, "markdown=taken")
-    assert done.returncode != 0
-    assert "taken is not a regular file" in done.stderr

@@ -17,7 +17,7 @@ from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
 from ..core.runs.run import Algorithm, Environment
-from ..core.runs.runlog import Tracker
+from ..core.runs.trackers import Tracker
 from . import CONF
 
 ROLES: dict[str, type] = {  # what a configuration builds, by its key

@@ -196,7 +196,7 @@ def test_self_play_begins_with_random_moves_that_are_neither_searched_nor_traine
     plies = [9 - state.count(".") for state in group.positions.roots()]
     assert plies == group.lengths.tolist()
     assert len(set(group.positions.roots())) > 20, "they are random"
-    trainer._play()  # one move
+    trainer.update()  # one move
     assert (group.lengths == np.array(plies) + 1).all()
     assert (group.buffer.ages == 1).all(), "of every game"
     first = group.buffer.masks[0].sum(dim=1)

@@ -11,7 +11,6 @@ from src.web.pages import discover
 from tests.web.browser import Browser
 from tests.web.test_quoridor_page import load, wait_moves
 
-THEMES = ("light", "dark")
 PATHS = [page.path for page in discover([])]
 SIZES = {
     "phone": (390, 844),
@@ -22,6 +21,9 @@ SIZES = {
 }
 
 
+FADING = "return document.getAnimations().some(one => one instanceof CSSTransition && one.playState == 'running')"
+
+
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The source of axe-core."""
@@ -29,28 +31,55 @@ def axe() -> str:
 
 
 def findings(browser: Browser, axe: str) -> list[Any]:
-    """Return the critical and serious findings on the page that is shown."""
+    """Return the critical and serious findings on the page that is shown, in a light and in a dark theme."""
     browser.script(axe)
     browser.driver.set_script_timeout(120)
-    return browser.driver.execute_async_script(
-        "axe.run(document, {resultTypes: ['violations']}).then(found => arguments[0]("
-        "found.violations.filter(one => ['critical', 'serious'].includes(one.impact))"
-        ".map(one => [one.id, one.nodes[0].html.slice(0, 200), one.nodes[0].failureSummary])))"
-    )
+    found = []
+    for dark in ("false", "true"):
+        browser.script(f"Quasar.Dark.set({dark})")
+        browser.until(lambda: not browser.script(FADING), "the colors of the theme")
+        found += browser.driver.execute_async_script(
+            "axe.run(document, {resultTypes: ['violations']}).then(found => arguments[0]("
+            "found.violations.filter(one => ['critical', 'serious'].includes(one.impact))"
+            ".map(one => [one.id, one.nodes[0].html.slice(0, 200), one.nodes[0].failureSummary])))"
+        )
+    return found
 
 
-def open_in(browser: Browser, theme: str, path: str) -> None:
-    browser.open("/nothing")
-    browser.script(f"document.cookie = 'theme={theme}; path=/'")
-    browser.open(path)
+def wait_shown(browser: Browser) -> None:
     browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
 
 
-@pytest.mark.parametrize("theme", THEMES)
+def small_targets(browser: Browser) -> list[str]:
+    """Return the targets that are too small for a finger; the target of a checkbox is its label."""
+    return browser.script(
+        "return [...document.querySelectorAll('button, a, input, .q-field__control, [role=switch], [role=slider]')]"
+        ".filter(one => one.checkVisibility() && !one.closest('.q-field .q-field__control button'))"
+        ".map(one => (one.matches('input') && one.closest('label, .q-field__control')) || one)"
+        ".map(one => [one.className + ' ' + one.textContent.slice(0, 30), one.getBoundingClientRect()])"
+        ".filter(([, box]) => box.width && box.height && (box.height < 43.5 || box.width < 43.5))"
+        ".map(([name, box]) => `${name}: ${Math.round(box.width)} by ${Math.round(box.height)}`)"
+    )
+
+
+def assert_fits_every_window(browser: Browser) -> None:
+    for size in SIZES:
+        browser.resize(*SIZES[size])
+        if size == "phone":
+            assert small_targets(browser) == []
+        browser.until(lambda: browser.script("return document.documentElement.scrollWidth <= innerWidth"), size)
+
+
 @pytest.mark.parametrize("path", [*PATHS, "/nothing", "/quoridor/000000000000"])
-def test_no_page_has_a_serious_finding(browser: Browser, axe: str, path: str, theme: str):
-    open_in(browser, theme, path)
+def test_a_page_has_no_finding_and_fits_every_window(browser: Browser, axe: str, path: str):
+    browser.open(path)
+    wait_shown(browser)
     assert findings(browser, axe) == []
+    if path in PATHS:
+        browser.resize(*SIZES["phone"])
+        browser.refresh()
+        wait_shown(browser)
+        assert_fits_every_window(browser)
 
 
 def hinted(browser: Browser) -> None:
@@ -156,14 +185,14 @@ STATES: list[tuple[str, Callable[[Browser], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("path", "act"), STATES, ids=lambda one: one if isinstance(one, str) else one.__name__)
 def test_no_state_of_a_game_has_a_serious_finding(
-    browser: Browser, axe: str, path: str, act: Callable[[Browser], None], theme: str
+    browser: Browser, axe: str, path: str, act: Callable[[Browser], None]
 ):
-    open_in(browser, theme, path)
+    browser.open(path)
+    wait_shown(browser)
     act(browser)
-    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+    wait_shown(browser)
     assert findings(browser, axe) == []
 
 
@@ -246,43 +275,11 @@ def test_the_wargame_is_played_by_keys_alone(browser: Browser):
     browser.wait_text("[data-part=moment]", before)
 
 
-def small_targets(browser: Browser) -> list[str]:
-    """Return the targets that are too small for a finger; the target of a checkbox is its label."""
-    return browser.script(
-        "return [...document.querySelectorAll('button, a, input, .q-field__control, [role=switch], [role=slider]')]"
-        ".filter(one => one.checkVisibility() && !one.closest('.q-field .q-field__control button'))"
-        ".map(one => (one.matches('input') && one.closest('label, .q-field__control')) || one)"
-        ".map(one => [one.className + ' ' + one.textContent.slice(0, 30), one.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width && box.height && (box.height < 43.5 || box.width < 43.5))"
-        ".map(([name, box]) => `${name}: ${Math.round(box.width)} by ${Math.round(box.height)}`)"
-    )
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_targets_on_a_phone_are_large_enough(browser: Browser, path: str):
+def test_advice_fits_every_window(browser: Browser):
     browser.resize(*SIZES["phone"])
-    browser.open(path)
-    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
-    assert small_targets(browser) == []
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_advice_fits_every_window(browser: Browser, size: str):
-    browser.resize(*SIZES[size])
     browser.open("/deployment?scenario=classic&seed=3")
     advised(browser)
-    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
-    if size == "phone":
-        assert small_targets(browser) == []
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("path", PATHS)
-def test_nothing_is_wider_than_the_window(browser: Browser, path: str, size: str):
-    browser.resize(*SIZES[size])
-    browser.open(path)
-    browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
-    assert browser.script("return document.documentElement.scrollWidth <= innerWidth")
+    assert_fits_every_window(browser)
 
 
 def test_a_reveal_sends_what_has_changed(browser: Browser):

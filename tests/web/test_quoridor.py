@@ -14,7 +14,8 @@ import pytest
 from src.core.errors import UserError
 from src.core.play.search_interface import SearcherConfig
 from src.envs.quoridor.game import Quoridor
-from src.envs.quoridor.notation import Position, parse_move
+from src.envs.quoridor.notation import parse_move
+from src.envs.quoridor.rules import Position
 from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw

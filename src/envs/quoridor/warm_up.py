@@ -1,4 +1,4 @@
-"""Calls that compile the kernels of Quoridor, for `src.warm`."""
+"""Calls that compile the kernels of Quoridor, for `src.compile_kernels`."""
 
 import numpy as np
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import UserError, require
-from ...envs.minesweeper import rules
 from ...envs.minesweeper.game import Minesweeper, Position, View
 from ...envs.minesweeper.rules import clicked_cells, neighbors, require_flaggable
 from ...envs.minesweeper.solver import no_guess_board
-from ...envs.minesweeper.variant import FLAGGED, HIDDEN
+from ...envs.minesweeper.variant import FLAGGED, HIDDEN, MINE
 from ..match import SeededMatch
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
@@ -110,7 +109,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
     @property
     def mines(self) -> np.ndarray:
         """(rows, cols) bool, shown when the game is over."""
-        return (self.state.boards.number[0] == rules.MINE).reshape(self.game.rows, self.game.cols)
+        return (self.state.boards.number[0] == MINE).reshape(self.game.rows, self.game.cols)
 
     def views(self) -> Iterator[View]:
         """Yield the view before each move, replayed on a state of their own; each is valid until the next."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ...envs.quoridor.notation import COLUMNS, Position, cell_name, move_name, standing
+from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, standing
+from ...envs.quoridor.rules import Position
 
 PLAYERS = ("first", "second")  # CSS classes
 CELL, GROOVE = 52.0, 12.0

@@ -8,8 +8,8 @@ from ...core.errors import require
 from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.notation import Position, parse_move
-from ...envs.quoridor.rules import free_walls
+from ...envs.quoridor.notation import parse_move
+from ...envs.quoridor.rules import Position, free_walls
 from ..match import Match
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
 from ..services import FinishedRun, Services

@@ -10,10 +10,19 @@ import numpy as np
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...core.play.game import outcome_for_seat
-from ...core.play.search_interface import DECIDED, WIN, DepthResult, Searcher, SearchResult, parent_score
+from ...core.play.search_interface import (
+    DECIDED,
+    WIN,
+    DepthResult,
+    Searcher,
+    SearcherConfig,
+    SearchResult,
+    parent_score,
+)
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.notation import Position
+from ...envs.quoridor.notation import 
+from ...envs.quoridor.rules import Position
 from ...envs.quoridor.search.deepening import TimedSearch
 from ...envs.quoridor.search.evaluation import FACTORS
 from ..event_loop import Busy
@@ -108,7 +117,7 @@ def deepen(searcher: Searcher, state: Position, last: int) -> Iterator[SearchRes
 class SearchingAgent(Protocol):
     """An agent that evaluates positions by a search."""
 
-    evaluation: search_interface.SearcherConfig
+    evaluation: SearcherConfig
 
 
 class Analyst:

@@ -95,15 +95,6 @@ def test_the_mask_allows_legal_placements_only():
             game.play(state, random_action(game, state, rng))
 
 
-def test_every_unit_may_go_on_every_free_hex():
-    """The action space covers all pairs of unit and hex."""
-    game = full_game()
-    state = begin(game)
-    assert len(game.legal_actions(state)) == 5 * 160
-    game.deploy_unit(state, "R3", 12, 13)
-    assert len(game.legal_actions(state)) == 4 * 159
-
-
 def test_passing_is_legal_only_where_nothing_else_is():
     """10.2.3, over many games of which some are stuck."""
     game, rng, seen = small_game(min_enemy_distance=8, on_deadlock="truncate"), np.random.default_rng(3), set()

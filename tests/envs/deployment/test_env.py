@@ -27,7 +27,7 @@ def test_a_named_baseline_comes_first():
     chosen = DeploymentEnv(game, bot(), REWARD, "first", bots, first_baseline="weak")
     assert list(plain.baselines) == ["strong", "weak"]
     assert list(chosen.baselines) == ["weak", "strong"]
-    with pytest.raises(UserError, match=r"env\.first_baseline=other is not in env\.baselines \(strong, weak\)"):
+    with pytest.raises(UserError, match=r"env\.first_baseline=other .*strong, weak"):
         DeploymentEnv(game, bot(), REWARD, "first", bots, first_baseline="other")
 
 
@@ -116,10 +116,9 @@ AMBUSH = {
 
 
 @pytest.mark.parametrize(
-    ("asked", "steps", "episodes"),
-    [(False, 150, 20), *(pytest.param(True, *sizes, marks=pytest.mark.slow) for sizes in ((15, 2), (150, 20)))],
+    ("asked", "steps", "episodes"), [(False, 150, 20), pytest.param(True, 15, 2, marks=pytest.mark.slow)]
 )
-def test_a_game_that_is_decided_before_the_learner_acts_is_begun_again(asked: bool, steps: int, episodes: int):
+def test_a_game_decided_before_the_learner_acts_is_begun_again(asked: bool, steps: int, episodes: int):
     game = small_game(deployment_type="fixed", scenario=AMBUSH)
     greedy = bot(objective=0.0, to_objective=0.0)
 
@@ -162,7 +161,7 @@ def test_a_learner_that_never_acts_is_an_error():
         env.action_masks()
 
 
-def test_an_illegal_action_is_refused_counted_and_changes_nothing():
+def test_an_illegal_action_is_counted_and_changes_nothing():
     env = make_env(seat="first")
     _, info = env.reset(seed=0)
     before = {name: array.tobytes() for name, array in env._batch.games._asdict().items()}
@@ -248,7 +247,7 @@ def test_the_opponent_may_be_the_learner_itself():
     assert len(list(episode(env, 0, np.random.default_rng(0)))) > 5
 
 
-def test_an_opponent_whose_placement_is_blocked_is_an_error_not_a_fallback():
+def test_a_blocked_placement_of_the_opponent_is_an_error():
     """Scripted positions on the very hexes that the learner takes."""
     everywhere = [{"cols": [0, 8], "rows": [0, 6]}]
     game = small_game(zones={"player_1": everywhere, "player_2": everywhere}, deployment_max_hex_slots=60)

@@ -31,7 +31,7 @@ def seed_with(first: int) -> int:
 
 
 @pytest.mark.parametrize("first", [1, 2])
-def test_the_one_who_begins_scores_before_its_turns_and_the_other_once_at_the_end(first: int):
+def test_the_second_player_scores_once_more_at_the_end(first: int):
     def points(own: int, theirs: int) -> tuple[int, int]:
         return (own, theirs) if first == 1 else (theirs, own)
 
@@ -80,7 +80,7 @@ def test_players_see_whether_their_turn_is_the_second_of_a_round(first: int):
 
 
 @pytest.mark.parametrize("first", [1, 2])
-def test_the_planner_counts_turns_in_the_order_in_which_they_are_played(first: int):
+def test_the_planner_counts_turns_as_they_are_played(first: int):
     state, turns = begin(ROLLED, seed_with(first)), [2]
     while ROLLED.outcome(state) is None:
         if turn_number(state.games, 0) != turns[-1]:

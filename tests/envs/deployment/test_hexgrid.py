@@ -9,41 +9,10 @@ from tests.envs.deployment import geometry, oracle
 from tests.envs.deployment.making import COVER_MAP, begin, conf, full_game, small_game
 
 
-def test_neighbours_are_the_hexes_at_distance_one():
-    for one in ((4, 4), (5, 4)):
-        around = [(col, row) for col in range(10) for row in range(10) if hexgrid.distance(one, (col, row)) == 1]
-        assert sorted(hexgrid.neighbors(*one)) == around
-        assert len(around) == 6
-
-
-def test_odd_columns_sit_half_a_hex_lower():
-    assert sorted(hexgrid.neighbors(1, 0)) == [(0, 0), (0, 1), (1, -1), (1, 1), (2, 0), (2, 1)]
-    assert sorted(hexgrid.neighbors(2, 1)) == [(1, 0), (1, 1), (2, 0), (2, 2), (3, 0), (3, 1)]
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"), [((0, 0), (0, 7), 7), ((0, 0), (7, 0), 7), ((0, 0), (4, 2), 4), ((3, 3), (6, 8), 6)]
-)
-def test_known_distances(a, b, expected):
-    assert hexgrid.distance(a, b) == hexgrid.distance(b, a) == expected
-
-
 def test_distances_between_two_lists_of_hexes():
     ones, others = [(0, 0), (3, 5), (98, 98)], [(1, 4), (0, 98)]
     table = hexgrid.distances_between(ones, others)
     assert table.tolist() == [[hexgrid.distance(one, other) for other in others] for one in ones]
-
-
-def test_distances_are_the_shortest_paths_of_an_empty_board():
-    table = hexgrid.distances(9, 7)
-    near = hexgrid.adjacency(np.ones(63, bool), 9)
-    for start in range(63):
-        steps, frontier = {start: 0}, [start]
-        while frontier:
-            reached = {int(n) for cell in frontier for n in near[cell] if n >= 0} - set(steps)
-            steps |= dict.fromkeys(reached, steps[frontier[0]] + 1)
-            frontier = list(reached)
-        assert [steps[cell] for cell in range(63)] == table[start].tolist()
 
 
 def test_neighbours_on_a_board_are_open_and_in_bounds():

@@ -47,7 +47,7 @@ def played_again(game: DeploymentGame, explore: float, rows: int) -> LabeledBatc
 
 
 @pytest.mark.parametrize("explore", [0.0, 0.3])
-def test_rows_are_positions_with_the_teachers_action_and_the_outcome(game: DeploymentGame, explore: float):
+def test_rows_have_the_teachers_action_and_the_outcome(game: DeploymentGame, explore: float):
     batch = BotTeacher(TACTICAL, {"greedy": GREEDY}, explore).labeled_batch(game, 0, 0, 500)
     for made, expected in zip(batch, played_again(game, explore, 500), strict=True):
         assert np.array_equal(made, expected)

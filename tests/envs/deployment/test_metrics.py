@@ -35,7 +35,7 @@ def deadlocks(infos: list[dict]) -> float:
     return sum(info["final_info"]["deployment_deadlock_count"].sum() for info in infos if "final_info" in info)
 
 
-def test_the_metrics_have_the_names_of_the_contract_and_are_documented():
+def test_the_metrics_of_the_contract_are_documented():
     batch = make_env().vectorize(4)
     assert batch.episode_stats.episode_metrics() == {}, "nothing has ended yet, and nothing is made up"
     infos = played(batch, 120)
@@ -145,22 +145,11 @@ def test_a_single_env_penalises_refused_actions_likewise():
         _, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
         over = terminated or truncated
     assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 7), "five placements and two refusals"
-
-
-def test_a_game_and_its_environment_agree_on_the_metrics():
-    """One definition: in the arena, which asks the game, and in training, which asks the environment."""
-    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
-    env.reset(seed=0)
-    *_, info = env.step(env.game.actions.wait_action)
-    over = False
-    while not over:
-        _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
-        over = terminated or truncated
     state = env._batch.states[0]
-    state.invalid_attempts = 1  # which the environment has counted and reset
+    state.invalid_attempts = 2  # which the environment has counted and reset
     metrics = env.game.episode_metrics(state)
-    assert metrics["deployment_valid_action_rate"] == pytest.approx(5 / 6)
-    assert {name: info[name] for name in metrics} == metrics
+    assert metrics["deployment_valid_action_rate"] == pytest.approx(5 / 7)
+    assert {name: info[name] for name in metrics} == metrics, "one definition in the arena and in training"
 
 
 @pytest.mark.parametrize("wrong", [3.0, True, np.array([5]), np.array(3.0), "3", None])
@@ -186,14 +175,6 @@ def test_counts_are_of_the_whole_run():
     total += deadlocks(played(other, 20))
     metrics = other.episode_stats.episode_metrics()
     assert metrics["deployment_deadlock_count"] == metrics["deployment_pass_count"] == total > 20
-
-
-def test_passes_and_deadlocks_are_counted():
-    game = small_game(on_deadlock="truncate", **DEADLOCK)
-    batch = make_env(game).vectorize(3)
-    played(batch, 30)
-    metrics = batch.episode_stats.episode_metrics()
-    assert metrics["deployment_deadlock_count"] == metrics["deployment_pass_count"] == batch.episode_stats.episodes > 3
     assert metrics["deployment_steps_mean"] == 4
 
 

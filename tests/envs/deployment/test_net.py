@@ -51,7 +51,7 @@ def test_the_layout_names_what_the_game_observes(made: tuple[DeploymentEnv, Unit
     assert PLANES[observation.OWN_ZONE] == "own_zone"
 
 
-def test_cells_of_the_zone_are_scored_in_the_order_of_the_actions(made: tuple[DeploymentEnv, Units]):
+def test_cells_are_scored_in_the_order_of_the_actions(made: tuple[DeploymentEnv, Units]):
     """With one feature a cell, its own number, the scores of placements are the numbers of the cells they name."""
     env, architecture = made
     net, world, slots = net_for(env, architecture), env.game.world, architecture.unit_slots

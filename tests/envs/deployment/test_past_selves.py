@@ -33,7 +33,7 @@ def play(envs: Any, seed: int, steps: int) -> tuple[list[Any], list[int]]:
     return seen, outcomes
 
 
-def test_every_finished_game_is_counted_for_the_learner_and_resumed_exactly():
+def test_finished_games_are_counted_and_resumed_exactly():
     made = pool()
     for number in range(3):
         add(made, number)

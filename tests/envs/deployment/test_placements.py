@@ -39,7 +39,7 @@ def test_the_learner_begins_in_the_battle_with_its_units_placed(opponent: Agent,
         }
 
 
-def test_placements_are_drawn_for_each_game_and_do_not_count_as_deployments():
+def test_drawn_placements_do_not_count_as_deployments():
     game = full_game()
     batch = make(game, bot(), "first", front=FrontLine(), back=BackLine()).vectorize(8)
     batch.reset(seed=3)
@@ -73,6 +73,6 @@ def test_a_fixed_deployment_has_no_placements():
 
 
 def test_a_script_that_does_not_fit_is_refused():
-    with pytest.raises(UserError, match="places by script, and the scenario's script does not fit"):
+    with pytest.raises(UserError, match="script does not fit"):
         make(full_game(zones="trench"), bot(), "first", front=FrontLine(), scripted=Scripted())
     make(full_game(zones="trench"), bot(), "first", line=Deterministic())

@@ -108,7 +108,7 @@ def test_candidates_are_the_best_by_the_score_of_the_bot():
 
 
 @pytest.mark.parametrize("holder", [-1, 0, 1])
-def test_victory_points_are_predicted_for_objectives_that_do_not_change_hands(holder: int):
+def test_victory_points_are_predicted_for_held_objectives(holder: int):
     state, predictions = battle(FIXED, a1=(0, 6), b2=(8, 0)), set()
     state.games.control[0] = holder
     while FIXED.outcome(state) is None:
@@ -144,7 +144,7 @@ def test_an_analysis_begins_with_the_choice():
     assert float(lines[0].score) > 0.5
 
 
-def test_the_choice_of_the_bot_is_kept_unless_another_is_clearly_better():
+def test_the_bots_choice_is_kept_unless_another_is_better():
     state = last_turn()  # no dice are left, so there is no doubt
     assert choice(planner(PASSIVE, confidence=100.0), FIXED, state) != choice(PASSIVE, FIXED, state)
     state = begin(FIXED)

@@ -29,7 +29,7 @@ GAME = small_game(
 
 @pytest.mark.parametrize("own", range(6))
 @pytest.mark.parametrize("theirs", range(6))
-def test_points_are_scored_for_one_for_two_and_for_more_than_the_other(own: int, theirs: int):
+def test_points_for_one_for_two_and_for_more_than_the_other(own: int, theirs: int):
     if own + theirs > 5:
         return
     state = begin(GAME)
@@ -94,13 +94,3 @@ def test_the_constants_are_those_of_the_configuration():
         game.play(state, game.actions.wait_action)
     assert rounds == {1, 2, 3}
     assert state.victory_points == {1: 2 * 14, 2: 0}, "one objective, and more than the opponent, in two rounds"
-
-
-@pytest.mark.parametrize(("reach", "at", "possible"), [(4, (4, 5), True), (4, (4, 6), False), (5, (4, 6), True)])
-def test_a_charge_reaches_as_far_as_configured(reach: int, at: tuple[int, int], possible: bool):
-    game = small_game(deployment_type="fixed", charge_reach=reach)
-    state = battle(game, a1=at, b1=(4, 1), b3=(8, 0))
-    game.play(state, game.actions.wait_action)
-    while state.phase in ("move", "shoot") and state.current_player == 1:
-        game.play(state, game.actions.wait_action)
-    assert (state.phase == "charge") == possible
