@@ -21,10 +21,9 @@ from selenium.webdriver.common.keys import Keys
 
 from src.core.play.search_interface import SearchResult
 from src.envs.minesweeper.agents import ExactAgent
-from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.solver import exact_moves
 from src.envs.minesweeper.solver.engine import CONSISTENT
-from src.envs.quoridor.notation import 
+from src.envs.minesweeper.variant import HIDDEN
 from src.envs.quoridor.rules import Position
 from src.envs.quoridor.search.alphabeta import CompiledSearch
 from src.web import preload

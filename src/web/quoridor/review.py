@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
-from ...envs.quoridor.notation import 
 from ...envs.quoridor.rules import Position
 from .. import shell
 from ..clickable import Clickable, Pick

@@ -21,7 +21,6 @@ from ...core.play.search_interface import (
 )
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.notation import 
 from ...envs.quoridor.rules import Position
 from ...envs.quoridor.search.deepening import TimedSearch
 from ...envs.quoridor.search.evaluation import FACTORS
