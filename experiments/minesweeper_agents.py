@@ -18,8 +18,8 @@ from src.config.load import load_agent
 from src.core.play.agent import Agent
 from src.core.play.arena import evaluate, wilson_interval
 from src.envs.minesweeper.agents import ExactAgent, HybridAgent, ValueNetwork
-from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.variant import Encoding
 
 MIRRORED = {"play": {"symmetries": True}}
 AGENTS: dict[str, Callable[[str], Agent]] = {

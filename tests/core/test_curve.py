@@ -1,6 +1,5 @@
 """The learning curve of a run, drawn from its files."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from src.core.runs.curve import PICTURE, draw_run, main, run_figure
 from src.core.runs.run import Run
 
 CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
-EARLIER = "step,eval/score,eval/win_rate,eval/episodes,eval/random/win_rate\n10,0.5,,,\n20,0.75,,,\n20,,0.7,50,0.7\n"
 
 
 def finished_run(folder: Path, scores: dict[str, Any], curve: tuple[float, ...] = (0.25, 0.5)) -> Path:
@@ -81,14 +79,6 @@ def test_the_curve_of_a_table_names_its_metric(tmp_path: Path):
     figure = run_figure(tmp_path)
     assert "share of lines not lost over every play" in labels(figure)[0]
     assert figure.axes[0].get_ylabel() != "win rate"
-
-
-def test_earlier_files_have_other_names_and_their_number_of_games_in_the_configuration(tmp_path: Path):
-    (tmp_path / "metrics.csv").write_text(EARLIER)
-    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
-    figure = run_figure(tmp_path)
-    assert labels(figure) == ["learner during training (n=400 a point, 95% band)"]
-    assert figure.axes[0].lines[0].get_ydata().tolist() == [0.5, 0.75]
 
 
 def test_nothing_is_drawn_where_nothing_was_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -19,8 +19,8 @@ import os, signal, threading
 import numpy as np
 from src.core.interrupt import handle_interrupts
 from src.core.play.search_interface import SearcherConfig
-from src.envs.quoridor.evaluation import FACTORS
-from src.envs.quoridor.rules import Quoridor
+from src.envs.quoridor.search.evaluation import FACTORS
+from src.envs.quoridor.game import Quoridor
 
 game = Quoridor(size=9, walls=10, ply_limit=200, distance_maps=False)
 state = game.initial(np.random.default_rng(0))

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from src.core.errors import UserError
-from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.observation import encode
+from src.envs.minesweeper.variant import Encoding
 from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors

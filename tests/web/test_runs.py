@@ -121,17 +121,6 @@ def test_a_row_describes_a_run_and_its_result(outputs: Path, run: RunPath):
     assert {"win_rate": 0.9, "low": 0.6, "high": 0.98, "state": "finished"}.items() <= index.rows()[0].items()
 
 
-def test_a_run_of_earlier_names_reads_like_one_of_today(outputs: Path, run: RunPath):
-    for metrics, expected in (
-        ("step,eval/score,eval/win_rate\n10,0.5,\n20,0.75,\n20,,0.7\n", (0.75, 0.7, "finished")),
-        ("step,eval/win_rate,final/win_rate\n10,0.5,\n20,0.75,\n", (0.75, None, "unfinished")),
-        ("step,eval/not_lost_share\n10,0.5\n", (0.5, None, "unfinished")),
-    ):
-        (run.path / "metrics.csv").write_text(metrics)
-        (row,) = Index([outputs]).rows()
-        assert (row["score"], row["win_rate"], row["state"]) == expected
-
-
 def test_a_run_is_training_as_long_as_its_lock_is_held(outputs: Path, run: RunPath):
     index, lock = Index([outputs]), run.path / ".lock"
 

@@ -11,11 +11,10 @@ from ...core.errors import UserError
 from ...core.play.capabilities import AuxTask
 from ...core.play.game import Game, Trait
 from . import observation, reward, rules
-from .config import Encoding
 from .notation import read_boards, text_board
 from .reward import COMPONENTS, AnyReward, Reward, StepFeatures
 from .rules import LOST, PLAYING, WON, Boards, kernel
-from .variant import MINE, Variant
+from .variant import MINE, Encoding, Variant
 
 RESULT = np.dtype(
     [

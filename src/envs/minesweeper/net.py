@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from .config import BASE_PLANES
-from .variant import FLAGGED
+from .variant import BASE_PLANES, FLAGGED
 
 
 def cell_planes(board: Tensor) -> Tensor:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .config import FLAGS, NUMBERS, REVEALED, Encoding, Layout
 from .rules import kernel, neighbors
-from .variant import FLAGGED
+from .variant import FLAGGED, FLAGS, NUMBERS, REVEALED, Encoding, Layout
 
 
 def encode(encoding: Encoding, visible: np.ndarray, mines: int) -> np.ndarray:

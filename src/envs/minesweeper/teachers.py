@@ -15,7 +15,6 @@ from ...core.play.game import Game
 from ...core.seeding import generator
 from ..splitmix import below
 from . import rules
-from .config import BASE_PLANES
 from .game import Minesweeper
 from .rules import PLAYING, WON, Boards
 from .solver.engine import CONSISTENT, MINE, SAFE, UNKNOWN, Engine, kernel, make_engine
@@ -23,7 +22,7 @@ from .solver.exact import NOT_SEARCHED, take_risk
 from .solver.guess import list_guesses
 from .solver.probability import examine
 from .solver.single_point import deduce, estimate
-from .variant import HIDDEN
+from .variant import BASE_PLANES, HIDDEN
 from .variant import MINE as MINE_CODE
 
 STATES = 1 << 16

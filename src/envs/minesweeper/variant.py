@@ -1,14 +1,19 @@
-"""The variants of Minesweeper and the codes of cells, shared by all implementations."""
+"""The variants of Minesweeper, the codes of cells and the format of observations, shared by all implementations."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
 
 from ...core.errors import UserError
 from ...core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # codes in the player's view; revealed cells have 0..8
 MINE = 9  # code in the solution; safe cells have their number of adjacent mines
+REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
+BASE_PLANES = 11
 
 Side = Annotated[int, Bounds(ge=1, le=1000)]  # cells along an edge
 FirstClick = Literal["agent", "uniform"]
@@ -55,3 +60,45 @@ class Variant:
                 return round(low * self.cells), round(high * self.cells)
             case other:
                 raise UserError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
+
+
+class Layout(NamedTuple):
+    """Indices of the optional observation planes; -1 if absent."""
+
+    frontier: int
+    remaining_mines_ratio: int
+    progress: int
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The format of observations: stacked planes, or the board itself."""
+
+    compact: bool = False  # one int8 plane (H, W): -1 hidden, -2 flagged, 0..8
+    frontier: bool = False  # plane: unrevealed cells next to a revealed one
+    remaining_mines_ratio: bool = False  # plane: unflagged mines / unflagged hidden cells
+    progress: bool = False  # plane: fraction of the safe cells revealed
+
+    def __post_init__(self) -> None:
+        extra = [name for name in Layout._fields if getattr(self, name)]
+        if self.compact and extra:
+            raise UserError(
+                f"a compact observation has no planes: set {', '.join(extra)} to false, or compact to false"
+            )
+
+    @property
+    def layout(self) -> Layout:
+        places, following = [], BASE_PLANES
+        for name in Layout._fields:
+            places.append(following if getattr(self, name) else -1)
+            following += getattr(self, name)
+        return Layout(*places)
+
+    @property
+    def planes(self) -> int:
+        return 0 if self.compact else BASE_PLANES + self.frontier + self.remaining_mines_ratio + self.progress
+
+    def space(self, rows: int, cols: int) -> spaces.Box:
+        if self.compact:
+            return spaces.Box(FLAGGED, 8, (rows, cols), np.int8)
+        return spaces.Box(0.0, 1.0, (self.planes, rows, cols), np.float32)

@@ -14,13 +14,13 @@ from ...core.kernels import jit
 from ..masked_env import MaskedVectorEnv, Step
 from ..splitmix import seed_word
 from . import rules
-from .config import EPISODE_MEANS, FLAGS, VECTOR_METADATA, EnvConfig
+from .config import EPISODE_MEANS, VECTOR_METADATA, EnvConfig
 from .game import RESULT, Minesweeper, finish_step, play_action
 from .notation import text_board
 from .observation import show_cell, show_options, spread_frontier
 from .reward import COMPONENTS
 from .rules import PLAYING, WON, Boards, kernel
-from .variant import FLAGGED, MINE
+from .variant import FLAGGED, FLAGS, MINE
 
 PARALLEL_FROM = 128  # envs; with fewer, threads cost more than they save
 

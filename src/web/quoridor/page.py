@@ -9,7 +9,6 @@ import numpy as np
 from nicegui import events, ui
 from starlette.requests import Request
 
-from ...config.schema import Evaluation
 from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
@@ -27,7 +26,7 @@ from .match import DEEP, SEATS, players_of, toward
 from .match_page import QuoridorMatchPage
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
-from .searches import LEVEL, Analyst, TimedPlayer
+from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
 from .style import CSS
 
 TICK = 0.2  # seconds between updates of the clocks

@@ -11,10 +11,10 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, HybridAgent, RulesAgent
-from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.make_boards import main as make_boards
 from src.envs.minesweeper.solver import analyse
+from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, read_json
 from tests.marks import mostly_slow

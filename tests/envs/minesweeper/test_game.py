@@ -9,11 +9,10 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.play.game import Trait
-from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.reward import COMPONENTS, Reward
-from src.envs.minesweeper.variant import MINE
+from src.envs.minesweeper.variant import MINE, Encoding
 from src.envs.splitmix import seed_word
 from tests.envs.minesweeper.making import make_config, make_env
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.minesweeper.config import Encoding
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.solver import analyse, choose, forced_moves
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
+from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
 
 
