@@ -371,7 +371,7 @@ def network_file(rng: random.Random, path: Path) -> None:
         with path.open("ab") as file:
             file.truncate(30 << 30)
     else:
-        put_special(rng, path, Path("outside").resolve())
+        put_special(rng, path, Path("outputs").resolve())  # a file that a user names may be a link
 
 
 def positions_file(rng: random.Random, path: Path) -> None:
@@ -399,7 +399,7 @@ def positions_file(rng: random.Random, path: Path) -> None:
     elif damage == 5:
         os.truncate(path, 30 << 30)
     else:
-        put_special(rng, path, Path("outside").resolve())
+        put_special(rng, path, Path("outputs").resolve())  # a file that a user names may be a link
 
 
 RUN_MUTATIONS: dict[str, Mutate] = {

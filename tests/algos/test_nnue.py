@@ -4,6 +4,7 @@ import io
 import math
 import os
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.play.search_interface import WIN
 from src.core.runs import checkpoint
+from src.core.runs.run import BEST
 from src.core.seeding import generator
 from src.envs.quoridor.learned_evaluation import RECORD
 from src.envs.quoridor.search.nnue import load_network
@@ -215,6 +217,15 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninte
     mine, theirs = (checkpoint.load(one / "checkpoints/best.safetensors") for one in (tmp_path, uninterrupted))
     for name, weight in mine["learner"]["weights"].items():
         assert torch.equal(weight, theirs["learner"]["weights"][name])
+
+
+def test_a_best_checkpoint_without_tensors_is_refused(tmp_path: Path, uninterrupted: Path):
+    folder = Path(shutil.copytree(uninterrupted, tmp_path / "run"))
+    saved = checkpoint.load(folder / BEST)
+    saved["learner"]["weights"] = dict.fromkeys(saved["learner"]["weights"], "text")
+    checkpoint.save(folder / BEST, saved)
+    with run_in(folder) as run, pytest.raises(UserError, match="weights"):
+        nnue().fit(quoridor(), NO_CURRICULUM, run)
 
 
 def test_it_logs_its_games_and_losses(uninterrupted: Path):

@@ -213,6 +213,7 @@ def not_finite(path: Path) -> None:
         (lambda run: cut_line(run / "metrics.csv", 3), "metrics.csv, line 3 is cut short"),
         (lambda run: (run / "metrics.csv").write_bytes(b"step\r\n1\r\n2"), "2 were written, 1 are there, and line 3"),
         (lambda run: (run / "metrics.csv").write_bytes(b"\xff\xfe"), "metrics.csv is not readable as CSV"),
+        (lambda run: (run / "metrics.csv").write_text("\ufeffstep\r\n1\r\n2\r\n3\r\n"), "no column named step"),
     ],
 )
 def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], message: str):

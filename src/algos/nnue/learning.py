@@ -236,6 +236,7 @@ class NNUETrainer(NetworkTrainer[NNUE]):
             best: EvaluationAgent = super().fit()
         finally:
             self._end_games()
+        best.check(self.env.game)  # a resumed run may have another best checkpoint
         weights = {name: weight.numpy() for name, weight in best.weights.items()}
         self.evaluation.save(self.evaluation.quantized(weights), self.run.directory / NETWORK)
         return best

@@ -78,6 +78,7 @@ class RunLog:
             return []
         data = read_regular(self.path, MAX_BYTES)
         rows = parse_rows(data, str(self.path))
+        require(not rows or "step" in rows[0], f"{self.path} has no column named step: restore the file from a copy")
         cut = [line for line, row in enumerate(rows, start=2) if not is_complete(row)]
         cut += [] if allow_partial_last or data.endswith(b"\n") else [len(rows) + 2]
         require(not cut, f"{self.path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
