@@ -66,9 +66,9 @@ agent.analyse(game, state, 3)
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """Run Python with a cache of its own; return what it prints. Without optimization kernels compile sooner."""
+    """Run Python with a cache of its own; return what it prints."""
     command = [sys.executable, *arguments]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "NUMBA_OPT": "0"}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

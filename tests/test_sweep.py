@@ -127,18 +127,6 @@ def test_a_job_finished_after_a_failure_is_finished(tmp_path: Path, single_run: 
         assert [one.status for one in sweep_jobs.read_jobs(tmp_path)] == [status]
 
 
-def test_the_result_of_an_earlier_job_has_its_earlier_name(tmp_path: Path):
-    """Its curve was called eval/score, and eval/win_rate was the final evaluation."""
-    (tmp_path / "metrics.csv").write_text("step,eval/score,eval/win_rate,eval/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert (
-        sweep_jobs.final_metric(tmp_path, "eval/win_rate")
-        == sweep_jobs.final_metric(tmp_path, "final/win_rate")
-        == 0.75
-    )
-    (tmp_path / "metrics.csv").write_text("step,eval/win_rate,final/win_rate,final/episodes\n10,0.5,,\n10,,0.75,40\n")
-    assert sweep_jobs.final_metric(tmp_path, "final/win_rate") == 0.75
-
-
 def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
     done = lab.run("train", "-m", "nosuch=1,2")
     assert done.returncode != 0

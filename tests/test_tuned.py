@@ -286,7 +286,7 @@ def test_tuned_wargame_beats_random_and_cuts_no_game_off(tmp_path: Path, monkeyp
         return result
 
     monkeypatch.setattr(VecDeployment, "step", watched)
-    budget = ("algo.total_steps=65536", "algo.eval_every=65536", "algo.eval_episodes=2")
+    budget = ("algo.total_steps=65536", "algo.eval_every=65536", "algo.eval_episodes=2", "algo.compute.threads=1")
     env, agent = trained(tmp_path, "env=deployment", "algo=ppo", *budget)
     won = evaluate(env.game, agent, RandomAgent(), 200, seed=1).total.wins
     assert wilson_interval(won, 200)[0] > 0.75  # 186 were won when it was written

@@ -123,7 +123,7 @@ def require_hydra_keys(arguments: list[str], allowed: tuple[str, ...]) -> None:
     """Raise `UserError` for other settings of Hydra: some of them write or delete files anywhere."""
     for word in arguments:
         key = HYDRA_KEY.match(word)
-        known = key is None or any(fnmatch(key[1], one) for one in allowed)
+        known = key is None or word == "hydra" or any(fnmatch(key[1], one) for one in allowed)
         require(known, f"{word} changes Hydra itself: of its settings you can set {', '.join(allowed)}")
 
 
