@@ -19,7 +19,7 @@ class DemoGame:
     """Two quick agents that play Quoridor again and again."""
 
     def __init__(self, services: Services, board: ui.html) -> None:
-        self._lab, self._board, self._rng = services, board, np.random.default_rng()
+        self._services, self._board, self._rng = services, board, np.random.default_rng()
         self._match: QuoridorMatch | None = None  # set up by the first move, which can be slow
         self._agents: list[Agent] = []
         self._paused = 0
@@ -44,9 +44,9 @@ class DemoGame:
         self._board.set_content(board.draw(match.game.size, match.state, marks))
 
     def _set_up(self) -> QuoridorMatch:
-        game = self._lab.game("quoridor")
+        game = self._services.game("quoridor")
         assert isinstance(game, Quoridor)
-        self._agents = [self._lab.agent(name, game) for name in AGENTS]
+        self._agents = [self._services.agent(name, game) for name in AGENTS]
         return QuoridorMatch(game, game.initial(self._rng))
 
     def _play(self, match: QuoridorMatch) -> None:

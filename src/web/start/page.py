@@ -45,7 +45,7 @@ async def build(services: Services, request: Request) -> None:
     games, runs = await in_thread(read)
     with ui.element("div").classes("st-top"):
         with ui.element("div").classes("st-words"):
-            ui.label("board services").classes("st-name").props("role=heading aria-level=1")
+            ui.label("board lab").classes("st-name").props("role=heading aria-level=1")
             ui.label(TAGLINE).classes("tagline")
             _show_links("Continue", [(_describe(game, titles[game.path]), game.address) for game in games])
             _show_links("Latest runs", [(run.name, f"/runs?compare={quote(run.name, safe='')}") for run in runs])

@@ -89,11 +89,8 @@ def is_local(request: Request) -> bool:
 
 class TrainingPage:
     def __init__(self, services: Services, given: Mapping[str, str]) -> None:
-        self.services, self.jobs, self.index = (
-            services,
-            shared_jobs(services.folders[0]),
-            shared_index(*services.folders),
-        )
+        self.services = services
+        self.jobs, self.index = shared_jobs(services.folders[0]), shared_index(*services.folders)
         self.cards: dict[str, JobCard] = {}
         self._requested = given.get("resume")  # a link on the Runs page asks to continue it
         self._confirm = Confirmation()

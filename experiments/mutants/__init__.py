@@ -1,0 +1,1 @@
+"""How many small faults in the code do the fast tests detect?"""
