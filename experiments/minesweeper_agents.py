@@ -2,7 +2,7 @@
 
     python -m experiments.minesweeper_agents --board 16x30x99 --run experiments/minesweeper_16x30 --games 10000
 
-Uniform first click with a safe neighbourhood, fresh boards of a seed of their own, frozen weights. The difference to
+Uniform first click with a safe neighborhood, fresh boards of a seed of their own, frozen weights. The difference to
 the exact solver is paired: both play the same boards. With --outcomes a folder keeps every outcome, and agents that are
 found there are not played again.
 """

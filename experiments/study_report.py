@@ -153,13 +153,13 @@ def overlay(axes: Axes, outcomes: Sequence[Outcome], over: str) -> None:
     """Plot the mean of each arm over its seeds, with Student's 95% interval as a band if there are several."""
     for number, (name, runs) in enumerate(by_arm(outcomes).items()):
         places, scores = (aligned(runs, key) for key in (over, "curve"))
-        mean, colour = scores.mean(axis=0), f"C{number}"
+        mean, color = scores.mean(axis=0), f"C{number}"
         seeds = f"{len(runs)} seeds, 95%" if len(runs) > 1 else "1 seed"
-        axes.plot(places.mean(axis=0), mean, color=colour, marker="o", markersize=2, label=f"{name} ({seeds})")
+        axes.plot(places.mean(axis=0), mean, color=color, marker="o", markersize=2, label=f"{name} ({seeds})")
         if len(runs) > 1:
             half = np.array([half_width(column) for column in scores.T.tolist()])
             low, high = (mean - half).clip(0, 1), (mean + half).clip(0, 1)
-            axes.fill_between(places.mean(axis=0), low, high, color=colour, alpha=0.2, linewidth=0)
+            axes.fill_between(places.mean(axis=0), low, high, color=color, alpha=0.2, linewidth=0)
     axes.set(xlabel=over)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

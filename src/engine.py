@@ -46,7 +46,7 @@ class Engine:
             "go": self.go,
             "perft": self.perft,
             "eval": self.eval,
-            "analyse": self.analyse,
+            "analyze": self.analyze,
             "show": self.show,
         }
 
@@ -133,15 +133,15 @@ class Engine:
             raise UserError("this agent does not evaluate positions")
         return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in info.items())])
 
-    def analyse(self, arguments: list[str]) -> str:
+    def analyze(self, arguments: list[str]) -> str:
         """Return the best moves, one a line: rank, score, and the principal variation."""
-        count = _number("analyse", arguments)
+        count = _number("analyze", arguments)
         self._refuse_finished()
         view = self.game.view(self.state)
         if isinstance(self.agent, StoppableAgent):
-            found = self.agent.analyse(self.agent_game, view, count, self._report)
+            found = self.agent.analyze(self.agent_game, view, count, self._report)
         else:
-            found = self.agent.analyse(self.agent_game, view, count)
+            found = self.agent.analyze(self.agent_game, view, count)
         lines = [
             " ".join([str(rank), line.score, *self.game.line_names(self.state, line.actions)])
             for rank, line in enumerate(found, start=1)

@@ -29,7 +29,7 @@ def main(cfg: DictConfig) -> None:
 
     names = cfg.composition
     plays = hasattr(require_class(cfg.algo, "algo"), "play_games")
-    require(plays, f"algo={names.algo} does not learn from labelled positions: leave it out")
+    require(plays, f"algo={names.algo} does not learn from labeled positions: leave it out")
     cfg = compose.validate(cfg, schema.Generate)
     output = Path(cfg.output)
     require(output.suffix == ".npy", f"output={output} must end in .npy")

@@ -38,7 +38,7 @@ SHARED = "TESTS_FORK_SERVER"  # the variable that holds the address of a server 
 LIBRARIES = (
     "wandb.sdk.launch",  # which a run imports; first, because what it does takes longer the more modules there are
     *("antlr4", "hydra._internal.hydra", "hydra.core.plugins", "matplotlib.pyplot", "rich.progress"),
-    *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimiser imports
+    *("torch._dynamo", "torch.distributed", "wandb"),  # the first of which an optimizer imports
 )
 PACKAGES = ("src.algos", "src.core", "src.envs", "src.nets")  # with all that is below them
 ENTRY_NEEDS = ("src.config.cli", "src.config.compose", "src.config.load")

@@ -32,7 +32,7 @@ print(Compiled.names)
 """
 
 HINT = """
-from src.envs.minesweeper.solver import analyse
+from src.envs.minesweeper.solver import analyze
 from src.web.minesweeper.match import MinesweeperMatch
 
 match = MinesweeperMatch(9, 9, 10, np.random.default_rng(1), no_guess={no_guess})
@@ -40,7 +40,7 @@ match.click(40)
 agent = lab.agent("exact", match.game)
 while not match.is_over:
     action = agent.decide(match.game, match.view, np.random.default_rng(0)).action
-    analyse(match.view.visible, match.view.mines)
+    analyze(match.view.visible, match.view.mines)
     match.click(action)
 """
 
@@ -61,7 +61,7 @@ game.shortest_path(state, 0)
 game.legal_actions(state)
 agent = lab.agent("alphabeta", game)
 state = game.play(state, agent.decide(game, state, np.random.default_rng(0)).action)
-agent.analyse(game, state, 3)
+agent.analyze(game, state, 3)
 """
 
 

@@ -69,8 +69,8 @@ def test_end_of_input_ends_the_engine(lab: Lab):
         "save",
         "load",
         "load nowhere.txt",
-        "analyse",
-        "analyse all",
+        "analyze",
+        "analyze all",
         "legal 1",
         "go fast",
         "eval now",
@@ -106,11 +106,11 @@ def test_a_refused_or_stopped_line_draws_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_moves_are_weighed_by_who_can(engine: Engine):
     engine.answer("position startpos moves 0 1")
-    *lines, last = engine.answer("analyse 99").splitlines()
+    *lines, last = engine.answer("analyze 99").splitlines()
     assert last == "ok"
     assert [line.split()[1] for line in lines] == ["win"] * 3 + ["draw"] * 4
     thoughtless = Engine(TicTacToe(symmetric=True), RandomAgent(), seed=0)
-    assert thoughtless.answer("analyse 3").startswith("error this agent does not score its moves")
+    assert thoughtless.answer("analyze 3").startswith("error this agent does not score its moves")
 
 
 def test_after_the_end_there_is_nothing_to_play(engine: Engine):
@@ -187,7 +187,7 @@ def test_a_conversation_about_quoridor(lab: Lab):
         "position startpos moves e2 e8",
         "perft 2",
         "eval",
-        "analyse 2",
+        "analyze 2",
         "go",
         "position e2 e8 9 9 2 e2h moves f2",
         "write",
@@ -276,7 +276,7 @@ def test_ctrl_c_stops_a_count_and_not_the_engine(lab: Lab):
     assert (out, err, process.returncode) == ("error stopped\nnodes 1\n", "", 0)
 
 
-@pytest.mark.parametrize("command", mostly_slow(["go", "analyse 3"], fast=1))
+@pytest.mark.parametrize("command", mostly_slow(["go", "analyze 3"], fast=1))
 def test_ctrl_c_stops_a_compiled_search_and_not_the_engine(lab: Lab, command: str):
     process = lab.start("engine", "env=quoridor", "agent=alphabeta", f"agent.nodes={10**12}")
     assert process.stdin is not None
@@ -297,7 +297,7 @@ def test_an_analysis_streams_every_depth_until_it_is_stopped(lab: Lab):
     process = lab.start("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}")
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write("analyse 3\n")
+    process.stdin.write("analyze 3\n")
     process.stdin.flush()
     lines = [process.stdout.readline().strip() for _ in range(4)]
     out, err = process.communicate("stop\nstop\nwrite\nposition startpos moves e2\nwrite\nquit\n")
@@ -314,7 +314,7 @@ def test_an_analysis_streams_every_depth_until_it_is_stopped(lab: Lab):
 
 
 def test_a_stop_read_before_its_analysis_is_not_lost(lab: Lab):
-    lines = "analyse 3\nstop\nwrite\nquit\n"
+    lines = "analyze 3\nstop\nwrite\nquit\n"
     done = lab.run("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}", stdin=lines)
     assert done.returncode == 0, done.stderr
     info, *_, ok, position = done.stdout.splitlines()
@@ -337,14 +337,14 @@ def test_a_stop_ends_earlier_commands_only():
     lines, stops = Typed(), queue.SimpleQueue[None]()
     reader = CommandReader(lines, lambda: stops.put(None))
     commands = iter(reader)
-    lines.typed.put("analyse 1\n")
-    assert next(commands) == "analyse 1\n"
+    lines.typed.put("analyze 1\n")
+    assert next(commands) == "analyze 1\n"
     assert not reader.is_stopped()
     lines.typed.put(" stop\n")
     stops.get()
     assert reader.is_stopped()
-    lines.typed.put("analyse 2\n")
-    assert next(commands) == "analyse 2\n"
+    lines.typed.put("analyze 2\n")
+    assert next(commands) == "analyze 2\n"
     assert not reader.is_stopped(), "it was sent after the stop"
     lines.typed.put("quit\n")
     assert list(commands) == []
@@ -396,7 +396,7 @@ def test_games_with_chance_are_played_from_a_seed(tmp_path, monkeypatch: pytest.
 
 
 def test_a_conversation_about_minesweeper(lab: Lab):
-    lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyse 1\n"
+    lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyze 1\n"
     done = lab.run("engine", "env=minesweeper_8x8", "env.config.flag_actions=true", "agent=exact", stdin=lines)
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()

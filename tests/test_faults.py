@@ -115,7 +115,7 @@ class Forgetful(Engine):
 class Fragile(Engine):
     """Raises an error."""
 
-    def analyse(self, arguments: list[str]) -> str:
+    def analyze(self, arguments: list[str]) -> str:
         raise ValueError("a bug")
 
 

@@ -1,4 +1,4 @@
-"""The command that writes labelled positions, and a training on them."""
+"""The command that writes labeled positions, and a training on them."""
 
 import re
 import signal

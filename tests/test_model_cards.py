@@ -29,7 +29,7 @@ def test_a_card_is_current(run: Path):
     assert text == card(run), f"write it again: {COMMAND}"
     for heading in ("Data", "Training", "Figures", "Limits"):
         assert f"\n## {heading}\n" in text
-    assert "| licence | MIT |" in text
+    assert "| license | MIT |" in text
     assert all((run / target).exists() for target in re.findall(r"\]\(([^)]+)\)", text))
 
 

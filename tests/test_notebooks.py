@@ -49,6 +49,6 @@ def test_a_notebook_is_kept_with_the_outputs_of_one_execution(path: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MPLBACKEND", "")  # restored afterwards
+    monkeypatch.setenv("MPLBACKEND", "")  # restored afterward
     kept, now = (code_cells(book) for book in (nbformat.read(path, as_version=4), executed(path)))
     assert list(map(kinds, now)) == list(map(kinds, kept)), "run make notebooks"

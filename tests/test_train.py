@@ -440,7 +440,7 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
     assert len({record.run_id for record in records}) == len(set(names)) == 4
 
 
-def test_an_experiment_with_a_misspelt_key_is_refused(lab: Lab):
+def test_an_experiment_with_a_misspelled_key_is_refused(lab: Lab):
     conf = Path(shutil.copytree(ROOT / "conf", lab.folder / "conf"))
     (conf / "experiment" / "typo.yaml").write_text("# @package _global_\nchekpoint_seconds: 5\n")
     done = lab.run("train", f"--config-path={conf}", "experiment=typo")

@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only-click-safe", action="store_true", help="mines may lie beside the first click")
     args = parser.parse_args()
-    print(f"first click: {'clicked cell' if args.only_click_safe else 'clicked cell and its neighbours'} free of mines")
+    print(f"first click: {'clicked cell' if args.only_click_safe else 'clicked cell and its neighbors'} free of mines")
     print(HEADER)
     for board in args.board:
         for solver in args.solver:

@@ -1,4 +1,4 @@
-"""Play matches between Quoridor agents, colours swapped, each pair of games from its own random opening.
+"""Play matches between Quoridor agents, colors swapped, each pair of games from its own random opening.
 
     python -m experiments.bench.quoridor_matches               # every match below, some minutes
     python -m experiments.bench.quoridor_matches --only hell   # those of one player

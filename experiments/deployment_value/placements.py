@@ -48,11 +48,11 @@ def draw(axes: Axes, game: DeploymentGame, seat: int, placed: np.ndarray, likeli
     for cell in range(world.cells.size):
         axes.add_patch(
             RegularPolygon(
-                centre(world.columns, cell),
+                center(world.columns, cell),
                 6,
                 radius=0.577,
                 orientation=np.pi / 6,
-                facecolor=colour(world, cell, counts[cell] / max(counts.max(), 1e-9)),
+                facecolor=color(world, cell, counts[cell] / max(counts.max(), 1e-9)),
                 edgecolor="#0072b2" if cell in world.hexes[seat] else "#d0d0d0",
                 linewidth=1.2 if cell in world.hexes[seat] else 0.4,
                 zorder=2 if cell in world.hexes[seat] else 1,
@@ -61,20 +61,20 @@ def draw(axes: Axes, game: DeploymentGame, seat: int, placed: np.ndarray, likeli
     names = [unit.id for unit in game.scenario.rosters[seat]]
     for name, cell in zip(names, likeliest[likeliest >= 0], strict=True):
         ink = "white" if counts[cell] > 0.5 * counts.max() else "black"
-        axes.text(*centre(world.columns, int(cell)), name, ha="center", va="center", fontsize=6, color=ink, zorder=3)
+        axes.text(*center(world.columns, int(cell)), name, ha="center", va="center", fontsize=6, color=ink, zorder=3)
     axes.set_title(f"{SEATS[seat]} player, {len(placed)} deployments", fontsize=9)
     axes.set_aspect("equal")
     axes.autoscale_view()
     axes.axis("off")
 
 
-def centre(columns: int, cell: int) -> tuple[float, float]:
-    """Return the centre of a hex; odd columns are half a hex lower."""
+def center(columns: int, cell: int) -> tuple[float, float]:
+    """Return the center of a hex; odd columns are half a hex lower."""
     row, column = divmod(cell, columns)
     return column * 0.866, -(row + 0.5 * (column % 2))
 
 
-def colour(world: World, cell: int, share: float) -> str:
+def color(world: World, cell: int, share: float) -> str:
     here = world.cells[cell]
     if not here["is_open"]:
         return "#555555"

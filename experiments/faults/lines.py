@@ -27,7 +27,7 @@ from src.core.play.game_record import ReplayedGame
 from src.engine import MAX_ERROR_LENGTH, Engine, serve
 
 BLOCK = 100  # lines of a case
-COMMANDS = ("position", "write", "save", "load", "legal", "go", "perft", "eval", "analyse", "show")
+COMMANDS = ("position", "write", "save", "load", "legal", "go", "perft", "eval", "analyze", "show")
 PLAIN = ("write", "legal", "go", "eval", "show")  # without arguments
 
 WORDS = [*COMMANDS, "startpos", "moves", "0", "4", "8", "9", "-1", "10", "200", "-", "1e9", "0x10", "NaN", "+1", "None"]
@@ -80,7 +80,7 @@ SHAPES = {
     "go": re.compile(r"bestmove \S+"),
     "perft": re.compile(r"nodes \d+"),
     "eval": re.compile(r"eval( [^\s=]+=\S*)+"),
-    "analyse": re.compile(r"(\d+ \S+( \S+)+\n)*ok"),
+    "analyze": re.compile(r"(\d+ \S+( \S+)+\n)*ok"),
     "show": re.compile(r"(.*\n)+ok"),
 }
 
@@ -125,7 +125,7 @@ class Talk:
             return command
         if command == "position":
             return self.position()
-        if command in ("perft", "analyse"):
+        if command in ("perft", "analyze"):
             return f"{command} {self.rng.randrange(3)}"
         return f"{command} {self.rng.choice(PATHS)}"
 
@@ -211,7 +211,7 @@ class Talk:
             return f"{answer[:200]} but legal are {names[:20]}"
         if words[0] == "go" and answer.split()[1] not in names:
             return f"{answer} is not legal"
-        if words[0] == "analyse":
+        if words[0] == "analyze":
             first = [line.split()[2] for line in answer.splitlines()[:-1]]
             if not set(first) <= set(names):
                 return f"weighs {first}, but legal are {names[:20]}"

@@ -20,9 +20,9 @@ SECONDS = 120.0  # for any answer, on a busy machine
 FOREVER = 10**9  # nodes, seconds or simulations
 BLOCK = 200  # lines of a case
 LONG = (  # an engine, and commands that would take it hours
-    (("env=quoridor", "agent=alphabeta", f"agent.nodes={FOREVER}"), ("go", "analyse 3", "eval", "perft 20")),
-    (("env=quoridor", "agent=alphabeta", f"agent.seconds={FOREVER}"), ("go", "analyse 1")),
-    (("env=quoridor", "agent=mcts", f"agent.simulations={FOREVER}"), ("go", "analyse 2", "eval")),
+    (("env=quoridor", "agent=alphabeta", f"agent.nodes={FOREVER}"), ("go", "analyze 3", "eval", "perft 20")),
+    (("env=quoridor", "agent=alphabeta", f"agent.seconds={FOREVER}"), ("go", "analyze 1")),
+    (("env=quoridor", "agent=mcts", f"agent.simulations={FOREVER}"), ("go", "analyze 2", "eval")),
 )
 
 

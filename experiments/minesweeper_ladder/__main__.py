@@ -2,7 +2,7 @@
 
     python -m experiments.minesweeper_ladder
 
-Weights do not depend on the size of the board. Uniform first click, safe neighbourhood, frozen weights, fresh boards.
+Weights do not depend on the size of the board. Uniform first click, safe neighborhood, frozen weights, fresh boards.
 On its own board a network is known by its eval.json; every other cell is kept in results/ under the digest of the
 weights that played, and one that is there is not played again.
 """

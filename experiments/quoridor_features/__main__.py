@@ -2,7 +2,7 @@
 
     python -m experiments.quoridor_features --games 400 --seconds 0.04 --jobs 9 [--minutes 20] [--only killers history]
 
-A pair of games has one random opening, colours swapped. The pairs of all matches are played in turn, so that an early
+A pair of games has one random opening, colors swapped. The pairs of all matches are played in turn, so that an early
 end, by --minutes or Ctrl-C, leaves about as many games of each; the same command continues. Results are written after
 every pair.
 """

@@ -1,4 +1,4 @@
-"""Rate Quoridor agents by a round robin, colours swapped, each pair of games from its own random opening.
+"""Rate Quoridor agents by a round robin, colors swapped, each pair of games from its own random opening.
 
     python -m experiments.quoridor_ladder [--games 200] [--slow-games 40] [--jobs 8]
 
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--only-report", action="store_true", help="of the matches that are there, play nothing")
     options = parser.parse_args()
     if options.games % 2 or options.slow_games % 2:
-        parser.error("games are played in pairs with colours swapped: give an even number")
+        parser.error("games are played in pairs with colors swapped: give an even number")
     matches = {}
     for pair in combinations(PLAYERS, 2):  # those of master, which take longest, begin first
         games = options.slow_games if SLOW & set(pair) else options.games

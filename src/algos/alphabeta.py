@@ -93,7 +93,7 @@ class AlphaBetaAgent(Agent):
         """Return score and line of the search that decides."""
         return self._deepen(self._searcher(game), state, SearchBudget(self.nodes, self.seconds))[0]
 
-    def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+    def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Return the chosen move and the best others with their scores and principal variations.
 
         They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.

@@ -38,7 +38,7 @@ class MctsAgent(Agent):
         action, child = max(root.children.items(), key=lambda item: item[1].visits)
         return Decision(action, {"win_rate": round(child.won / child.visits, 3), "visits": child.visits})
 
-    def analyse(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+    def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         root = self._search(game, view, np.random.default_rng(0))
         ranked = sorted(root.children.items(), key=lambda item: -item[1].visits)[:count]
         return [Line(f"{child.won / child.visits:.3f}", (action, *_line(child))) for action, child in ranked]

@@ -20,7 +20,7 @@ class MinimaxAgent(Agent):
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
         return Decision(draw(rng, self.best_actions(game, view)), {"value": self.value(game, view)})
 
-    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+    def analyze(self, game: Game, view: Any, count: int) -> list[Line]:
         values = {action: self._value_of(game, view, action) for action in game.legal_actions(view)}
         ranked = sorted(values, key=lambda action: -values[action])[:count]
         return [Line(("draw", "win", "loss")[values[action]], (action,)) for action in ranked]

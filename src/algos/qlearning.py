@@ -116,7 +116,7 @@ class QTableAgent(Agent):
                 rule, move = "block_in_1", block
         return Decision(move, {"rule": rule, "transform": game.canonical(view).transform, "move": move, "best_q": best})
 
-    def analyse(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
+    def analyze(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Rank moves by the table only; `decide` may prefer a shortcut."""
         values = action_values(self.store, game, view)
         ranked = sorted(values, key=lambda action: -values[action])[:count]
@@ -161,7 +161,7 @@ class Turn(NamedTuple):
 
 
 def update_q(store: RankingStore, game: TabularGame, state: Any, move: int, target: float, lr: float) -> float:
-    """Move the value of `move` in `state`, neither canonical, towards `target`; return the TD error."""
+    """Move the value of `move` in `state`, neither canonical, toward `target`; return the TD error."""
     canonical = game.canonical(state)
     canonical_move = canonical.moves[move]
     value = store.get(canonical.key, canonical_move) or 0.0

@@ -1,7 +1,7 @@
 """Colors and CSS of the pages. The palette of Okabe and Ito is safe for color-blind readers."""
 
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
+BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 
 FIRST, SECOND = BLUE, VERMILLION  # the two players, in every game
 
@@ -9,7 +9,7 @@ FIRST, SECOND = BLUE, VERMILLION  # the two players, in every game
 CSS = """
 :root {
   --orange: #E69F00; --sky: #56B4E9; --green: #009E73; --yellow: #F0E442;
-  --blue: #0072B2; --vermillion: #D55E00; --purple: #CC79A7; --grey: #8A8F98;
+  --blue: #0072B2; --vermillion: #D55E00; --purple: #CC79A7; --gray: #8A8F98;
   --first: #0072B2; --second: #D55E00;
   --page: #f4f5f7; --card: #ffffff; --ink: #1c2430; --faint: #59626f; --line: #d5dae1;
   --board: #e9edf2; --cell: #ffffff; --closed: #c3cddb; --closed-edge: #aab7c9;

@@ -367,7 +367,7 @@ def test_stronger_levels_win():
 def test_analysis_ranks_the_moves():
     state = random_position(GAME, seed=2, plies=18)
     agent = make_agent(3)
-    lines = agent.analyse(GAME, state, 4)
+    lines = agent.analyze(GAME, state, 4)
     assert len(lines) == 4
     best = agent.decide(GAME, state, RNG)
     assert lines[0].score == best.info["score"]
@@ -376,9 +376,9 @@ def test_analysis_ranks_the_moves():
     for line in lines:
         after = GAME.play(state, line.actions[0])
         assert int(line.score) == parent_score(plain_minimax(GAME, after, 2, evaluation()))
-    won = make_agent(2, selective=True).analyse(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
+    won = make_agent(2, selective=True).analyze(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
     assert won[0].score == "win-in-1"
-    assert len(make_agent(1).analyse(TICTACTOE, "." * 9, 20)) == 9
+    assert len(make_agent(1).analyze(TICTACTOE, "." * 9, 20)) == 9
 
 
 @pytest.mark.parametrize("budget", [{}, {"nodes": 400}, {"nodes": 1}])
@@ -398,7 +398,7 @@ def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, selectiv
         with monkeypatch.context() as patch:
             patch.setattr(alphabeta, "SearchBudget", Watched)
             budgets.clear()
-            lines = agent.analyse(GAME, state, 500)
+            lines = agent.analyze(GAME, state, 500)
         assert (lines[0].actions[0], lines[0].score) == (played.action, played.info["score"])
         assert sorted(line.actions[0] for line in lines) == sorted(GAME.candidates(state, selective))
         assert len(budgets) == 1, "one budget for all"
@@ -408,7 +408,7 @@ def test_the_best_move_of_an_analysis_is_the_one_that_is_played(budget, selectiv
 
 def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
     state = GAME.read_position("e8 a5 3 3 0 -")
-    lines = make_agent(3).analyse(GAME, state, 5)
+    lines = make_agent(3).analyze(GAME, state, 5)
     assert lines[0].score == "win-in-1"
     for line in lines[1:]:
         value = parent_score(plain_minimax(GAME, GAME.play(state, line.actions[0]), 2, evaluation()))

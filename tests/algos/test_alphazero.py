@@ -135,7 +135,7 @@ def test_the_search_of_the_agent_is_reported_with_its_decision():
     assert decision.info["value"] > 0.8
     assert decision.info["action_probability"][2] > 0.9
     assert agent.deterministic
-    best, *others = agent.analyse(GAME, "XX.OO....", 9)
+    best, *others = agent.analyze(GAME, "XX.OO....", 9)
     assert (best.score, best.actions) == ("0.990", (2,))
     assert all(float(line.score) <= 0.99 for line in others)
     assert len({line.actions[0] for line in others}) == len(others) == 3, "only four actions are considered"
@@ -146,7 +146,7 @@ def test_without_simulations_the_network_moves():
     decision = agent.decide(GAME, "XX.OO....", np.random.default_rng(0))
     chances = decision.info["action_probability"]
     assert decision.action == int(chances.argmax())
-    lines = agent.analyse(GAME, "XX.OO....", 3)
+    lines = agent.analyze(GAME, "XX.OO....", 3)
     assert [line.actions[0] for line in lines] == np.argsort(-chances)[:3].tolist()
     assert lines[0].score == f"{chances.max():.3f}"
 

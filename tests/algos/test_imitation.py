@@ -145,7 +145,7 @@ def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Pat
 
 
 def test_a_two_player_game_without_an_auxiliary_task_is_learned_from_a_mixture(tmp_path: Path):
-    """Labeled batches come from each environment in turn, and the policy moves towards the actions of the bot."""
+    """Labeled batches come from each environment in turn, and the policy moves toward the actions of the bot."""
     played = []
 
     class Recording(BotTeacher):

@@ -45,7 +45,7 @@ def test_it_beats_random_play():
 
 
 def test_analysis_ranks_by_visits():
-    lines = MctsAgent(300, 0.5).analyse(GAME, GAME.read_position("e8 a3 3 3 0 -"), 3)
+    lines = MctsAgent(300, 0.5).analyze(GAME, GAME.read_position("e8 a3 3 3 0 -"), 3)
     assert GAME.move_name(GAME.read_position("e8 a3 3 3 0 -"), lines[0].actions[0]) == "e9"
     assert float(lines[0].score) > 0.9
     assert len(lines) == 3

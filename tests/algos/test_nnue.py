@@ -326,7 +326,7 @@ def test_it_starts_from_the_network_of_a_run_which_plays_the_first_games(tmp_pat
     assert rows_without_times(tmp_path / "two") == rows_without_times(tmp_path / "one")
 
 
-def test_the_agent_plays_and_analyses_by_the_search_of_its_network(uninterrupted: Path):
+def test_the_agent_plays_and_analyzes_by_the_search_of_its_network(uninterrupted: Path):
     best = checkpoint.load(uninterrupted / "checkpoints/best.safetensors")["learner"]
     agent = nnue().load_agent(best)
     agent.check(GAME)
@@ -335,7 +335,7 @@ def test_the_agent_plays_and_analyses_by_the_search_of_its_network(uninterrupted
     decision = agent.decide(GAME, start, np.random.default_rng(0))
     assert decision.info["depth"] > 1
     depths: list[int] = []
-    lines = agent.analyse(GAME, start, 3, lambda result: depths.append(result.depth))
+    lines = agent.analyze(GAME, start, 3, lambda result: depths.append(result.depth))
     assert len(lines) == 3
     assert depths[0] == 1
     agent.stop()
@@ -425,6 +425,6 @@ def test_files_that_hold_no_positions_are_refused(tmp_path: Path):
         np.save(numbers, records)
         with pytest.raises(UserError, match=f"not positions of Quoridor: {message}"):
             nnue(positions=[str(numbers)]).check(quoridor(), NO_CURRICULUM)
-    records["horizontal"], records["vertical"] = 1 << 7 | 1 << 8, 1 << 2 | 1 << 18  # neighbours that do not overlap
+    records["horizontal"], records["vertical"] = 1 << 7 | 1 << 8, 1 << 2 | 1 << 18  # neighbors that do not overlap
     np.save(numbers, records)
     nnue(positions=[str(numbers)]).check(quoridor(), NO_CURRICULUM)

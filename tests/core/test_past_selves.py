@@ -36,7 +36,7 @@ def numbers(pool: PastSelves) -> list[int]:
 
 
 def test_the_pool_is_bounded_and_covers_the_whole_training():
-    """By hand: of 0 1 2 3 4, 1 has the nearest neighbours and is the oldest such; then 3, 5, 6, 2 are removed."""
+    """By hand: of 0 1 2 3 4, 1 has the nearest neighbors and is the oldest such; then 3, 5, 6, 2 are removed."""
     kept = [numbers(grown(evaluations)) for evaluations in range(4, 10)]
     assert kept == [[0, 1, 2, 3], [0, 2, 3, 4], [0, 2, 4, 5], [0, 2, 4, 6], [0, 2, 4, 7], [0, 4, 7, 8]]
     assert numbers(grown(1000))[0] == 0

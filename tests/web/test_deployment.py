@@ -308,7 +308,7 @@ def test_an_address_names_a_set_up():
         {"scenario": "chess"},
         {"order": "random"},
         {"player_1": "<b>"},
-        {"colour": "red"},
+        {"color": "red"},
         {"seed": "-1"},
         {"seed": "1e3"},
         {"seed": "99999999999999"},

@@ -357,14 +357,14 @@ def test_keys_move_reveal_and_flag(browser: Browser):
     browser.wait_text(".headline", "Reveal any cell")
 
 
-def test_a_position_is_set_up_analysed_and_refused_where_it_cannot_be(browser: Browser):
+def test_a_position_is_set_up_analyzed_and_refused_where_it_cannot_be(browser: Browser):
     browser.open("/minesweeper")
     browser.click(".set-up")
     browser.wait_text(".advice", "placements")
     for text, mines in (("121\n...", "2"), ("181\n...", "2")):
         browser.fill(".position textarea", text)
         browser.fill(".custom-mines input", mines)
-        browser.click(".analyse")
+        browser.click(".analyze")
         if text.startswith("121"):
             browser.wait_text(".advice", "one placement")
             assert odds(browser) == ["100", "0", "100"]

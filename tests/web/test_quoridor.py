@@ -22,7 +22,7 @@ from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
 from src.web.quoridor.match import MAX_VARIATIONS, QuoridorMatch, Variations, players_of, read_variations, toward
 from src.web.quoridor.match_page import QuoridorMatchPage
-from src.web.quoridor.searches import Budget, Judgement, deepen, from_search, judge
+from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -287,12 +287,12 @@ def test_a_review_tells_the_winning_move_from_one_that_gives_it_away():
 
 @pytest.mark.parametrize(("loss", "sign"), [(0.099, ""), (0.10, "?"), (0.249, "?"), (0.25, "??")])
 def test_a_mistake_begins_at_the_stated_loss(loss: float, sign: str):
-    assert Judgement(0.5, "e2", loss).sign == sign
+    assert Judgment(0.5, "e2", loss).sign == sign
     assert "10%" in review.LEGEND and "25%" in review.LEGEND  # noqa: PT018
 
 
 def test_a_graph_marks_mistakes_and_its_plies_can_be_clicked():
-    found = {0: Judgement(0.5, "e2", 0.0), 1: Judgement(0.5, "e8", 0.3), 2: Judgement(0.8, "e3", 0.12)}
+    found = {0: Judgment(0.5, "e2", 0.0), 1: Judgment(0.5, "e8", 0.3), 2: Judgment(0.8, "e3", 0.12)}
     svg = review.graph(found, 3, 1.0, 2)
     (curve,) = parts(svg, "qr-curve")
     heights = [float(point.split(",")[1]) for point in curve.get("points", "").split()]

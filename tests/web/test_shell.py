@@ -120,9 +120,9 @@ def test_connections_send_small_messages_at_once():
 
 
 def test_a_setting_that_is_not_known_is_refused(lab: Lab):
-    done = lab.run("play", "+colour=red", "open_browser=false")
+    done = lab.run("play", "+color=red", "open_browser=false")
     assert done.returncode != 0
-    assert "colour" in done.stderr
+    assert "color" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -165,7 +165,7 @@ def test_a_run_is_played_by_its_own_observations(laboratory: ConfigLab):
         ("env", "chess", {}),
         ("env", "../agent/random", {}),
         ("agent", "exact", {}),
-        ("env", "tictactoe", {"changes": {"game.colour": 1}}),
+        ("env", "tictactoe", {"changes": {"game.color": 1}}),
         ("env", "tictactoe", {"choices": {"env": "quoridor hydra.run.dir=/"}}),
         ("env", "tictactoe", {"choices": {"env/nothing@env.x": "y"}}),
     ],

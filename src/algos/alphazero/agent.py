@@ -106,7 +106,7 @@ class SearchAgent(NetworkAgent):
             decisions.append(Decision(action, info))
         return decisions
 
-    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+    def analyze(self, game: Game, view: Any, count: int) -> list[Line]:
         """Return the most visited moves with their values, or the most probable ones without search."""
         if self.simulations == 0:
             chances = self.decide(game, view, np.random.default_rng(0)).info["action_probability"]

@@ -79,10 +79,10 @@ class EvaluationAgent(Agent):
         decision: Decision = self._agent(game).decide(game, view, rng)
         return decision
 
-    def analyse(
+    def analyze(
         self, game: Game, view: Any, count: int, report: Callable[[DepthResult], None] = lambda result: None
     ) -> list[Line]:
-        lines: list[Line] = self._agent(game).analyse(game, view, count, report)
+        lines: list[Line] = self._agent(game).analyze(game, view, count, report)
         return lines
 
     def stop(self) -> None:

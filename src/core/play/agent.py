@@ -53,7 +53,7 @@ class Agent(ABC):
         """Return one decision per view. Agents that gain from batching (networks) override this."""
         return [self.decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
 
-    def analyse(self, game: Game, view: Any, count: int) -> list[Line]:
+    def analyze(self, game: Game, view: Any, count: int) -> list[Line]:
         """Return at most `count` moves with scores, best first, if the agent scores moves."""
         raise UserError("this agent does not score its moves: choose one that searches, such as agent=alphabeta")
 
@@ -62,8 +62,8 @@ class Agent(ABC):
 class StoppableAgent(Protocol):
     """An agent whose analysis reports every depth and can be stopped."""
 
-    def analyse(self, game: Any, view: Any, count: int, report: Callable[[DepthResult], None] = ...) -> list[Line]:
-        """As `Agent.analyse`; call `report` after every depth, the first of which is always searched."""
+    def analyze(self, game: Any, view: Any, count: int, report: Callable[[DepthResult], None] = ...) -> list[Line]:
+        """As `Agent.analyze`; call `report` after every depth, the first of which is always searched."""
 
     def stop(self) -> None:
         """End the running analyses, which return what they have found; may be called from another thread."""

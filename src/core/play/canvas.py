@@ -101,7 +101,7 @@ class Canvas:
             self.line(ends, color, width)
 
     def text(self, at: Point, text: str, size: float, color: str = INK, anchor: str = "mm", bold: bool = True) -> None:
-        """Write a line of text; `anchor` is that of Pillow, by default the centre."""
+        """Write a line of text; `anchor` is that of Pillow, by default the center."""
         pixels = round(size * self._scale)
         if pixels >= SMALLEST_TEXT * SAMPLES:
             self._draw.text(

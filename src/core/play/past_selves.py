@@ -57,7 +57,7 @@ class PastSelves(SelfPlay):
         """`snapshot_every` counts evaluations.
 
         A snapshot is drawn with a weight of (1 - score) ** `priority`, where score is the learner's share of points
-        against it (prioritised fictitious self-play, Vinyals et al. 2019); 0 draws uniformly. After each evaluation
+        against it (prioritized fictitious self-play, Vinyals et al. 2019); 0 draws uniformly. After each evaluation
         earlier results count `memory` times as much, because the learner has changed since.
         """
         super().__init__(explore)

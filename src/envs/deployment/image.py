@@ -18,7 +18,7 @@ MARGIN, HEADER = 10.0, 36.0
 PLAYERS = (FIRST, SECOND)
 GOAL, WALL, WALL_EDGE, COVER = "#b38f00", "#59636f", "#39424d", "#5b8c3e"
 #   4___5
-#  3/   \0    corners; edge k, towards neighbor k, ends at the corners EDGES[k]
+#  3/   \0    corners; edge k, toward neighbor k, ends at the corners EDGES[k]
 #   \___/
 #   2   1
 CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))

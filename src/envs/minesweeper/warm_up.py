@@ -3,7 +3,7 @@
 import numpy as np
 
 from .env import MinesweeperEnv
-from .solver import SOLVERS, analyse, choose, exact_moves, play_boards
+from .solver import SOLVERS, analyze, choose, exact_moves, play_boards
 from .vec_env import PARALLEL_FROM, Batch
 
 ENV = "minesweeper_8x8"
@@ -15,7 +15,7 @@ def solver(env: MinesweeperEnv) -> None:
     visible[0, 0] = 1
     for moves in SOLVERS.values():
         choose(visible, 10, moves)
-    analyse(visible, 10)
+    analyze(visible, 10)
     mined = np.arange(64)[None] % 7 == 0
     play_boards((8, 8), mined, np.array([20]), exact_moves, threads=1)
 

@@ -98,7 +98,7 @@ class MasterAgent(Agent):
         }
         return Decision(action, info)
 
-    def analyse(
+    def analyze(
         self, game: Game, view: Position, count: int, report: Callable[[DepthResult], None] = lambda result: None
     ) -> list[Line]:
         """Return the chosen move, searched with the whole budget, and the best others, searched with few nodes each.

@@ -20,7 +20,7 @@ SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
 MARGIN = 16.0  # for column and row numbers
 #   4___5
-#  3/   \0    corners; edge k, towards neighbor k, ends at the corners EDGES[k]
+#  3/   \0    corners; edge k, toward neighbor k, ends at the corners EDGES[k]
 #   \___/
 #   2   1
 CORNERS = ((SIZE, 0.0), (SIZE / 2, HALF), (-SIZE / 2, HALF), (-SIZE, 0.0), (-SIZE / 2, -HALF), (SIZE / 2, -HALF))

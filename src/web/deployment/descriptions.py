@@ -20,7 +20,7 @@ ABBREVIATIONS = {
     "hp": "hit points: a unit without any is lost",
     "M": "movement: hexes in one turn",
     "T": "toughness: compared with the strength of a weapon, it decides the roll to wound",
-    "Sv": "save: what the die must show to undo a wound; after the slash, a save that armour penetration cannot lower",
+    "Sv": "save: what the die must show to undo a wound; after the slash, a save that armor penetration cannot lower",
     "OC": "objective control: the side with more of it on an objective holds it",
 }
 PROMPTS = {
@@ -184,7 +184,7 @@ def unit_card(unit: Unit, owner: str) -> str:
     arms = "".join(
         f"<li><b>{kind}</b> {arm.attacks} attack{'s' * (arm.attacks > 1)}"
         + (f" up to {arm.reach} hexes" if kind == "Shoots" else "")
-        + f", hits on {arm.hit}+, strength {arm.strength}, lowers armour by {arm.ap}, damage {arm.damage}</li>"
+        + f", hits on {arm.hit}+, strength {arm.strength}, lowers armor by {arm.ap}, damage {arm.damage}</li>"
         for kind, arm in (("Shoots", profile.ranged), ("Fights", profile.melee))
         if arm is not None
     )

@@ -1,4 +1,4 @@
-"""Minesweeper: play, see mine probabilities, get hints, watch agents, and analyse positions."""
+"""Minesweeper: play, see mine probabilities, get hints, watch agents, and analyze positions."""
 
 from collections.abc import Iterable
 

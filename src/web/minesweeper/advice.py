@@ -9,7 +9,7 @@ import numpy as np
 from ...core.errors import UserError
 from ...core.play.agent import Decision
 from ...envs.minesweeper.game import Minesweeper, View
-from ...envs.minesweeper.solver import Proof, analyse, find_proof
+from ...envs.minesweeper.solver import Proof, analyze, find_proof
 from ..players import AgentCache, Player, trained_players
 from ..services import FinishedRun, Services
 from .board import percent
@@ -74,7 +74,7 @@ class Advisor:
         if self._latest is not None and self._latest[0] == query:
             return self._latest[1]
         if key == EXACT:
-            odds = analyse(view.visible, view.mines).mine_probability
+            odds = analyze(view.visible, view.mines).mine_probability
         else:
             predicted = self._agents.decide(key, view, np.random.default_rng(0)).info.get("mine_probability")
             if predicted is None:
@@ -92,7 +92,7 @@ class Advisor:
         place = _place(view, cell).capitalize()
         if (view.visible < 0).all():
             return Advice(decision.action, f"{place}: the first reveal is always safe.")
-        chances = analyse(view.visible, view.mines).mine_probability.ravel()
+        chances = analyze(view.visible, view.mines).mine_probability.ravel()
         reason = _agent_info(decision, cell)
         if chances[cell] > 0:
             safest = float(chances[view.visible.ravel() < 0].min())
@@ -119,7 +119,7 @@ def describe_loss(match: MinesweeperMatch) -> str:
     view, cell = match.game.view(match.at(number - 1)), match.moves[-1]
     if (view.visible < 0).all():
         return ""
-    chances = analyse(view.visible, view.mines).mine_probability.ravel()
+    chances = analyze(view.visible, view.mines).mine_probability.ravel()
     hidden = np.flatnonzero(view.visible.ravel() < 0)
     safest = int(hidden[chances[hidden].argmin()])
     place = _place(view, safest)
@@ -149,7 +149,7 @@ def find_mistakes(match: MinesweeperMatch) -> list[Mistake]:
     for number, (view, cell) in enumerate(zip(match.views(), match.moves, strict=False), 1):
         if cell >= match.game.cells or (view.visible < 0).all():
             continue  # a flag, or the first reveal
-        chances = analyse(view.visible, view.mines).mine_probability.ravel()
+        chances = analyze(view.visible, view.mines).mine_probability.ravel()
         safe = np.flatnonzero((view.visible.ravel() < 0) & (chances == 0))
         if chances[cell] > 0 and safe.size:
             found.append(Mistake(number, float(chances[cell]), int(safe[0]), _place(view, int(safe[0]))))

@@ -10,7 +10,7 @@ from nicegui import ui
 from ...core.errors import UserError, require
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.notation import SIGNS, read_board, write_board
-from ...envs.minesweeper.solver import analyse
+from ...envs.minesweeper.solver import analyze
 from .. import shell
 from .match import MAX_COLS, MAX_ROWS
 
@@ -54,7 +54,7 @@ class CustomPosition:
 
 def describe_consistency(view: View) -> str:
     """Describe how many mine placements are consistent with a position; raise `UserError` if none is."""
-    count = analyse(view.visible, view.mines).log_completions
+    count = analyze(view.visible, view.mines).log_completions
     if count > math.log(1e6):
         return f"Possible: about 10^{count / math.log(10):.0f} placements of the mines agree with it."
     placements = round(math.exp(count))
@@ -63,9 +63,9 @@ def describe_consistency(view: View) -> str:
 
 
 class Editor:
-    def __init__(self, analyse: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
-        """`analyse` takes the rows and mines of a position; `back` returns to the game."""
-        self._analyse = analyse
+    def __init__(self, analyze: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
+        """`analyze` takes the rows and mines of a position; `back` returns to the game."""
+        self._analyze = analyze
         with ui.column().classes("w-full gap-2 tools") as self._box:
             words = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
             ui.label(words).classes("faint")
@@ -75,7 +75,7 @@ class Editor:
             with ui.row().classes("w-full gap-2 items-center"):
                 self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10)
                 self._mines.props("outlined dense").classes("grow custom-mines")
-                ui.button("Analyse", icon="functions", on_click=self._submit).classes("analyse")
+                ui.button("Analyze", icon="functions", on_click=self._submit).classes("analyze")
                 ui.button("Back to the game", on_click=shell.handler(back)).props("outline").classes("back")
         self.edit(None)
 
@@ -92,7 +92,7 @@ class Editor:
 
     async def _submit(self) -> None:
         with shell.show_errors():
-            await self._analyse(str(self._text.value or ""), whole(self._mines.value))
+            await self._analyze(str(self._text.value or ""), whole(self._mines.value))
 
 
 def whole(value: object) -> int:

@@ -122,7 +122,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         return int(self.state.boards.visible[0, cell])
 
     def click(self, cell: int) -> None:
-        """Reveal a cell, or the neighbours of a number (chord), until the game ends."""
+        """Reveal a cell, or the neighbors of a number (chord), until the game ends."""
         if self.is_over:
             self.play(cell)  # raises `UserError`
         for other in clicked_cells(self.view.visible, cell):

@@ -60,7 +60,7 @@ def load_engine(game: Quoridor, agents: AgentCache) -> None:
     state = game.initial(np.random.default_rng(0))
     game.play(state, game.legal_actions(state)[0])
     game.shortest_path(state, 0)
-    agents.agent(LEVEL).analyse(game, state, 1)
+    agents.agent(LEVEL).analyze(game, state, 1)
     master = agents.agent(DEEP)
     assert isinstance(master, MasterAgent)
     next(master.new_search(game).deepen(state))

@@ -10,40 +10,40 @@ from ...envs.quoridor.rules import Position
 from .. import shell
 from ..clickable import Clickable, Pick
 from .match import QuoridorMatch
-from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgement
+from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
 
 LOSSES = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more"
 LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} plies deep"
 WIDTH, HEIGHT = 320.0, 84.0
 
 
-def comment(name: str, judgement: Judgement) -> str:
+def comment(name: str, judgment: Judgment) -> str:
     """Return a sentence about a move."""
-    if judgement.sign:
-        kind = "blunder" if judgement.sign == "??" else "mistake"
-        return f"{name} was a {kind}: it cost {judgement.loss:.0%} of the winning chances, {judgement.best} was better."
-    if name == judgement.best:
+    if judgment.sign:
+        kind = "blunder" if judgment.sign == "??" else "mistake"
+        return f"{name} was a {kind}: it cost {judgment.loss:.0%} of the winning chances, {judgment.best} was better."
+    if name == judgment.best:
         return f"{name} was the best move."
-    return f"{name} was good" + (f"; {judgement.best} was a little better." if judgement.loss >= 0.01 else ".")
+    return f"{name} was good" + (f"; {judgment.best} was a little better." if judgment.loss >= 0.01 else ".")
 
 
-def summary(judgements: Mapping[int, Judgement], first_ply: int) -> str:
-    """Return the number of mistakes of each player; judgements are by the number of the move, from 0."""
+def summary(judgments: Mapping[int, Judgment], first_ply: int) -> str:
+    """Return the number of mistakes of each player; judgments are by the number of the move, from 0."""
     words = []
     for seat in (0, 1):
-        signs = [one.sign for number, one in judgements.items() if (first_ply + number) % 2 == seat]
+        signs = [one.sign for number, one in judgments.items() if (first_ply + number) % 2 == seat]
         counts = [(signs.count("?"), "mistake"), (signs.count("??"), "blunder")]
         found = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in counts if count)
         words.append(f"Player {seat + 1}: {found or 'no mistakes'}")
     return " · ".join(words)
 
 
-def graph(judgements: Mapping[int, Judgement], count: int, end: float | None, shown: int) -> str:
+def graph(judgments: Mapping[int, Judgment], count: int, end: float | None, shown: int) -> str:
     """Draw the winning chances of player 1 over `count` moves as SVG; a click shows the position after a move.
 
     `end`: the chances after the last move, if the game is over; `shown`: the position on the board.
     """
-    shares = {number: one.share for number, one in judgements.items()}
+    shares = {number: one.share for number, one in judgments.items()}
     if end is not None:
         shares[count] = end
     step = WIDTH / max(count, 1)
@@ -51,7 +51,7 @@ def graph(judgements: Mapping[int, Judgement], count: int, end: float | None, sh
     parts = [f'<rect class="qr-half" y="{HEIGHT / 2:g}" width="{WIDTH:g}" height="{HEIGHT / 2:g}"/>']
     if line:
         parts.append(f'<polyline class="qr-curve" points="{line}"/>')
-    for number, one in sorted(judgements.items()):
+    for number, one in sorted(judgments.items()):
         if one.sign:  # a mistake is drawn at the position after the move
             kind, y = (
                 "qr-blunder" if one.sign == "??" else "qr-mistake",
@@ -75,14 +75,14 @@ class ReviewPanel:
 
     def __init__(
         self,
-        judge: Callable[[Position, int], Judgement],
+        judge: Callable[[Position, int], Judgment],
         find_mistakes: Callable[[], Awaitable[None]],
         pick_ply: Callable[[Pick], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
-        """`judge` is slow and called in a thread; the button calls `find_mistakes`; `changed`: after each judgement."""
+        """`judge` is slow and called in a thread; the button calls `find_mistakes`; `changed`: after each judgment."""
         self._judge, self._changed = judge, changed
-        self._found: dict[tuple[Position, int], Judgement] = {}  # by position and action, so that variations share them
+        self._found: dict[tuple[Position, int], Judgment] = {}  # by position and action, so that variations share them
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
             self._button = ui.button(icon="insights", on_click=shell.handler(find_mistakes))
@@ -133,24 +133,24 @@ class ReviewPanel:
             if token.is_cancelled:
                 return
             self._changed()
-        self._progress.text = summary(self.judgements(match), match.at(0).ply)
+        self._progress.text = summary(self.judgments(match), match.at(0).ply)
         self.cancel()
 
-    def judgements(self, match: QuoridorMatch) -> dict[int, Judgement]:
-        """Return the judgements so far by the number of the move, from 0."""
+    def judgments(self, match: QuoridorMatch) -> dict[int, Judgment]:
+        """Return the judgments so far by the number of the move, from 0."""
         if not self._found:
             return {}
         keys = {number: (match.at(number), action) for number, action in enumerate(match.moves)}
         return {number: self._found[key] for number, key in keys.items() if key in self._found}
 
     def signs(self, match: QuoridorMatch) -> list[str]:
-        found = self.judgements(match)
+        found = self.judgments(match)
         return [found[number].sign if number in found else "" for number in range(len(match.moves))]
 
     def show(self, match: QuoridorMatch, now: int) -> None:
         if not self._box.visible:
             return
-        found = self.judgements(match)
+        found = self.judgments(match)
         end = None if match.outcome is None else (1 + match.outcome) / 2
         self._graph.draw(graph(found, len(match.moves), end, now))
         self._comment.text = comment(match.names()[now - 1], found[now - 1]) if now - 1 in found else ""

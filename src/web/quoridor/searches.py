@@ -1,4 +1,4 @@
-"""What the page searches for: evaluations, hints, judgements, and moves within a time. All can be cancelled."""
+"""What the page searches for: evaluations, hints, judgments, and moves within a time. All can be cancelled."""
 
 import asyncio
 import math
@@ -70,7 +70,7 @@ def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
     return Evaluation(share if mover == 0 else 1 - share, leader(score, mover), parts)
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """The value of one move."""
 
     share: float  # winning chances of player 1 before the move, with the best one
@@ -82,7 +82,7 @@ class Judgement(NamedTuple):
         return "??" if self.loss >= BLUNDER else "?" if self.loss >= MISTAKE else ""
 
 
-def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> Judgement:
+def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> Judgment:
     """Compare a move with the best one. Both are searched equally deep, so the best move loses nothing."""
     *_, best = deepen(searcher, state, last=REVIEW_DEPTH)
     score = best.score
@@ -97,7 +97,7 @@ def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> J
         score = min(score, parent_score(reply_score))
     share = win_share(best.score)
     name = game.move_name(state, best.line[0])
-    return Judgement(share if game.to_move(state) == 0 else 1 - share, name, share - win_share(score))
+    return Judgment(share if game.to_move(state) == 0 else 1 - share, name, share - win_share(score))
 
 
 def deepen(searcher: Searcher, state: Position, last: int) -> Iterator[SearchResult]:
@@ -153,7 +153,7 @@ class Analyst:
         token = self._hinting = CancellationToken()
         try:
             agent = self._agents.agent(LEVEL)
-            lines = await self._busy.do(token.run, agent.analyse, self._game, position, HINTS)
+            lines = await self._busy.do(token.run, agent.analyze, self._game, position, HINTS)
         except CancelledWorkError:
             return None
         finally:
@@ -167,7 +167,7 @@ class Analyst:
             self._hinting.cancel()
             self._hinting = None
 
-    def judge(self, state: Position, action: int) -> Judgement:
+    def judge(self, state: Position, action: int) -> Judgment:
         """Compare a move with the best one; slow, so reviews call it in a thread."""
         agent = self._agents.agent(LEVEL)
         assert isinstance(agent, SearchingAgent)

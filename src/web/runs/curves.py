@@ -81,7 +81,7 @@ def short_labels(changes: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def smoothed(points: Points, weight: float) -> Points:
-    """Return the exponential moving average of TensorBoard and wandb, without its bias towards 0 at the start.
+    """Return the exponential moving average of TensorBoard and wandb, without its bias toward 0 at the start.
 
     A constant curve is left as it is: rounding would make it wave.
     """

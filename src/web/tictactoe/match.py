@@ -52,7 +52,7 @@ class Analysis:
 
 
 def analyze(game: TicTacToe, agent: Agent, state: str) -> Analysis:
-    lines = agent.analyse(game, state, game.num_actions)
+    lines = agent.analyze(game, state, game.num_actions)
     values = {line.actions[0]: CellValue(line.score, line.score == lines[0].score) for line in lines}
     decision = agent.decide(game, state, np.random.default_rng(0))
     canonical = game.canonical(state) if "transform" in decision.info else None

@@ -22,10 +22,10 @@ def expected_damage(weapon: Weapon | None, target: Profile, covered: bool) -> fl
     wound = (
         2 if strong >= 2 * tough else 3 if strong > tough else 4 if strong == tough else 5 if 2 * strong > tough else 6
     )
-    armour = target.save + weapon.ap
-    if covered and armour > 2:
-        armour -= 1
-    save = min(armour, target.invulnerable or 7)
+    armor = target.save + weapon.ap
+    if covered and armor > 2:
+        armor -= 1
+    save = min(armor, target.invulnerable or 7)
     return weapon.attacks * chance(weapon.hit) * chance(wound) * (1 - chance(save)) * min(weapon.damage, target.hp)
 
 

@@ -51,7 +51,7 @@ def rolled(arm: np.ndarray, victim: np.ndarray, hp: int, times: int = 20_000, co
 
 
 def test_an_impossible_save_fails_on_a_six():
-    """AP-2 against 5+ needs a 7: every wound goes through, so the loss is that of no armour at all."""
+    """AP-2 against 5+ needs a 7: every wound goes through, so the loss is that of no armor at all."""
     hopeless = rolled(weapon(ap=2), target(save=5), hp=5)
     naked = rolled(weapon(ap=0), target(save=7), hp=5)
     assert hopeless.mean() == naked.mean() == pytest.approx(5 / 6 * 5 / 6, abs=0.015)

@@ -15,7 +15,7 @@ def test_distances_between_two_lists_of_hexes():
     assert table.tolist() == [[hexgrid.distance(one, other) for other in others] for one in ones]
 
 
-def test_neighbours_on_a_board_are_open_and_in_bounds():
+def test_neighbors_on_a_board_are_open_and_in_bounds():
     game = small_game()
     for cell, near in enumerate(game.world.near):
         col, row = cell % 9, cell // 9
@@ -25,7 +25,7 @@ def test_neighbours_on_a_board_are_open_and_in_bounds():
 
 
 def test_the_geometry_of_the_plane_gives_the_same_hexes():
-    """Distances, neighbours and the turned board, by centres in the plane."""
+    """Distances, neighbors and the turned board, by centers in the plane."""
     cells = hexgrid.cells_of(9, 7)
     table = hexgrid.distances(9, 7)
     for a, one in enumerate(cells):
@@ -54,7 +54,7 @@ def test_sight_is_a_line_free_of_walls_and_cover(make):
 
 @pytest.mark.parametrize("make", [small_game, covered_game, full_game])
 def test_the_board_is_the_same_from_both_sides(make):
-    """Turned by 180 degrees: walls, objectives, distances, neighbours and sight."""
+    """Turned by 180 degrees: walls, objectives, distances, neighbors and sight."""
     game = make()
     world = game.world
     turned = world.seen["turned"][1]
@@ -91,7 +91,7 @@ def test_the_map_is_as_described():
     assert not board.cover
     assert board.objectives == ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
     assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
-    assert all(len(board.objective_hexes(centre)) == 7 for centre in board.objectives)
+    assert all(len(board.objective_hexes(center)) == 7 for center in board.objectives)
     woods = full_game(board=conf("board/woods")).scenario.board
     assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 72)
 

@@ -133,12 +133,12 @@ def test_units_are_placed_by_the_bot():
         assert choice(planner(), game, state) == choice(bot(), game, state)
         game.play(state, choice(planner(), game, state))
     with pytest.raises(UserError, match="does not search the deployment"):
-        planner().analyse(game, begin(game), 3)
+        planner().analyze(game, begin(game), 3)
 
 
 def test_an_analysis_begins_with_the_choice():
     agent = planner(PASSIVE)
-    lines = agent.analyse(FIXED, last_turn(), 3)
+    lines = agent.analyze(FIXED, last_turn(), 3)
     assert [len(line.actions) for line in lines] == [1, 1, 1]
     assert lines[0].actions[0] == agent.search(FIXED, last_turn(), np.uint64(0))[0]["action"]
     assert float(lines[0].score) > 0.5

@@ -7,7 +7,7 @@ from src.envs.deployment.rules.battle import max_victory_points, score, survivin
 from tests.envs.deployment import geometry
 from tests.envs.deployment.making import battle, begin, conf, number, roster, small_game
 
-CENTRES = ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
+CENTERS = ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
 # Control values from 0 to 5, and several units of each side.
 PROFILES = {
     f"of_{control}": conf("profiles/warriors")["rifleman"] | {"control": control, "points": 10 + control}
@@ -46,7 +46,7 @@ def test_points_for_one_for_two_and_for_more_than_the_other(own: int, theirs: in
 def test_objectives_are_held_by_control_values_not_by_heads():
     """Random units on and beside the five objectives, against sums by hand."""
     rng, owners = np.random.default_rng(0), set()
-    near = [one for centre in CENTRES for one in (centre, *geometry.neighbors(centre))]
+    near = [one for center in CENTERS for one in (center, *geometry.neighbors(center))]
     beside = [one for one in ((5, 10), (12, 4), (12, 16), (19, 10)) if one not in near]
     outnumbered = 0
     for _ in range(150):
@@ -60,8 +60,8 @@ def test_objectives_are_held_by_control_values_not_by_heads():
         before = rng.integers(-1, 2, size=5)
         state.games.control[0] = before
         take_objectives(GAME.world, state.games, 0)
-        for k, centre in enumerate(CENTRES):
-            around = {centre, *geometry.neighbors(centre)}
+        for k, center in enumerate(CENTERS):
+            around = {center, *geometry.neighbors(center)}
             there = [name for name, one in placed.items() if one in around]
             sums = {side: sum(int(name[1]) for name in there if name[0] == side) for side in "ab"}
             heads = {side: sum(name[0] == side for name in there) for side in "ab"}

@@ -13,7 +13,7 @@ from src.core.play.arena import evaluate
 from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, HybridAgent, RulesAgent
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.make_boards import main as make_boards
-from src.envs.minesweeper.solver import analyse
+from src.envs.minesweeper.solver import analyze
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, read_json
@@ -190,7 +190,7 @@ def test_the_value_of_a_guess_is_the_expectation_over_its_successors():
     view = stuck_view()
     network = FakeNetwork(lambda _: 0.0)
     decision = HybridAgent(network, 5).decide(board(9, 9, 20), view, np.random.default_rng(0))
-    risk = analyse(view.visible, view.mines).mine_probability.ravel()
+    risk = analyze(view.visible, view.mines).mine_probability.ravel()
     assert decision.info["win_chance"] == pytest.approx((1 - risk[decision.action]) / 2), "0 is an even chance"
     [asked] = network.seen
     changed = {int(cell) for successor in asked for cell in np.flatnonzero(successor.ravel() != view.visible.ravel())}

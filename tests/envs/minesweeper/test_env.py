@@ -272,8 +272,8 @@ def test_impossible_settings_are_refused_with_their_numbers(settings: dict, mess
 
 
 def test_unknown_settings_and_negative_penalties_are_named() -> None:
-    with pytest.raises(TypeError, match="colour"):
-        make_env(colour="red")
+    with pytest.raises(TypeError, match="color"):
+        make_env(color="red")
     with pytest.raises(UserError, match=r"step_penalty=-0\.1"):
         Reward(step_penalty=-0.1)
 

@@ -9,7 +9,7 @@ from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.notation import read_board, write_board
 from src.envs.minesweeper.rules import chord, clicked_cells, neighbors, require_flaggable
-from src.envs.minesweeper.solver import Proof, analyse, find_proof
+from src.envs.minesweeper.solver import Proof, analyze, find_proof
 from tests.marks import mostly_slow
 
 
@@ -40,7 +40,7 @@ def test_a_pattern_takes_the_numbers_it_is_made_of():
 
 def test_what_only_the_mine_count_tells_is_said_so():
     board = read_board("1..\n...")
-    assert analyse(board, 1).mine_probability[0, 2] == 0.0
+    assert analyze(board, 1).mine_probability[0, 2] == 0.0
     assert find_proof(board, 2, mine=False) == Proof((), counted=True)
 
 
@@ -56,7 +56,7 @@ def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed
     proven = 0
     while game.outcome(state) is None:
         view = game.view(state)
-        probability = analyse(view.visible, view.mines).mine_probability.ravel()
+        probability = analyze(view.visible, view.mines).mine_probability.ravel()
         hidden = view.visible.ravel() < 0
         for cell in np.flatnonzero(hidden & ((probability == 0.0) | (probability == 1.0))).tolist():
             mine = bool(probability[cell])

@@ -12,7 +12,7 @@ from src.envs.minesweeper.game import View
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import (
     InconsistentPosition,
-    analyse,
+    analyze,
     choose,
     engine,
     exact_moves,
@@ -144,7 +144,7 @@ def test_rules_stop_and_heuristic_guesses():
 def test_probabilities_equal_enumeration(drawn):
     visible, mines = drawn
     placements = completions(visible, mines)
-    analysis = analyse(visible, mines)
+    analysis = analyze(visible, mines)
     expected = placements.mean(axis=0).reshape(visible.shape)
     np.testing.assert_allclose(analysis.mine_probability, expected, rtol=1e-11)
     np.testing.assert_array_equal(analysis.mine_probability == 0.0, expected == 0.0)
@@ -178,7 +178,7 @@ def test_flags_are_not_believed(drawn):
 
 def test_nothing_revealed_leaves_the_density():
     visible = np.full((16, 30), HIDDEN, np.int8)
-    analysis = analyse(visible, 99)
+    analysis = analyze(visible, 99)
     np.testing.assert_allclose(analysis.mine_probability, 99 / 480, rtol=1e-12)
     assert analysis.log_completions == pytest.approx(log(comb(480, 99)))
 
@@ -198,7 +198,7 @@ def test_probabilities_add_up_to_the_mines(rows, cols, mines):
 
 
 def test_a_certain_cell_is_exact_next_to_extreme_odds():
-    """A 1 in the corner of 100x100 cells: its neighbours are unlikely mines together, but none is certain."""
+    """A 1 in the corner of 100x100 cells: its neighbors are unlikely mines together, but none is certain."""
     visible = np.full((100, 100), HIDDEN, np.int8)
     visible[0, 0], visible[99, 99] = 1, 3
     found = mine_probabilities(visible, 9000)
@@ -247,7 +247,7 @@ def test_values_that_no_board_shows_are_refused(value):
         mine_probabilities(np.full((2, 2), value, np.int64), 1)
 
 
-def test_the_shared_neighbours_stay_as_they_are():
+def test_the_shared_neighbors_stay_as_they_are():
     near, degree = neighbors(3, 4)
     padded_neighbors(3, 4)
     assert near[0, degree[0] :].tolist() == [0] * (8 - degree[0])

@@ -3,7 +3,7 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import analyse, choose, forced_moves
+from src.envs.minesweeper.solver import analyze, choose, forced_moves
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
@@ -26,7 +26,7 @@ def test_the_exact_teacher_agrees_with_the_exact_solver():
     batch = ExactTeacher().labeled_batch(board(), 0, 0, 300)
     guesses = 0
     for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
-        exact = analyse(visible, 6).mine_probability
+        exact = analyze(visible, 6).mine_probability
         assert mine == pytest.approx(np.where(visible < 0, exact, -1), abs=1e-3)
         safe = (visible.ravel() < 0) & (exact.ravel() == 0)
         if safe.any():

@@ -197,7 +197,7 @@ def test_every_set_of_allowed_cells_is_as_likely() -> None:
     pool = TorchMinesweeper(1, make_config(rows=3, cols=4, mines=2), "cpu")._pool
     pool.generator.manual_seed(0)
     mines = pool.draw_mines(torch.full((30_000,), 4), torch.full((30_000,), 2)).flatten(1)
-    assert not mines[:, [0, 1, 4, 5, 8, 9]].any(), "the first reveal and its neighbours are free"
+    assert not mines[:, [0, 1, 4, 5, 8, 9]].any(), "the first reveal and its neighbors are free"
     pairs = mines.double().T @ mines.double()
     assert mines.sum() == 60_000
     allowed = pairs[[2, 3, 6, 7, 10, 11]][:, [2, 3, 6, 7, 10, 11]].numpy()
@@ -227,7 +227,7 @@ def test_boards_are_drawn_as_by_the_compiled_rules(safe_neighborhood: bool) -> N
         assert excess(ours[seen], (ours + theirs)[seen] / 2) < 1  # of about a half, as their mean leans to both
 
 
-def test_the_first_reveal_is_safe_and_so_are_its_neighbours() -> None:
+def test_the_first_reveal_is_safe_and_so_are_its_neighbors() -> None:
     env = TorchMinesweeper(210, make_config(rows=6, cols=7, mines=30), "cpu")
     env.reset(seed=0)
     assert not env.mine_mask().any()
@@ -250,7 +250,7 @@ def test_the_first_reveal_of_the_environment_is_uniform() -> None:
     assert excess((visible >= 0).sum(0).numpy(), 1000) < 2.5
 
 
-def test_regions_are_labelled_by_their_largest_cell() -> None:
+def test_regions_are_labeled_by_their_largest_cell() -> None:
     env = TorchMinesweeper(1, make_config(rows=3, cols=5, mines=3, safe_neighborhood=False), "cpu")
     mines = torch.zeros(1, 3, 5, dtype=torch.bool)
     mines[0, :, 2] = True

@@ -244,7 +244,7 @@ def test_the_player_reports_what_it_found_and_beats_a_random_player():
 
 def test_an_analysis_begins_with_the_move_that_is_played():
     state = GAME.read_position("e8 a5 3 3 20 -")
-    best, *others = make_master(nodes=3000).analyse(GAME, state, 4)
+    best, *others = make_master(nodes=3000).analyze(GAME, state, 4)
     assert (best.score, GAME.line_names(state, best.actions)) == ("win-in-1", ["e9"])
     assert len(others) == 3
     for line in others:
@@ -260,11 +260,11 @@ def test_an_analysis_reports_every_depth_and_ends_when_stopped():
         if result.depth == 3:
             agent.stop()
 
-    (only,) = agent.analyse(GAME, START, 5, report)
+    (only,) = agent.analyze(GAME, START, 5, report)
     assert depths[:3] == [1, 2, 3]
     assert GAME.line_names(START, only.actions)
     agent.stop()  # nothing runs any more
-    assert len(make_master(nodes=3000).analyse(GAME, START, 5)) == 5
+    assert len(make_master(nodes=3000).analyze(GAME, START, 5)) == 5
 
 
 def test_a_game_does_not_depend_on_those_before():

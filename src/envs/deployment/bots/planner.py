@@ -93,7 +93,7 @@ class Planner(Agent):
 
         return [decision for span in run_in_spans(decide_span, len(views), 1) for decision in span]
 
-    def analyse(self, game: Game, view: GameState, count: int) -> list[Line]:
+    def analyze(self, game: Game, view: GameState, count: int) -> list[Line]:
         """Return the candidates with their mean results, from -2 to 2."""
         require(view.phase != "deployment", "it does not search the deployment: its units are placed by its bot")
         found = self.search(game, view, np.uint64(0))

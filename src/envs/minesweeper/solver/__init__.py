@@ -5,7 +5,7 @@ Flags may be wrong, so the solvers ignore them.
 
 from .bulk_play import SOLVERS, GameResults, no_guess_board, play_boards, random_boards
 from .engine import InconsistentPosition
-from .exact import Analysis, Choice, analyse, certain_moves, choose, exact_moves, mine_probabilities
+from .exact import Analysis, Choice, analyze, certain_moves, choose, exact_moves, mine_probabilities
 from .proof import Proof, find_proof
 from .single_point import forced_moves, heuristic_moves, rules_moves
 
@@ -16,7 +16,7 @@ __all__ = [
     "GameResults",
     "InconsistentPosition",
     "Proof",
-    "analyse",
+    "analyze",
     "certain_moves",
     "choose",
     "exact_moves",

@@ -1,6 +1,6 @@
 """The strongest solver: certain cells, exhaustive search of small endgames, and one-step lookahead for guesses.
 
-Also the Python interface of the solvers: `choose` the next reveal of any of them, `analyse` a position.
+Also the Python interface of the solvers: `choose` the next reveal of any of them, `analyze` a position.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Ch
     """Return the next reveal of the solver `moves`.
 
     Contradictions are detected only as far as the solver looks: cells proven safe by single numbers are revealed
-    without checking the rest. `analyse` checks everything.
+    without checking the rest. `analyze` checks everything.
     """
     flat, known = flatten(visible), np.zeros(visible.size, np.int8)
     probability, cells = np.zeros(visible.size), np.zeros(visible.size, np.int32)
@@ -92,7 +92,7 @@ def choose(visible: np.ndarray, mines: int, moves: Callable = exact_moves) -> Ch
     return Choice(action, reason == PROVEN, float(probability[action]), REASONS[reason], tuple(plan))
 
 
-def analyse(visible: np.ndarray, mines: int) -> Analysis:
+def analyze(visible: np.ndarray, mines: int) -> Analysis:
     """Return everything that can be known of a position, exactly."""
     flat, known, probability = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
     no_moves = np.zeros(0, np.int32)
@@ -106,7 +106,7 @@ def analyse(visible: np.ndarray, mines: int) -> Analysis:
 
 def mine_probabilities(visible: np.ndarray, mines: int) -> np.ndarray:
     """Return (rows, cols) float64: 0.0 and 1.0 mean certain, and every certain cell has one of them."""
-    return analyse(visible, mines).mine_probability
+    return analyze(visible, mines).mine_probability
 
 
 @lean_kernel
