@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import FORKS, Lab
+from tests.lab import Lab
 
 # Read when torch is imported, which is after this. A thread that spins while it waits for work takes the time of
 # others, and the workers of xdist share the cores among them.
@@ -28,12 +28,11 @@ def lab(tmp_path: Path) -> Lab:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
-    """Compile kernels that many tests use before xdist starts its workers, which share a fork server."""
+    """Compile kernels that many tests use before xdist starts its workers."""
     if session.config.pluginmanager.hasplugin("dsession"):
         from src import compile_kernels
 
         compile_kernels.compile_missing()
-        FORKS.share()
     return (yield)
 
 
@@ -43,7 +42,3 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000)  # objects; by default 700, and then a collection of the young ones takes most of its time
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    FORKS.close()

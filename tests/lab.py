@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.fork_server import Command, ForkServer
+from tests.fork_server import Command
 
 ROOT = Path(__file__).parent.parent
-FORKS = ForkServer()  # of this process; conftest.py closes it
 
 Process = subprocess.Popen | Command
 
@@ -30,7 +29,7 @@ class Lab:
         environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"} | changes
         environment.pop("PYTEST_CURRENT_TEST", None)  # a user has none, and NiceGUI behaves differently where it is set
         if not fresh and not changes and options.keys() <= {"stdout"}:
-            return FORKS.start(f"src.{module}", *arguments, folder=self.folder, environment=environment, **options)
+            return Command(f"src.{module}", arguments, self.folder, environment, **options)
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [sys.executable, "-m", f"src.{module}", *arguments],

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import itertools
 import signal
 from collections.abc import Iterator
 from functools import cache
@@ -71,7 +72,8 @@ def shortest_of_each_game() -> list[str]:
 
 
 FEW_ENVS = shortest_of_each_game()
-ENVS = [pytest.param(env, marks=() if env in FEW_ENVS else pytest.mark.slow) for env in options("env")]
+VARIANTS = [pytest.param(env, "ppo", marks=pytest.mark.slow) for env in options("env") if env not in FEW_ENVS]
+PAIRS = [*itertools.product(FEW_ENVS, options("algo")), *VARIANTS]  # other learners run the same code on variants
 SMALL_GAMES_FIRST = mostly_slow(FEW_ENVS[::-1], fast=2)  # tic-tac-toe and Quoridor
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
 SMALL = {  # small budgets and batches, under the names of each algorithm
@@ -221,10 +223,8 @@ def test_an_agent_is_built_around_the_network_of_a_run():
     assert isinstance(build(composed("agent=hybrid", network, config="evaluate").agent, "agent"), Agent)
 
 
-@pytest.mark.parametrize("algo", options("algo"))
-@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize(("env", "algo"), PAIRS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
-    """Variants of a game are trained by PPO only: the others run the same code as on its first one."""
     cfg = small(env, algo)
     environment = build(cfg.env, "env")
     if not require_class(cfg.algo, "algo").needs <= environment.game.traits:
@@ -234,11 +234,10 @@ def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
     require_algorithm_fits(cfg, environment.game)
     learner, curriculum = build(cfg.algo, "algo"), build(cfg.curriculum, "curriculum")
     learner.check(environment, curriculum)
-    if env in FEW_ENVS or algo == "ppo":
-        with Run(tmp_path, resolved(cfg), None) as run:
-            agent = learner.fit(environment, curriculum, run)
-        agent.check(environment.game)
-        assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
+    with Run(tmp_path, resolved(cfg), None) as run:
+        agent = learner.fit(environment, curriculum, run)
+    agent.check(environment.game)
+    assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
 
 
 def small(env: str, algo: str) -> DictConfig:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -30,19 +31,20 @@ from tests.lab import ROOT
 pytestmark = pytest.mark.slow
 
 TABLE = next(training for training in TRAININGS if training.name == "qlearning, tictactoe")
-SAMPLE = {"kills": 4, "commands": 1, "torchrun": 1, "searches": 2, "lines": 500, "garbage": 1, "interrupts": 1}
-SAMPLE |= {"files": 12, "sweeps": 4, "links": 6, "command-lines": 1, "tabs": 1}
+SAMPLE = {"kills": 3, "commands": 1, "searches": 1, "garbage": 1, "interrupts": 1, "files": 8, "sweeps": 3, "links": 4}
+SAMPLE |= {"tabs": 1}
+ELSEWHERE = {"lines", "command-lines", "torchrun"}  # in test_engine.py and test_bad_inputs.py; the last takes minutes
 
 
 def test_nothing_breaks(tmp_path: Path):
-    assert SAMPLE.keys() == ATTACKS.keys()
-    amounts = [word for name, amount in SAMPLE.items() for word in (f"--{name}", str(amount))]
+    assert SAMPLE.keys() | ELSEWHERE == ATTACKS.keys()
+    amounts = ["--only", *SAMPLE] + [word for name, amount in SAMPLE.items() for word in (f"--{name}", str(amount))]
     # In a process of its own: it forks, and a fork of one in which OpenMP has started threads would wait for them.
     command = [sys.executable, "-m", "experiments.faults", "--json", str(tmp_path / "results.jsonl"), *amounts]
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}  # see NiceGUI
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    tried = {row.attack: 0 for row in report.read(tmp_path / "results.jsonl")}
+    tried = Counter()
     for row in report.read(tmp_path / "results.jsonl"):
         tried[row.attack] += row.tried
     assert all(tried[name] >= amount for name, amount in SAMPLE.items())

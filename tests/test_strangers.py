@@ -102,44 +102,29 @@ def test_shipped_runs_are_allowed(run: Path):
     assert load_config(run).algo._target_
 
 
-SEARCH = ("algo=alphabeta", "tuned=none")  # what is tuned is for its own player
-TUNED = [(env, algo) for env in options("env") for algo in options("algo") if f"{env}_{algo}" in options("tuned")]
+FEW_AGENTS = ("trained", "hybrid", "qtable", "alphabeta", "wargame_pool", "greedy")  # with a run, a path, members
+
+
+def opponents(agent: str) -> list[str]:
+    """An agent on both sides, without tuned settings, which are for another player."""
+    return [f"agent@env.opponent={agent}", f"agent@algo.player={agent}", "algo=alphabeta", "tuned=none"]
+
+
 COMPOSED = [
-    *([f"env={env}", f"algo={algo}"] for env, algo in TUNED),
-    *(
-        [f"{group}={name}"]
-        for group in ("env", "algo", "curriculum", "logger", "experiment")
-        for name in options(group)
-    ),
+    *([f"env={name}"] for name in FEW_ENVS),
+    *([f"{group}={name}"] for group in ("algo", "curriculum", "logger") for name in options(group)),
     *(["algo=ppo", f"net@algo.net={name}", "env=deployment"] for name in options("net")),
     ["algo=ppo", "env=deployment", "tuned=none", "+net@net_defaults.custom=units"],
     *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
-    *([f"agent@env.opponent={name}", f"agent@algo.player={name}", *SEARCH] for name in options("agent")),
+    *(opponents(name) for name in FEW_AGENTS),
     *(
         ["env=deployment", f"agent/placement@env.baselines.greedy.placement={name}"]
         for name in options("agent/placement")
     ),
 ]
-FEW_AGENTS = ("trained", "hybrid", "qtable", "alphabeta", "wargame_pool", "greedy")  # with a run, a path, members
 
 
-def is_repetition(overrides: list[str]) -> bool:
-    """Whether a composition differs from others in its env, experiment or agent alone."""
-    group, name = overrides[0].split("=")
-    if group == "env":
-        return len(overrides) > 1 or name not in FEW_ENVS
-    if group == "agent@env.opponent":
-        return name not in FEW_AGENTS
-    return group == "experiment"
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        pytest.param(overrides, marks=pytest.mark.slow if is_repetition(overrides) else (), id=" ".join(overrides))
-        for overrides in COMPOSED
-    ],
-)
+@pytest.mark.parametrize("overrides", COMPOSED, ids=" ".join)
 def test_every_composition_can_be_loaded_again(tmp_path: Path, overrides: list[str]):
     name = overrides[0].split("=")[1]
     missing = [word.replace("agent.", "env.opponent.") for word in REQUIRED_VALUES.get(name, [])]
@@ -174,11 +159,11 @@ def placed(tree: Any, owner: str = "", key: str = "", depth: int = 0) -> Iterato
 def composable() -> set[tuple[str, str, int, str]]:
     """Return which class Hydra can put where, up to the name of the option; agents are interchangeable."""
     found = set()
-    for overrides in COMPOSED[len(TUNED) :]:  # tuned settings name no class that the others do not
+    others = [[f"env={name}"] for name in options("env")] + [opponents(name) for name in options("agent")]
+    for overrides in COMPOSED + others:
         group, name = overrides[0].split("=")
-        if group != "experiment":
-            cfg = composed(*overrides, *(COMPANIONS.get(name, []) if group == "curriculum" else []))
-            found |= set(placed(OmegaConf.to_container(cfg, resolve=True)))
+        cfg = composed(*overrides, *(COMPANIONS.get(name, []) if group == "curriculum" else []))
+        found |= set(placed(OmegaConf.to_container(cfg, resolve=True)))
     return found
 
 

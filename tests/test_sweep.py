@@ -231,17 +231,16 @@ def test_a_launcher_runs_jobs_elsewhere_to_the_same_end(
 ):
     need(plugin, extra)
     home = {"HOME": str(lab.folder)}  # Ray keeps a token there
-    done = lab.run(
-        "train", "-m", f"launcher={launcher}", "seed=1,2", "algo.epsilon=0.3,7", *QUICK, SWEEP, environment=home
-    )
-    assert done.returncode != 0, "half of the jobs are refused"
+    jobs = ("seed=2", "algo.epsilon=0.3,7")
+    done = lab.run("train", "-m", f"launcher={launcher}", *jobs, *QUICK, SWEEP, environment=home)
+    assert done.returncode != 0, "the second job is refused"
     rows = table(lab)
     refusal = "failed: algo.epsilon=7 must be a number in [0, 1]"
-    assert [row["status"] for row in rows] == ["finished", refusal] * 2
-    assert [float(row["result"]) for row in rows[::2]] == [win_rate(lab.folder / "sweep" / job) for job in "02"]
+    assert [row["status"] for row in rows] == ["finished", refusal]
+    assert float(rows[0]["result"]) == win_rate(lab.folder / "sweep/0")
     used = yaml.safe_load((lab.folder / "sweep/0/.hydra/hydra.yaml").read_text())["hydra"]["launcher"]["_target_"]
     assert plugin in used
-    assert rows_without_times(lab.folder / "sweep/2") == rows_without_times(single_run)
+    assert rows_without_times(lab.folder / "sweep/0") == rows_without_times(single_run)
 
 
 def test_slurm_is_called_with_the_configured_resources():
