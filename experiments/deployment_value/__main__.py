@@ -4,8 +4,8 @@ r"""Measure the value of deployment: the same network fights on both sides, and 
     python -m experiments.deployment_value --envs deployment_classic deployment_classic_mirror --games 2000 \
         --table classic/table.md
 
-Every cell is one call of src.evaluate with seats swapped after each game, cached as JSON in results/ by the digests of
-the weights and of the game; --again repeats cells that are cached. The table is printed and written to a file; it also
+Every cell is one call of src.evaluate with seats swapped after each game, kept as a line of results.jsonl with the
+digests of weights and game; --again repeats cells that are kept. The table is printed and written to a file; it also
 has the games against the bots, the planner and the network itself, where the wins as first player show how fair the
 scenario is.
 """
@@ -15,9 +15,11 @@ import hashlib
 import json
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
@@ -27,6 +29,7 @@ from experiments.weights import digest
 from src.core.files import write_atomic
 
 HERE = Path("experiments/deployment_value")
+RESULTS, WRITING = HERE / "results.jsonl", Lock()
 SCENARIOS = ["deployment", "deployment_mirror", "deployment_siege", "deployment_alternated"]
 CLASSIC = ["deployment_classic", "deployment_classic_mirror"]
 SHARED = "scenarios"  # the run for all of these
@@ -53,36 +56,42 @@ def game_digest(env: str) -> str:
     return hashlib.sha256(json.dumps(game, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def path_of(env: str, name: str, games: int, seed: int) -> Path:
-    plain = name.replace(", ", "_").replace(" ", "_")
-    digests = f"{digest(HERE / RUNS[env])}_{game_digest(env)}"
-    return HERE / "results" / f"{env}_{plain}_{games}_{seed}_{digests}.json"
-
-
 class Cell(NamedTuple):
     env: str
-    name: str
+    against: str
     games: int
-    overrides: list[str]
-    path: Path
+    seed: int
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what identifies its result: with other weights or another scenario it is played again."""
+        return (*self, digest(HERE / RUNS[self.env]), game_digest(self.env))
 
 
-def play(one: Cell, seed: int) -> None:
-    one.path.parent.mkdir(exist_ok=True)
-    who = [f"env={one.env}", "agent=trained", f"agent.run={HERE / RUNS[one.env]}", *one.overrides]
-    settings = [f"episodes={one.games}", f"seed={seed}", f"json={one.path}"]
-    command = [sys.executable, "-m", "src.evaluate", *who, *settings]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+def read() -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return the results by the keys of their cells."""
+    return {tuple(row["cell"]): row for row in map(json.loads, RESULTS.read_text().splitlines())}
+
+
+def play(one: Cell) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file, run = Path(folder) / "result.json", HERE / RUNS[one.env]
+        who = [f"env={one.env}", "agent=trained", f"agent.run={run}", *opponents(run)[one.against]]
+        command = [sys.executable, "-m", "src.evaluate", *who, f"episodes={one.games}", f"seed={one.seed}"]
+        done = subprocess.run([*command, f"json={file}"], capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        found = {"cell": one.key()} | json.loads(file.read_text())
+    with WRITING:
+        rows = read() | {one.key(): found}
+        write_atomic(RESULTS, "".join(json.dumps(row) + "\n" for row in rows.values()))
 
 
 def row(one: Cell) -> str:
-    result = json.loads(one.path.read_text())
+    result = read()[one.key()]
     low, high = (f"{bound:.1%}" for bound in result["win_rate_ci95"])
     first, second = (f"{result['seats'][seat]['win_rate']:.1%}" for seat in ("first", "second"))
     rate = f"{result['win_rate']:.1%} ({low}-{high})"
-    return f"| `{one.env}` | {one.name} | {result['episodes']:,} | {rate} | {result['draws']} | {first} | {second} |"
+    return f"| `{one.env}` | {one.against} | {result['episodes']:,} | {rate} | {result['draws']} | {first} | {second} |"
 
 
 def main() -> None:
@@ -97,13 +106,13 @@ def main() -> None:
     options = parser.parse_args()
     cells = []
     for env in options.envs:
-        for name, overrides in opponents(HERE / RUNS[env]).items():
+        for name in opponents(HERE / RUNS[env]):
             games = options.planner_games if name == "planner" else options.games
-            cells.append(Cell(env, name, games, overrides, path_of(env, name, games, options.seed)))
-    missing = [one for one in cells if options.again or not one.path.exists()]
-    missing.sort(key=lambda one: one.name != "planner")  # slowest first
+            cells.append(Cell(env, name, games, options.seed))
+    missing = [one for one in cells if options.again or one.key() not in read()]
+    missing.sort(key=lambda one: one.against != "planner")  # slowest first
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda one: play(one, options.seed), missing))
+        list(pool.map(play, missing))
     head = "| environment | against | games | won (95%) | drawn | as first | as second |\n|---|---|---|---|---|---|---|"
     text = "\n".join([head, *map(row, cells)]) + "\n"
     write_atomic(HERE / options.table, text)
