@@ -1,6 +1,5 @@
 """The command that writes labeled positions, and a training on them."""
 
-import re
 import signal
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 from src.envs.quoridor.learned_evaluation import RECORD
 from tests.lab import Lab, read_json
+from tests.test_engine import wait_until_computed
 
 LEVEL = "algo.first_player.difficulty=normal"
 SHORT = ("algo.total_steps=2000", "algo.batch_size=100", "algo.eval_episodes=2", "evaluation.episodes=2", "logger=csv")
@@ -51,9 +51,7 @@ def test_processes_write_the_same_file_and_a_time_limit_ends_it(lab: Lab):
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_games_so_far(lab: Lab):
     process = lab.start("generate", LEVEL, "algo.games=1000000", "algo.workers=0", "output=a.npy")
-    assert process.stderr is not None
-    while not re.search(r" [1-9][\d,]*/1,000,000 games", process.stderr.readline()):
-        assert process.poll() is None
+    wait_until_computed(process, 3.0)  # some games
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate()
     assert process.returncode == 0
