@@ -9,7 +9,8 @@ from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal,
 from src.envs.minesweeper.solver.engine import CONSISTENT, GUESSED, SEARCHED, Engine, kernel, make_engine
 from src.envs.minesweeper.solver.exact import prove
 from src.envs.minesweeper.solver.guess import best_guess, list_guesses
-from src.envs.minesweeper.solver.probability import draw_completions
+
+from .completions import draw_completions
 
 STATES = 1 << 16
 

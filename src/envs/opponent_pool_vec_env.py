@@ -5,14 +5,13 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 
 from ..core.errors import UserError, require
 from ..core.play.agent import Agent, opponents_in
 from ..core.play.capabilities import SupportsEpisodeStats, add_up
 from .masked_env import MaskedVectorEnv, Step
 
-Part = TypeVar("Part", bound="VectorEnv[Any, Any, Any]")
+Part = TypeVar("Part", bound="MaskedVectorEnv[Any]")
 
 
 def vectorize_against(
@@ -48,7 +47,7 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         self._slices = [slice(*pair) for pair in pairwise(edges)]
         if all(isinstance(part, SupportsEpisodeStats) for part in parts):
             self.episode_stats = SummedStats([part.episode_stats for part in parts])
-        self.penalizes_illegal = all(_penalizes_illegal(part) for part in parts)
+        self.penalizes_illegal = all(part.penalizes_illegal for part in parts)
 
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
@@ -63,9 +62,13 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalize it."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
-        shares = [actions[rows] for rows in self._slices]
-        self._refuse_illegal(shares)
-        results = [part.step(share) for part, share in zip(self.parts, shares, strict=True)]
+        for part, rows in zip(self.parts, self._slices, strict=True):  # before any part has played
+            masks = None if part.penalizes_illegal else part.action_masks()
+            try:
+                part._checked(actions[rows], masks)
+            except UserError as error:
+                raise UserError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
+        results = [part.step(actions[rows]) for part, rows in zip(self.parts, self._slices, strict=True)]
         observations, rewards, terminated, truncated = (
             np.concatenate([result[k] for result in results]) for k in range(4)
         )
@@ -86,20 +89,6 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         require(len(saved) == count, f"the saved state has {len(saved)} parts, this batch {count}")
         for part, one in zip(self.parts, saved, strict=True):
             part.load_state(one)
-
-    def _refuse_illegal(self, shares: Sequence[np.ndarray]) -> None:
-        """Raise the error of the first part with an illegal action, before any part has played.
-
-        Parts that penalize illegal actions refuse only those that do not exist.
-        """
-        for part, share, rows in zip(self.parts, shares, self._slices, strict=True):
-            masks = part.action_masks()
-            if not _all_legal(np.ones_like(masks) if _penalizes_illegal(part) else masks, share):
-                try:
-                    part.step(share)
-                except UserError as error:
-                    raise UserError(f"among envs {rows.start} to {rows.stop - 1}: {error}") from error
-                raise AssertionError("a batch played an action that its mask does not allow")
 
     def _joined(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return join_infos(infos, [part.num_envs for part in self.parts])
@@ -149,14 +138,3 @@ def join_infos(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict
             ]
             joined[key] = np.concatenate(rows)
     return joined
-
-
-def _penalizes_illegal(part: Any) -> bool:
-    return getattr(part, "penalizes_illegal", False)  # a part may be any VectorEnv
-
-
-def _all_legal(masks: np.ndarray, actions: np.ndarray) -> bool:
-    """Whether masks (N, A) allow actions (N,), which may be anything."""
-    if not np.issubdtype(actions.dtype, np.integer) or ((actions < 0) | (actions >= masks.shape[1])).any():
-        return False
-    return bool(masks[np.arange(len(masks)), actions].all())

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.core.play.canvas import FIRST, GREEN, INK, MAX_SIDE, SECOND, mix, text_image
+from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
 from src.core.play.game_record import Replay, ReplayedGame
 from src.envs.deployment.rules.scenario import Hex
 from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.variant import FLAGGED
 from src.envs.quoridor.image import PITCH, PLANK
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import battle, number, small_game
@@ -117,22 +116,6 @@ def test_mines_are_shown_once_the_game_is_over():
     assert MINES.outcome(won) == 1
     assert has(MINES.image(won), GREEN) > 0
     assert has(MINES.image(won), SECOND) < 500
-
-
-def test_a_wrong_flag_is_crossed_out_at_the_end():
-    visible = np.array([[FLAGGED, 0]])
-    right, wrong = (
-        image.draw(visible, 1, image.Ending(-1, np.array([[mined, False]]), None)) for mined in (True, False)
-    )
-    assert has(wrong, INK) > has(right, INK)
-    np.testing.assert_array_equal(right[:, 45:], wrong[:, 45:])
-
-
-def test_a_lost_game_remembers_which_mine_exploded():
-    state = MINES.start(0, [1, 7, 20])
-    assert state.exploded is None
-    assert MINES.play(state, 12).exploded is None
-    assert MINES.play(state, 7).exploded == 7
 
 
 def test_large_boards_are_scaled_down():

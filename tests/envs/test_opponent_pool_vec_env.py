@@ -25,7 +25,7 @@ CASES: dict[str, tuple[Any, list[Agent]]] = {
 
 
 @pytest.mark.parametrize("case", mostly_slow(list(CASES), fast=1))
-def test_a_batch_against_a_pool_equals_the_batches_against_its_members(case: str):
+def test_a_pool_equals_the_batches_against_its_members(case: str):
     make, members = CASES[case]
     sizes = [3, *[2] * (len(members) - 1)]  # shares differ by one at most
     whole = make(pool(*members)).vectorize(sum(sizes))
@@ -109,7 +109,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     assert_refused(batch, [*WRONG, (np.full(4, 10**6), "does not exist")])
 
 
-def test_illegal_actions_are_penalized_by_each_part_if_there_is_a_penalty():
+def test_each_part_penalizes_its_illegal_actions():
     """Also in the default environment, whose opponent is a pool."""
     batch = api.make_vec("deployment", num_envs=4, invalid_action_penalty=0.01)
     assert isinstance(batch, OpponentPoolVectorEnv)

@@ -18,14 +18,8 @@ from .solver.guess import list_guesses
 from .solver.probability import solve
 from .solver.single_point import propagate_from
 
-FIRST_REVEAL = "the first reveal is safe"
 NUMBERS = 9  # that a cell may show
 HYBRID_REASONS = REASONS | {STUCK: "every hidden cell is a mine", GUESSED: "the guess with the best win probability"}
-
-
-def first_reveal(rows: int, cols: int) -> int:
-    """Return the cell in the middle of the board, where a cascade has the most room."""
-    return rows // 2 * cols + cols // 2
 
 
 class SolverAgent(Agent):
@@ -43,8 +37,9 @@ class SolverAgent(Agent):
 
     def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
         if (view.visible < 0).all():  # the first reveal is always safe
-            info = {"guess": False, "risk": 0.0, "reason": FIRST_REVEAL}
-            return Decision(first_reveal(*view.visible.shape), info)
+            rows, cols = view.visible.shape  # in the middle of the board a cascade has the most room
+            info = {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}
+            return Decision(rows // 2 * cols + cols // 2, info)
         choice = choose(view.visible, view.mines, type(self).moves)
         guess = choice.action is not None and not choice.certain
         info = {"guess": guess, "risk": choice.mine_probability, "reason": choice.reason}
@@ -80,13 +75,11 @@ class ValueNetwork(Protocol):
         """Return values (B,) from -1, a certain loss, to 1, a certain win."""
 
 
-class Options(NamedTuple):
-    """The result of exact inference: certain cells, or guesses and their successors for the network."""
+class Guesses(NamedTuple):
+    """Candidates where nothing is certain, and the boards that they may lead to, for the network."""
 
-    certain: np.ndarray  # cells to reveal: all safe ones, or the best one of a searched endgame; may be empty
-    reason: str
     risk: np.ndarray  # (cells,) float64: mine probabilities
-    guesses: np.ndarray  # (G,) candidate cells if nothing is certain
+    cells: np.ndarray  # (G,)
     boards: np.ndarray  # (M, cells) int8: successors of the guesses
     chances: np.ndarray  # (M,) their probabilities
     owner: np.ndarray  # (M,) index of the guess that leads there
@@ -124,50 +117,43 @@ class HybridAgent(SolverAgent):
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """Decide for all games; the network evaluates the positions after all guesses in one batch."""
-        options = map_in_threads(self._options, views)
-        boards = np.concatenate([one.boards for one in options])
-        shape = (len(boards), *views[0].visible.shape)
-        wins = (self.value_net.values(boards.reshape(shape)) + 1) / 2 if len(boards) else np.zeros(0)
-        decisions, first = [], 0
-        for one in options:
-            last = first + len(one.boards)
-            decisions.append(self._decision(one, wins[first:last]))
-            first = last
+        found = map_in_threads(lambda view: self._infer(game, view, rngs[0]), views)
+        boards = [one.boards for one in found if isinstance(one, Guesses)]
+        if boards:
+            wins = (self.value_net.values(np.concatenate(boards).reshape(-1, *views[0].visible.shape)) + 1) / 2
+        decisions: list[Decision] = []
+        for one in found:
+            if isinstance(one, Decision):
+                decisions.append(one)
+                continue
+            here, wins = wins[: len(one.boards)], wins[len(one.boards) :]
+            win_chances = np.bincount(one.owner, one.chances * here, minlength=one.cells.size)
+            action = int(one.cells[win_chances.argmax()])
+            info = {"guess": True, "risk": float(one.risk[action]), "reason": HYBRID_REASONS[GUESSED]}
+            decisions.append(Decision(action, {**info, "win_chance": float(win_chances.max())}))
         return decisions
 
-    def _options(self, view: View) -> Options:
+    def _infer(self, game: Game, view: View, rng: np.random.Generator) -> Decision | Guesses:
+        """Return the reveal of certain cells, or of the best cell of a searched endgame, or the guesses to compare."""
         if (view.visible < 0).all():
-            middle = np.array([first_reveal(*view.visible.shape)])
-            return _without_guesses(middle, FIRST_REVEAL, view.visible.size)
+            return super().decide(game, view, rng)
         flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
         risk, moves = np.zeros(flat.size), np.zeros(flat.size, np.int32)
 
-        def attempt(engine: Engine) -> tuple[int, Options]:
+        def attempt(engine: Engine) -> tuple[int, Decision | Guesses]:
             status, count, reason, log_completions = prove(flat, known, view.mines, engine, risk, moves)
-            if status != CONSISTENT or reason != GUESSED:
-                return status, _without_guesses(moves[:count], HYBRID_REASONS[reason], flat.size, risk)
-            ahead = look_ahead(flat, known, view.mines, engine, risk, log_completions, self.candidates)
-            return status, Options(moves[:0], HYBRID_REASONS[reason], risk, *ahead)
+            if status == CONSISTENT and reason == GUESSED:
+                ahead = look_ahead(flat, known, view.mines, engine, risk, log_completions, self.candidates)
+                return status, Guesses(risk, *ahead)
+            if count == 0:
+                return status, Decision(None, {"guess": False, "risk": 1.0, "reason": HYBRID_REASONS[reason]})
+            action, *plan = moves[:count].tolist()
+            chance = float(risk[action])
+            return status, Decision(
+                action, {"guess": chance > 0, "risk": chance, "reason": HYBRID_REASONS[reason]}, plan
+            )
 
         return run_with_engine(view.visible.shape, view.mines, attempt)
-
-    def _decision(self, options: Options, wins: np.ndarray) -> Decision:
-        if options.certain.size:
-            action, *plan = options.certain.tolist()
-            risk = float(options.risk[action])
-            return Decision(action, {"guess": risk > 0, "risk": risk, "reason": options.reason}, plan)
-        if options.guesses.size == 0:
-            return Decision(None, {"guess": False, "risk": 1.0, "reason": options.reason})
-        win_chances = np.bincount(options.owner, options.chances * wins, minlength=options.guesses.size)
-        action = int(options.guesses[win_chances.argmax()])
-        info = {"guess": True, "risk": float(options.risk[action]), "reason": options.reason}
-        return Decision(action, {**info, "win_chance": float(win_chances.max())})
-
-
-def _without_guesses(cells: np.ndarray, reason: str, size: int, risk: np.ndarray | None = None) -> Options:
-    none = np.zeros(0, np.int64)
-    risk = np.zeros(size) if risk is None else risk
-    return Options(cells, reason, risk, none, np.zeros((0, size), np.int8), np.zeros(0), none)
 
 
 @kernel

@@ -28,7 +28,12 @@ def draw(visible: np.ndarray, mines: int, ending: Ending | None) -> np.ndarray:
     """Draw a board (H, W) as the player sees it, below the number of mines without a flag."""
     rows, cols = visible.shape
     canvas = Canvas(cols * SIZE + 2 * MARGIN, rows * SIZE + 2 * MARGIN + HEADER)
-    _header(canvas, cols, mines - int(np.count_nonzero(visible == FLAGGED)), ending)
+    y = MARGIN + HEADER / 2 - 6
+    _flag(canvas, MARGIN - 8, y - 15)
+    canvas.text((MARGIN + 20, y), str(mines - int(np.count_nonzero(visible == FLAGGED))), 17, anchor="lm")
+    if ending is not None:
+        word, color = RESULTS[ending.outcome]
+        canvas.text((MARGIN + cols * SIZE - 2, y), word, 17, color, anchor="rm")
     for cell, value in enumerate(visible.ravel().tolist()):
         x, y = MARGIN + cell % cols * SIZE, MARGIN + HEADER + cell // cols * SIZE
         if value >= 0:
@@ -40,16 +45,7 @@ def draw(visible: np.ndarray, mines: int, ending: Ending | None) -> np.ndarray:
     return canvas.pixels()
 
 
-def _header(canvas: Canvas, cols: int, left: int, ending: Ending | None) -> None:
-    y = MARGIN + HEADER / 2 - 6
-    _flag(canvas, MARGIN - 8, y - 15)
-    canvas.text((MARGIN + 20, y), str(left), 17, anchor="lm")
-    if ending is not None:
-        word, color = RESULTS[ending.outcome]
-        canvas.text((MARGIN + cols * SIZE - 2, y), word, 17, color, anchor="rm")
-
-
-def _unrevealed(canvas: Canvas, x: int, y: int, cell: int, value: int, ending: Ending | None) -> None:
+def _unrevealed(canvas: Canvas, x: float, y: float, cell: int, value: int, ending: Ending | None) -> None:
     exploded = ending is not None and cell == ending.exploded
     color, edge = (SECOND, SECOND) if exploded else (CLOSED, CLOSED_EDGE)
     canvas.rect((x + 1, y + 1, SIZE - 1, SIZE - 1), color, 4, edge)
@@ -60,7 +56,11 @@ def _unrevealed(canvas: Canvas, x: int, y: int, cell: int, value: int, ending: E
             canvas.line([(x + 7, y + 7), (x + 24, y + 24)], INK, 2.4)
             canvas.line([(x + 24, y + 7), (x + 7, y + 24)], INK, 2.4)
     elif mined:
-        _mine(canvas, x + 15.5, y + 15.5)
+        x, y = x + 15.5, y + 15.5
+        for dx, dy in ((0.0, 10.0), (10.0, 0.0), (7.0, 7.0), (7.0, -7.0)):
+            canvas.line([(x - dx, y - dy), (x + dx, y + dy)], INK, 2)
+        canvas.circle((x, y), 6.5, INK)
+        canvas.circle((x - 2, y - 2), 1.6, CARD)
 
 
 def _flag(canvas: Canvas, x: float, y: float) -> None:
@@ -68,14 +68,7 @@ def _flag(canvas: Canvas, x: float, y: float) -> None:
     canvas.line([(x + 12, y + 6), (x + 12, y + 24)], INK, 1.8)
 
 
-def _mine(canvas: Canvas, x: float, y: float) -> None:
-    for dx, dy in ((0.0, 10.0), (10.0, 0.0), (7.0, 7.0), (7.0, -7.0)):
-        canvas.line([(x - dx, y - dy), (x + dx, y + dy)], INK, 2)
-    canvas.circle((x, y), 6.5, INK)
-    canvas.circle((x - 2, y - 2), 1.6, CARD)
-
-
-def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, title: str = "") -> None:
+def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray) -> None:
     """Save a PNG of a board (H, W) whose unrevealed cells are colored by their mine probability (H, W)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow import, needed for heatmaps only
     from matplotlib.figure import Figure
@@ -89,7 +82,16 @@ def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, 
     image = axes.imshow(np.ma.masked_invalid(hidden), cmap="YlOrRd", vmin=0, vmax=1)
     axes.set_facecolor("#f4f4f2")
     for row, col in np.ndindex(rows, cols):
-        _draw_cell(axes, row, col, int(visible[row, col]), float(mine_probability[row, col]))
+        value, chance = int(visible[row, col]), float(mine_probability[row, col])
+        if value > 0:
+            style: dict[str, Any] = {"color": HEATMAP_NUMBERS[value - 1], "fontsize": 11, "fontweight": "bold"}
+            axes.text(col, row, str(value), ha="center", va="center", **style)
+        elif value < 0:
+            flagged, color = value == FLAGGED, "white" if chance > 0.55 else "#444444"
+            style = {"ha": "center", "va": "center", "color": color}
+            axes.text(col, row + 0.3 * flagged, f"{100 * chance:.0f}", fontsize=5.5 if flagged else 7, **style)
+            if flagged:
+                axes.text(col, row - 0.14, "\N{BLACK FLAG}", fontsize=12, **style)
     axes.set_xticks(np.arange(cols + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.5)
@@ -98,24 +100,8 @@ def save_heatmap(path: Path, visible: np.ndarray, mine_probability: np.ndarray, 
     axes.set_yticks(range(rows))
     axes.xaxis.tick_top()
     axes.spines[:].set_visible(False)
-    if title:
-        axes.set_title(title, fontsize=10)
     bar = figure.colorbar(image, ax=axes, fraction=0.035, pad=0.02, format=lambda share, _: f"{share:.0%}")
     bar.set_label("mine probability", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     bar.outline.set_visible(False)
     figure.savefig(path, format="png", bbox_inches="tight", pad_inches=0.1)
-
-
-def _draw_cell(axes: Any, row: int, col: int, value: int, chance: float) -> None:
-    if value > 0:
-        style = {"color": HEATMAP_NUMBERS[value - 1], "fontsize": 11, "fontweight": "bold"}
-        axes.text(col, row, str(value), ha="center", va="center", **style)
-    elif value < 0:
-        color, label = "white" if chance > 0.55 else "#444444", f"{100 * chance:.0f}"
-        flagged = value == FLAGGED
-        axes.text(
-            col, row + 0.3 * flagged, label, ha="center", va="center", fontsize=5.5 if flagged else 7, color=color
-        )
-        if flagged:
-            axes.text(col, row - 0.14, "\N{BLACK FLAG}", ha="center", va="center", fontsize=12, color=color)

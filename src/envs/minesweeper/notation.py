@@ -45,14 +45,13 @@ def text_board(
     mines: int,
     *,
     action_probability: np.ndarray | None = None,
-    top_k: int = 3,
     mine_probability: np.ndarray | None = None,
     solution: np.ndarray | None = None,
 ) -> str:
     """Return a board (H, W) as text: `.` hidden, `F` flag, blank for zero.
 
-    `action_probability` (A,) puts the `top_k` most probable actions in brackets and lists them, `mine_probability` (H,
-    W) adds a board of percentages, `solution` (H, W) bool shows the mines as `*` after the game.
+    `action_probability` (A,) puts the three most probable actions in brackets and lists them, `mine_probability` (H, W)
+    adds a board of percentages, `solution` (H, W) bool shows the mines as `*` after the game.
     """
     rows, cols = visible.shape
     signs = [[f" {SIGNS[value] if value else ' '} " for value in row] for row in visible.tolist()]
@@ -61,7 +60,9 @@ def text_board(
             signs[row][col] = " * "
     notes = []
     if action_probability is not None:
-        for rank, action in enumerate(top_actions(action_probability, top_k), start=1):
+        for rank, action in enumerate(np.argsort(-action_probability, kind="stable")[:3].tolist(), start=1):
+            if action_probability[action] == 0:
+                break
             kind, cell = divmod(action, rows * cols)
             row, col = divmod(cell, cols)
             signs[row][col] = f"[{signs[row][col][1]}]"
@@ -76,12 +77,6 @@ def text_board(
         ]
         text += ["mine probability, %", *_grid(percent)]
     return "\n".join(line.rstrip() for line in text)
-
-
-def top_actions(probability: np.ndarray, count: int) -> list[int]:
-    """Return the most probable actions, best first, without those of probability 0; the lower index wins ties."""
-    order = np.argsort(-probability, kind="stable")[:count]
-    return [int(action) for action in order if probability[action] > 0]
 
 
 def _grid(cells: list[list[str]]) -> list[str]:

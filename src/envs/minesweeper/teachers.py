@@ -17,11 +17,11 @@ from ..splitmix import below
 from . import rules
 from .game import Minesweeper
 from .rules import PLAYING, WON, Boards
-from .solver.engine import CONSISTENT, MINE, SAFE, UNKNOWN, Engine, kernel, make_engine
+from .solver.engine import CONSISTENT, MINE, SAFE, Engine, kernel, make_engine
 from .solver.exact import NOT_SEARCHED, take_risk
 from .solver.guess import list_guesses
 from .solver.probability import examine
-from .solver.single_point import deduce, estimate
+from .solver.single_point import deduce, safest
 from .variant import BASE_PLANES, HIDDEN
 from .variant import MINE as MINE_CODE
 
@@ -67,7 +67,15 @@ def _play_exactly(
             moves[count] = cell
             count += 1
         if count > 0:
-            _reveal_safe(boards, moves, count)
+            if below(game, 2) == 0:  # a random number of them, so that rows cover intermediate positions
+                wanted = 1 + below(game, count)
+                for k in range(wanted):  # partial Fisher-Yates shuffle
+                    other = k + below(game, count - k)
+                    moves[k], moves[other] = moves[other], moves[k]
+                count = wanted
+            for k in range(count):
+                if visible[moves[k]] < 0:
+                    rules.reveal(boards, 0, moves[k])
             continue
         choice, chance = take_risk(visible, known, game.mines, e, probability, log_completions)
         batch.good_actions[used - 1, choice] = True
@@ -79,7 +87,13 @@ def _play_exactly(
             choice = e.guess.shortlist[below(game, candidates)]
             first = used
         guess += 1
-        used = _reveal_guess(boards, e, batch, used, choice, known, probability)
+        if boards.number[0, choice] == 0 and used < batch.win_probability.size:
+            visible[choice] = 0  # a row before the cascade, because search stops at the zero
+            status, _ = examine(visible, known, game.mines, e, probability)
+            if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
+                used = _write_row(batch, used, visible, probability)
+            visible[choice] = HIDDEN
+        rules.reveal(boards, 0, choice)
     if game.status != PLAYING:
         batch.win_probability[first:used] = game.status == WON
     return used
@@ -97,39 +111,6 @@ def _start(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: in
         batch.good_actions[used, :cells] = True
         used += 1
     rules.reveal(boards, 0, below(game, cells))
-    return used
-
-
-@kernel
-def _reveal_safe(boards: Boards, moves: np.ndarray, count: int) -> None:
-    """Reveal all safe cells, or in half of the cases a random number of them, so that rows cover intermediate
-    positions.
-    """
-    game = boards.games[0]
-    if below(game, 2) == 0:
-        wanted = 1 + below(game, count)
-        for k in range(wanted):  # partial Fisher-Yates shuffle
-            other = k + below(game, count - k)
-            moves[k], moves[other] = moves[other], moves[k]
-        count = wanted
-    for k in range(count):
-        if boards.visible[0, moves[k]] < 0:
-            rules.reveal(boards, 0, moves[k])
-
-
-@kernel
-def _reveal_guess(
-    boards: Boards, e: Engine, batch: LabeledBatch, used: int, choice: int, known: np.ndarray, probability: np.ndarray
-) -> int:
-    """Reveal a guess; if it is a zero, first write a row before the cascade, because search stops at the zero."""
-    game, visible = boards.games[0], boards.visible[0]
-    if boards.number[0, choice] == 0 and used < batch.win_probability.size:
-        visible[choice] = 0
-        status, _ = examine(visible, known, game.mines, e, probability)
-        if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
-            used = _write_row(batch, used, visible, probability)
-        visible[choice] = HIDDEN
-    rules.reveal(boards, 0, choice)
     return used
 
 
@@ -165,7 +146,7 @@ def _play_by_rules(
                 moves[count] = visible.size + cell
                 count += 1
         if count == 0:
-            rules.reveal(boards, 0, _safest(visible, known, game.mines, e, probability))
+            rules.reveal(boards, 0, safest(visible, known, game.mines, e, probability))
             continue
         move = moves[below(game, count)]
         batch.observation[used], batch.aux_target[used] = visible, number == MINE_CODE
@@ -179,16 +160,6 @@ def _play_by_rules(
     if game.status != PLAYING:
         batch.win_probability[first:used] = game.status == WON
     return used
-
-
-@kernel
-def _safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> int:
-    estimate(visible, known, mines, e, probability)
-    best, choice = 2.0, 0
-    for cell in range(visible.size):
-        if visible[cell] < 0 and known[cell] == UNKNOWN and probability[cell] < best:
-            best, choice = probability[cell], cell
-    return choice
 
 
 class Teacher:
@@ -207,7 +178,11 @@ class Teacher:
     def labeled_batch(self, game: Game, seed: int, number: int, rows: int) -> LabeledBatch:
         """Return batch `number` of a seed."""
         assert isinstance(game, Minesweeper)
-        boards, engine = _buffers(game)
+        key = (game.rows, game.cols, game.safe_neighborhood)
+        if getattr(_cached, "key", None) != key:  # allocating them is slow
+            _cached.boards = rules.new_boards(1, *key)
+            _cached.engine, _cached.key = make_engine(key[:2], STATES), key
+        boards, engine = _cached.boards, _cached.engine
         # The name is part of the seed: with another one the same command would draw other games.
         boards.games[0]["random"] = generator(seed, "lesson", number).integers(2**64, dtype=np.uint64)
         board, flat = (rows, game.rows, game.cols), (rows, game.cells)
@@ -228,15 +203,6 @@ class Teacher:
             legal_actions=np.tile(hidden, game.num_actions // game.cells),
             aux_target=target.reshape(board),
         )
-
-
-def _buffers(game: Minesweeper) -> tuple[Boards, Engine]:
-    """Return the board and engine of this thread, cached because allocating them is slow."""
-    key = (game.rows, game.cols, game.safe_neighborhood)
-    if getattr(_cached, "key", None) != key:
-        _cached.boards = rules.new_boards(1, *key)
-        _cached.engine, _cached.key = make_engine(key[:2], STATES), key
-    return _cached.boards, _cached.engine
 
 
 class ExactTeacher(Teacher):

@@ -21,9 +21,7 @@ from .torch_rules import (
     blank_games,
     frontier,
     lay,
-    replaced,
     reveal_all,
-    started,
 )
 from .variant import FLAGGED, MINE
 
@@ -156,15 +154,6 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
         """Return 1 for mines, 0 for safe cells, -1 for cells that are revealed or not laid yet, (N, H, W) int8."""
         unknown = (self._games.visible < 0) & self._games.laid.view(-1, 1, 1)
         return torch.where(unknown, (self._games.code == MINE).to(torch.int8), -1)
-
-    def set_boards(self, mines: Tensor, first: Tensor | None = None, which: Tensor | None = None) -> None:
-        """Lay given mines (N, H, W) bool on the boards selected by `which` (N,) bool, or on all.
-
-        With `first` (N,) new games start with this reveal; without it the games in progress continue.
-        """
-        which = torch.ones_like(self._games.laid) if which is None else which
-        games = self._games if first is None else blank_games(self.variant, self.num_envs, self.device)
-        self._games = replaced(self._games, which, started(games, mines, first))
 
     def render(self) -> tuple[str, ...] | None:
         if self.render_mode is None:

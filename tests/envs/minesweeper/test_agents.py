@@ -10,27 +10,15 @@ import pytest
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
-from src.envs.minesweeper.agents import ExactAgent, HeuristicAgent, HybridAgent, RulesAgent
+from src.envs.minesweeper.agents import ExactAgent, HybridAgent, RulesAgent
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.make_boards import main as make_boards
 from src.envs.minesweeper.solver import analyze
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
 from tests.lab import Lab, read_json
-from tests.marks import mostly_slow
 
 GAME = Minesweeper(8, 8, 10, first_click="uniform")
-
-
-def test_stronger_reasoning_wins_more():
-    rates = [
-        evaluate(GAME, agent, None, 300, seed=1).total.win_rate
-        for agent in (RandomAgent(), RulesAgent(), HeuristicAgent(), ExactAgent())
-    ]
-    assert rates == sorted(rates)
-    assert rates[0] < 0.05
-    assert rates[1] < rates[2] < rates[3]
-    assert rates[3] > 0.85
 
 
 def test_metrics_count_guesses():
@@ -108,20 +96,8 @@ def test_impossible_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFix
     assert not path.exists()
 
 
-def test_a_malformed_file_is_refused_with_the_place(lab: Lab):
-    (lab.folder / "bad.json").write_text(
-        '{"rows": 8, "cols": 8, "mines": 2, "boards": [{"first": 0, "mines": [1, 64]}]}'
-    )
-    done = lab.run("evaluate", "env=minesweeper_8x8", "env.config.mine_count=2", "agent=exact", "boards=bad.json")
-    assert done.returncode != 0
-    assert "boards[0].mines[1]: 64 is not a cell" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_the_first_reveal_is_no_guess():
     game = Minesweeper(8, 8, 10)  # the player makes it
-    score = evaluate(game, ExactAgent(), None, 100, seed=0)
-    assert score.metrics["won_without_guess"] > 0.4
     decision = ExactAgent().decide(game, game.view(game.initial(np.random.default_rng(0))), np.random.default_rng(0))
     assert decision == (4 * 8 + 4, {"guess": False, "risk": 0.0, "reason": "the first reveal is safe"}, ())
 
@@ -137,16 +113,11 @@ def test_solvers_work_in_a_forked_process():
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    mostly_slow(
-        [
-            (["opening_plies=3"], "for two-player games"),
-            (["boards=some.json", "episodes=5"], "cannot be read"),
-            (["env.config.mine_density=0.2"], "mine_density=0.2"),
-            (["env.config.H=2.5"], "env.config.H=2.5 must be a whole number in [1, 1000]"),
-            (["agent=minimax"], "with two players"),
-        ],
-        fast=3,
-    ),
+    [
+        (["opening_plies=3"], "for two-player games"),
+        (["boards=some.json", "episodes=5"], "cannot be read"),
+        pytest.param(["env.config.H=2.5"], "env.config.H=2.5 must be a whole number", marks=pytest.mark.slow),
+    ],
 )
 def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):
     done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)
@@ -215,13 +186,6 @@ def test_batches_decide_like_single_views():
     together = HybridAgent(FakeNetwork(value), 6).decide_batch(game, views, rngs)
     apart = [HybridAgent(FakeNetwork(value), 6).decide(game, view, rng) for view, rng in zip(views, rngs, strict=True)]
     assert [decision.action for decision in together] == [decision.action for decision in apart]
-
-
-def test_with_constant_values_it_wins_about_as_often_as_the_solver():
-    game = board(8, 8, 10)
-    exact = evaluate(game, ExactAgent(), None, 200, 0).total.win_rate
-    hybrid = evaluate(game, HybridAgent(FakeNetwork(lambda _: 0.0), 8), None, 200, 0).total.win_rate
-    assert hybrid > exact - 0.1
 
 
 def test_an_agent_without_values_is_rejected():

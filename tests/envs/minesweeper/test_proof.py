@@ -50,7 +50,7 @@ def test_what_is_given_up_is_not_called_proven(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(4), fast=2))
-def test_what_is_certain_in_play_is_proven_by_numbers_of_which_none_is_idle(seed: int):
+def test_certain_cells_are_proven_by_a_minimal_set_of_numbers(seed: int):
     game = Minesweeper(9, 9, 14)
     state = game.play(game.initial(np.random.default_rng(seed)), 40)
     proven = 0
@@ -88,7 +88,7 @@ def test_a_position_is_read_as_it_is_written():
     assert np.array_equal(read_board(write_board(board)), board)
 
 
-def test_a_click_stands_for_its_cell_or_a_chord_and_a_flag_guards_its_cell():
+def test_a_click_reveals_its_cell_or_a_chord_but_no_flag():
     board = read_board("F1.\n11.\n...")
     assert clicked_cells(board, 8) == [8]
     assert clicked_cells(board, 1) == chord(board, 1)

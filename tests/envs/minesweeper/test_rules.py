@@ -5,7 +5,6 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,15 +18,6 @@ def one_board(rows: int, cols: int, mines: int, seed: int = 0, safe_neighborhood
     boards = rules.new_boards(1, rows, cols, safe_neighborhood)
     boards.games["random"] = seed_word(seed)
     rules.start_game(boards, 0, mines, mines)
-    return boards
-
-
-def board_of(text: str) -> Boards:
-    """Return a board drawn with `*` for mines and `.` for safe cells."""
-    lines = text.split()
-    cells = "".join(lines)
-    boards = one_board(len(lines), len(lines[0]), cells.count("*"))
-    rules.set_mines(boards, 0, np.array([i for i, sign in enumerate(cells) if sign == "*"], np.int64))
     return boards
 
 
@@ -148,14 +138,6 @@ def test_random_games_follow_the_definition(position: Position) -> None:
         cell = random.choice(np.flatnonzero(boards.visible[0] < 0).tolist() or [cell])
 
 
-def test_cascade_opens_wrong_flags_too() -> None:
-    boards = board_of("....* .....")
-    rules.toggle_flag(boards, 0, 1)
-    assert rules.reveal(boards, 0, 0) == 8
-    assert boards.visible[0, 1] == 0
-    assert boards.games[0]["flags"] == 0
-
-
 def test_flags_set_before_the_mines_are_evaluated_once_mines_are_laid() -> None:
     boards = one_board(4, 4, 15)
     rules.toggle_flag(boards, 0, 3)
@@ -171,13 +153,3 @@ def test_mine_count_is_drawn_from_the_whole_band() -> None:
         rules.start_game(boards, 0, 3, 6)
         drawn.add(int(boards.games[0]["mines"]))
     assert drawn == {3, 4, 5, 6}
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2**63])
-def test_a_seed_gives_the_same_board_in_every_place_of_a_batch(seed: int) -> None:
-    boards = rules.new_boards(5, 6, 6, True)
-    boards.games["random"] = seed_word(seed)
-    for i in range(5):
-        rules.start_revealed(boards, i, 8, 8)
-        np.testing.assert_array_equal(boards.number[i], boards.number[0])
-        np.testing.assert_array_equal(boards.visible[i], boards.visible[0])

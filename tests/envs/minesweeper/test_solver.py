@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.minesweeper_ceiling.completions import draw_completions
 from src.core.errors import UserError
-from src.envs.minesweeper.game import View
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import (
     InconsistentPosition,
@@ -16,7 +16,6 @@ from src.envs.minesweeper.solver import (
     choose,
     engine,
     exact_moves,
-    forced_moves,
     heuristic_moves,
     mine_probabilities,
     rules_moves,
@@ -29,9 +28,10 @@ from src.envs.minesweeper.solver.engine import (
     make_engine,
     padded_neighbors,
 )
-from src.envs.minesweeper.solver.probability import draw_completions, examine
+from src.envs.minesweeper.solver.probability import examine
 from src.envs.minesweeper.solver.single_point import propagate_all
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
+from tests.envs.minesweeper.making import forced_moves
 
 MAX_HIDDEN = 13
 
@@ -75,20 +75,13 @@ def completions(visible: np.ndarray, mines: int) -> np.ndarray:
     return mined[agree.all(axis=1)]
 
 
-def test_enumeration_by_hand():
-    """A 1 between two hidden cells has one mine left or right of it."""
-    placements = completions(np.array([[HIDDEN, 1, FLAGGED]], np.int8), 1)
-    assert sorted(np.flatnonzero(mined).tolist() for mined in placements) == [[0], [2]]
-    assert len(completions(np.array([[HIDDEN, 1, FLAGGED]], np.int8), 2)) == 0
-
-
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(positions())
 def test_rules_forced_moves_soundness(drawn):
     visible, mines = drawn
     share = completions(visible, mines).mean(axis=0)
     flat = visible.reshape(-1)
-    for kind, cell in forced_moves(View(visible, mines)):
+    for kind, cell in forced_moves(visible, mines):
         assert flat[cell] < 0
         assert share[cell] == {"reveal": 0.0, "flag": 1.0}[kind]
         assert kind == "reveal" or flat[cell] != FLAGGED
@@ -100,7 +93,7 @@ def test_single_numbers_leave_nothing_undone(drawn):
     """No single number implies anything more, given its decided neighbors."""
     visible, mines = drawn
     bare = np.where(visible == FLAGGED, HIDDEN, visible).astype(np.int8)
-    moves, near = forced_moves(View(bare, mines)), padded_neighbors(*bare.shape)
+    moves, near = forced_moves(bare, mines), padded_neighbors(*bare.shape)
     safe, found = ({cell for kind, cell in moves if kind == name} for name in ("reveal", "flag"))
     for number in np.flatnonzero(bare >= 0):
         around = {cell for cell in near[number].tolist() if cell >= 0 and bare.flat[cell] < 0}
@@ -112,23 +105,18 @@ def test_rules_chain_through_inferred_mines_and_past_a_wrong_flag():
     # The 1 in the corner sees one hidden cell, a mine; so the 1 beside it has its mine, and the flagged cell is safe.
     visible = np.array([[1, 1, FLAGGED], [1, HIDDEN, HIDDEN], [1, 1, 1]], np.int8)
     visible[1, 2] = 1
-    assert forced_moves(View(visible, 1)) == [("reveal", 2), ("flag", 4)]
+    assert forced_moves(visible, 1) == [("reveal", 2), ("flag", 4)]
     visible[1, 1] = FLAGGED
-    assert forced_moves(View(visible, 1)) == [("reveal", 2)]
+    assert forced_moves(visible, 1) == [("reveal", 2)]
 
 
 def test_mine_count_settles_the_rest():
     visible = np.array([[HIDDEN, 1, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    assert forced_moves(View(visible, 1)) == []
-    assert forced_moves(View(visible, 3)) == []
+    assert forced_moves(visible, 1) == []
+    assert forced_moves(visible, 3) == []
     visible = np.array([[0, 1, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    assert forced_moves(View(visible, 1)) == [("reveal", 3), ("reveal", 4), ("flag", 2)]
-    assert forced_moves(View(visible, 3)) == [("flag", 2), ("flag", 3), ("flag", 4)]
-
-
-def test_contradictions_are_refused():
-    with pytest.raises(InconsistentPosition):
-        forced_moves(View(np.array([[3, HIDDEN]], np.int8), 1))
+    assert forced_moves(visible, 1) == [("reveal", 3), ("reveal", 4), ("flag", 2)]
+    assert forced_moves(visible, 3) == [("flag", 2), ("flag", 3), ("flag", 4)]
 
 
 def test_rules_stop_and_heuristic_guesses():
@@ -166,14 +154,6 @@ def test_inconsistent_positions_are_refused_and_no_others(drawn, data):
     else:
         expected = completions(visible, mines).mean(axis=0).reshape(visible.shape)
         np.testing.assert_allclose(mine_probabilities(visible, mines), expected, rtol=1e-11)
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(positions())
-def test_flags_are_not_believed(drawn):
-    visible, mines = drawn
-    bare = np.where(visible == FLAGGED, HIDDEN, visible)
-    np.testing.assert_array_equal(mine_probabilities(visible, mines), mine_probabilities(bare, mines))
 
 
 def test_nothing_revealed_leaves_the_density():
@@ -216,12 +196,6 @@ def test_more_states_are_taken_when_needed_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(engine, "MAX_STATES", 4)
     with pytest.raises(UserError, match="too entangled"):
         mine_probabilities(visible, 9)
-
-
-def test_two_numbers_by_hand():
-    """1 2 1 over three hidden cells: the 2 needs two of them, each 1 takes one, so they are the outer ones."""
-    visible = np.array([[1, 2, 1], [HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    np.testing.assert_array_equal(mine_probabilities(visible, 2), [[0, 0, 0], [1, 0, 1]])
 
 
 @pytest.mark.parametrize("states", [1, 2, 4, 8, 16, 32])

@@ -55,7 +55,7 @@ def search(visible: np.ndarray, mines: int, budget: int) -> tuple[int, float]:
     flat, known, found = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
     engine = make_engine(visible.shape)
     examine(flat, known, mines, engine, found)
-    return search_endgame(flat, known, mines, engine, len(completions(visible, mines)), budget)
+    return search_endgame(flat, known, mines, engine, np.log(len(completions(visible, mines))), budget)
 
 
 @settings(max_examples=120, deadline=None, derandomize=True)
@@ -112,7 +112,7 @@ def test_a_stopped_ending_looks_at_no_further_position():
     flat, known, found, engine = flatten(visible), np.zeros(9, np.int8), np.zeros(9), make_engine((3, 3))
     examine(flat, known, 3, engine, found)
     engine.endgame.total[STOP] = 1
-    assert search_endgame(flat, known, 3, engine, 84, 10_000) == (-1, 0.0)
+    assert search_endgame(flat, known, 3, engine, np.log(84), 10_000) == (-1, 0.0)
     assert engine.endgame.total[BUDGET] == 9_999
 
 

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.envs.minesweeper.game import Minesweeper, View
-from src.envs.minesweeper.solver import analyze, choose, forced_moves
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.solver import analyze, choose
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
+from tests.envs.minesweeper.making import forced_moves
 
 
 def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweeper:
@@ -54,7 +55,7 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
     for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
         [action] = np.flatnonzero(right)
         kind, cell = divmod(int(action), 35)
-        forced = forced_moves(View(visible, 6, over=False))
+        forced = forced_moves(visible, 6)
         assert (("reveal", "flag")[kind], cell) in forced
         assert mine.ravel()[cell] == kind, "where the mines really are"
         assert set(np.unique(mine[visible < 0])) <= {0, 1}

@@ -13,9 +13,8 @@ from src.core.play.game import Game
 from src.envs.minesweeper import play_local as local
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.image import save_heatmap
-from src.envs.minesweeper.notation import text_board, top_actions
+from src.envs.minesweeper.notation import text_board
 from tests.lab import Lab
-from tests.marks import mostly_slow
 
 VISIBLE = np.array([[0, 1, -1], [1, 2, -2], [-1, -1, -1]], np.int8)
 
@@ -35,18 +34,20 @@ def test_text_board_with_probabilities() -> None:
     actions[[2, 7, 9 + 8]] = 0.2, 0.5, 0.3
     chances = np.full((3, 3), 0.25)
     chances[2, :2] = 1.0
-    lines = text_board(VISIBLE, 2, action_probability=actions, top_k=2, mine_probability=chances).split("\n")
-    assert lines[2:8] == [
-        "  0     1  .",
+    lines = text_board(VISIBLE, 2, action_probability=actions, mine_probability=chances).split("\n")
+    assert lines[2:9] == [
+        "  0     1 [.]",
         "  1  1  2  F",
         "  2  . [.][.]",
         "1. reveal row 2, column 1: 50.0%",
         "2. flag row 2, column 2: 30.0%",
+        "3. reveal row 0, column 2: 20.0%",
         "mine probability, %",
     ]
     assert lines[-1] == "  2 100 100  25"
     assert lines[-2] == "  1          25"
-    assert top_actions(np.array([0.0, 0.5, 0.5, 0.0]), 3) == [1, 2], "without the impossible"
+    certain = text_board(VISIBLE, 2, action_probability=np.eye(18)[2])
+    assert certain.endswith("1. reveal row 0, column 2: 100.0%"), "without the impossible"
     solution = np.zeros((3, 3), bool)
     solution[2, 0] = True
     assert text_board(VISIBLE, 2, solution=solution).split("\n")[-1] == "  2  *  .  ."
@@ -54,8 +55,8 @@ def test_text_board_with_probabilities() -> None:
 
 def test_heatmap_is_a_picture_that_shows_the_chances(tmp_path: Path) -> None:
     low, high = tmp_path / "low.png", tmp_path / "high.png"
-    save_heatmap(low, VISIBLE, np.full((3, 3), 0.1), title="low")
-    save_heatmap(high, VISIBLE, np.full((3, 3), 0.9), title="high")
+    save_heatmap(low, VISIBLE, np.full((3, 3), 0.1))
+    save_heatmap(high, VISIBLE, np.full((3, 3), 0.9))
     first, second = imread(low), imread(high)
     assert first.shape == second.shape
     assert not np.allclose(first, second)
@@ -155,9 +156,8 @@ def test_probabilities_are_shown_and_drawn_if_the_folder_exists(folder: str, tmp
     assert "is revealed already" in shown[-1], "the game goes on"
 
 
-@pytest.mark.parametrize("agent", mostly_slow(["random", "exact", "rules", "heuristic"], fast=2))
-def test_every_agent_plays_on_enter(lab: Lab, agent: str) -> None:
-    done = lab.run("play_local", f"agent={agent}", "seed=3", "env=minesweeper_8x8", stdin="\n" * 70)
+def test_an_agent_of_the_command_plays_on_enter(lab: Lab) -> None:
+    done = lab.run("play_local", "agent=exact", "seed=3", "env=minesweeper_8x8", stdin="\n" * 70)
     assert done.returncode == 0, done.stderr
     assert any(ending in done.stdout for ending in ("You won.", "That was a mine.", "The agent stops here."))
 
@@ -167,16 +167,7 @@ def test_the_command(lab: Lab) -> None:
     done = lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\nq\n")
     assert done.returncode == 0, done.stderr
     assert "'nonsense' is not a move" in done.stdout
-    assert (
-        done.stdout == lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\n").stdout
-    )
-    for arguments, sentence in (
-        (["env.config.mine_count=99"], "99 mines do not fit"),
-        (["seed=-3"], "seed=-3"),
-        (["env=tictactoe"], "cannot be played in the terminal"),
-        (["agent=minimax"], "with two players"),
-    ):
-        done = lab.run("play_local", *arguments, stdin="q\n")
-        assert done.returncode != 0
-        assert sentence in done.stderr
-        assert "Traceback" not in done.stderr
+    done = lab.run("play_local", "env=tictactoe", stdin="q\n")
+    assert done.returncode != 0
+    assert "cannot be played in the terminal" in done.stderr
+    assert "Traceback" not in done.stderr

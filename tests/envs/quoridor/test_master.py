@@ -223,16 +223,6 @@ def test_it_does_not_return_to_a_position_of_the_game():
     assert other.line[0] != result.line[0]
 
 
-def test_a_new_game_is_recognized():
-    search = make_search()
-    search.remember(START)
-    second = GAME.play(START, GAME.legal_actions(START)[0])
-    search.remember(second)
-    assert search._past == [START, second]
-    search.remember(START)
-    assert search._past == [START]
-
-
 def test_the_player_reports_what_it_found_and_beats_a_random_player():
     decision = make_master(nodes=3000).decide(GAME, START, RNG)
     assert decision.action in GAME.legal_actions(START)

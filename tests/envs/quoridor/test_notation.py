@@ -6,15 +6,6 @@ from src.core.play.game_record import read_game, write_game
 from tests.envs.quoridor.making import GAME, START, positions
 
 
-def test_walls_lie_where_their_names_say():
-    state = GAME.read_position("e3 a9 8 8 0 e3h")
-    assert "e4" not in [GAME.move_name(state, action) for action in GAME.legal_actions(state)]
-    assert "f4" in [GAME.move_name(state, a) for a in GAME.legal_actions(GAME.read_position("f3 a9 9 9 0 d3h"))]
-    for pawn, blocked in (("e3", "f3"), ("e4", "f4"), ("f3", "e3")):
-        names = [GAME.move_name(START, a) for a in GAME.legal_actions(GAME.read_position(f"{pawn} a9 9 9 0 e3v"))]
-        assert blocked not in names
-
-
 def test_both_players_name_moves_as_they_lie_on_the_board():
     state = GAME.play(START, GAME.parse_move(START, "e2"))
     action = GAME.parse_move(state, "e8")

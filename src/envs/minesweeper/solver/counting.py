@@ -111,8 +111,21 @@ def order_boxes(boxes: int, f: Frontier) -> int:
     for box in range(boxes):
         if f.seen[box]:
             continue
-        f.start[components] = end
-        begin, end = end, list_component(f, box, end)
+        f.start[components] = begin = done = end
+        f.order[end] = box
+        f.seen[box] = True
+        end += 1
+        while done < end:  # list the boxes connected with it, breadth first
+            member = f.order[done]
+            done += 1
+            for j in range(f.box_degree[member]):
+                witness = f.box_witness[member, j]
+                for i in range(f.witness_degree[witness]):
+                    other = f.witness_box[witness, i]
+                    if not f.seen[other]:
+                        f.seen[other] = True
+                        f.order[end] = other
+                        end += 1
         size = end - begin
         for i in range(size):
             f.members[i] = f.order[begin + i]
@@ -127,26 +140,6 @@ def order_boxes(boxes: int, f: Frontier) -> int:
         components += 1
     f.start[components] = end
     return components
-
-
-@lean_kernel
-def list_component(f: Frontier, box: int, begin: int) -> int:
-    """Append all boxes connected with `box` to the order, breadth first; return the new end."""
-    f.order[begin] = box
-    f.seen[box] = True
-    done, end = begin, begin + 1
-    while done < end:
-        box = f.order[done]
-        done += 1
-        for j in range(f.box_degree[box]):
-            witness = f.box_witness[box, j]
-            for i in range(f.witness_degree[witness]):
-                other = f.witness_box[witness, i]
-                if not f.seen[other]:
-                    f.seen[other] = True
-                    f.order[end] = other
-                    end += 1
-    return end
 
 
 @lean_kernel
@@ -174,26 +167,19 @@ def order_component(f: Frontier, size: int, box: int, begin: int) -> float:
                 kept += 1
         opened = kept
         states += 2.0**opened
-        box = next_box(f, opened)
+        least = 1 << 20
+        for j in range(opened):
+            for i in range(f.witness_degree[f.open[j]]):
+                other = f.witness_box[f.open[j], i]
+                if f.placed[other]:
+                    continue
+                cost = 0
+                for k in range(f.box_degree[other]):
+                    witness = f.box_witness[other, k]
+                    cost += 2 * (f.left[witness] == f.witness_degree[witness]) - (f.left[witness] == 1)
+                if cost < least:
+                    box, least = other, cost
     return states
-
-
-@lean_kernel
-def next_box(f: Frontier, opened: int) -> int:
-    best, best_cost = -1, 1 << 20
-    for j in range(opened):
-        witness = f.open[j]
-        for i in range(f.witness_degree[witness]):
-            box = f.witness_box[witness, i]
-            if f.placed[box]:
-                continue
-            cost = 0
-            for k in range(f.box_degree[box]):
-                other = f.box_witness[box, k]
-                cost += 2 * (f.left[other] == f.witness_degree[other]) - (f.left[other] == 1)
-            if cost < best_cost:
-                best, best_cost = box, cost
-    return best
 
 
 @lean_kernel
@@ -220,40 +206,36 @@ def forward(f: Frontier, s: Sweep, component: int, first: int, value: int, width
     for position in range(begin, end):
         box, layer = f.order[position], position + component
         s.layer[layer + 1] = last
-        free, opened = open_witnesses(f, s, box, free)
-        if free < 0:
-            return -1, 0.0
+        opened = 0  # the bits of the box's new witnesses, added to each state
+        for j in range(f.box_degree[box]):
+            witness = f.box_witness[box, j]
+            if s.slot[witness] < 0:
+                mask, slot = 1, 0
+                while mask < f.need[witness]:
+                    mask = mask << 1 | 1
+                while free >> slot & mask != mask:
+                    slot += 1
+                    if slot == BITS:
+                        return -1, 0.0
+                free ^= mask << slot
+                s.slot[witness], s.mask[witness] = slot, mask
+                opened += f.need[witness] << slot
+            s.todo[witness] -= f.box_size[box]
         last = decide(f, s, box, s.layer[layer], last, opened, first, value, width)
         if last < 0:
             return -1, 0.0
-        scale += rescale(s, s.layer[layer + 1], last, first, value, width)
+        start, stop, largest = value + (s.layer[layer + 1] - first) * width, value + (last - first) * width, 0.0
+        for v in range(start, stop):
+            largest = max(largest, s.ways[v])
+        if largest >= 1e100:
+            scale_down(s.ways, start, stop, largest)
+            scale += np.log(largest)
         for j in range(f.box_degree[box]):
             witness = f.box_witness[box, j]
             if s.todo[witness] == 0:
                 free |= s.mask[witness] << s.slot[witness]
     s.layer[end + component + 1] = last
     return last, scale
-
-
-@lean_kernel
-def open_witnesses(f: Frontier, s: Sweep, box: int, free: int) -> tuple[int, int]:
-    """Assign bits to each new witness of a box; return the free bits (-1: too few) and the bits added to each state."""
-    opened = 0
-    for j in range(f.box_degree[box]):
-        witness = f.box_witness[box, j]
-        if s.slot[witness] < 0:
-            mask, slot = 1, 0
-            while mask < f.need[witness]:
-                mask = mask << 1 | 1
-            while free >> slot & mask != mask:
-                slot += 1
-                if slot == BITS:
-                    return -1, 0
-            free ^= mask << slot
-            s.slot[witness], s.mask[witness] = slot, mask
-            opened += f.need[witness] << slot
-        s.todo[witness] -= f.box_size[box]
-    return free, opened
 
 
 @lean_kernel
@@ -292,37 +274,18 @@ def decide(
                 last += 1
             to = s.table[place]
             s.follow[i, k] = to
-            add_ways(s, i, to, k, CHOOSE[f.box_size[box], k], first, value, width)
+            source, sink = value + (i - first) * width, value + (to - first) * width + k
+            low, high = s.low[i], min(s.high[i], width - 1 - k)
+            for m in range(low, high + 1):
+                s.ways[sink + m] += CHOOSE[f.box_size[box], k] * s.ways[source + m]
+            s.low[to] = min(s.low[to], low + k)
+            s.high[to] = max(s.high[to], high + k)
     for i in range(end, last):  # clear each state in the hash table, and the entries after it, which are of this layer
         place = (s.state[i] * 0x9E3779B97F4A7C1 >> 20) & wrap
         while s.table[place] >= 0:
             s.table[place] = -1
             place = (place + 1) & wrap
     return last
-
-
-@lean_kernel
-def add_ways(s: Sweep, i: int, to: int, k: int, factor: float, first: int, value: int, width: int) -> None:
-    """Add the ways to reach state `i`, with `k` more mines, to the ways to reach state `to`."""
-    source, target = value + (i - first) * width, value + (to - first) * width + k
-    low, high = s.low[i], min(s.high[i], width - 1 - k)
-    for m in range(low, high + 1):
-        s.ways[target + m] += factor * s.ways[source + m]
-    s.low[to] = min(s.low[to], low + k)
-    s.high[to] = max(s.high[to], high + k)
-
-
-@lean_kernel
-def rescale(s: Sweep, begin: int, end: int, first: int, value: int, width: int) -> float:
-    """Divide a layer by its largest value if that is large; return the logarithm of the divisor."""
-    start, stop = value + (begin - first) * width, value + (end - first) * width
-    largest = 0.0
-    for v in range(start, stop):
-        largest = max(largest, s.ways[v])
-    if largest < 1e100:
-        return 0.0
-    scale_down(s.ways, start, stop, largest)
-    return np.log(largest)
 
 
 @lean_kernel

@@ -33,15 +33,16 @@ BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # field
 
 @lean_kernel
 def search_endgame(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, completions: int, budget: int
+    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float, budget: int
 ) -> tuple[int, float]:
-    """Return the best cell and its win probability; (-1, 0) if the search takes more than `budget` positions.
+    """Return the cell that wins the most completions and its win probability.
 
-    The boxes must be in order, from a call of `solve` for this position.
+    (-1, 0) if there are too many completions or the search takes more than `budget` positions. The boxes must be in
+    order, from a call of `solve` for this position.
     """
-    if completions > COMPLETIONS:
+    if log_completions >= np.log(COMPLETIONS + 0.5):
         return -1, 0.0
-    game = e.endgame
+    game, completions = e.endgame, int(np.round(np.exp(log_completions)))
     undecided = list_undecided(visible, known, e.frontier, game)
     game.total[UNDECIDED], game.total[SIZE], game.total[BUDGET] = undecided, completions, min(budget, MEMO // 2)
     if not list_completions(visible, known, mines, e, undecided, completions):
@@ -71,21 +72,16 @@ def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: En
         begin[position] = 0
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            begin[place_of(f, place, cell, boxes) + 1] += 1
+            begin[place[boxes if f.box_of[cell] < 0 else f.box_of[cell]] + 1] += 1
     for position in range(boxes + 1):
         begin[position + 1] += begin[position]
     undecided = begin[boxes + 1]
     for cell in range(visible.size):
         if visible[cell] < 0 and known[cell] == UNKNOWN:
-            position = place_of(f, place, cell, boxes)
+            position = place[boxes if f.box_of[cell] < 0 else f.box_of[cell]]
             game.cells[begin[position]] = cell
             begin[position] += 1
     return undecided
-
-
-@lean_kernel
-def place_of(f: Frontier, place: np.ndarray, cell: int, boxes: int) -> int:
-    return place[boxes] if f.box_of[cell] < 0 else place[f.box_of[cell]]
 
 
 @lean_kernel
@@ -123,8 +119,10 @@ def list_completions(
             continue
         mines -= tried[depth]
         place_mine(visible, near, f, cells[depth], tried[depth], 1)
-        if 0 <= mines < undecided - depth and is_satisfiable(visible, near, f, cells[depth]):
-            depth += 1
+        possible = 0 <= mines < undecided - depth
+        for n in near[cells[depth]]:
+            possible &= n < 0 or visible[n] < 0 or 0 <= f.need[n] <= f.room[n]
+        depth += possible
     return patience > 0 and found == expected
 
 
@@ -137,16 +135,6 @@ def place_mine(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mi
         if visible[n] >= 0:
             f.need[n] -= sign * mine
             f.room[n] -= sign
-
-
-@lean_kernel
-def is_satisfiable(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int) -> bool:
-    for n in near[cell]:
-        if n < 0:
-            break
-        if visible[n] >= 0 and not 0 <= f.need[n] <= f.room[n]:
-            return False
-    return True
 
 
 @lean_kernel
@@ -182,7 +170,11 @@ def most_wins(game: Endgame) -> tuple[int, int]:
         begin, end, best = frame[depth, BEGIN], frame[depth, END], frame[depth, BEST]
         if frame[depth, BOUND] > best and frame[depth, NUMBER] < SHOWS_MINE:
             cell = game.order[depth * undecided + frame[depth, PICK]]
-            stop = select_showing(game, begin, end, cell, frame[depth, NUMBER])
+            stop = end  # copy the completions that show the number there behind the subset
+            for i in range(begin, end):
+                if game.shown[game.subset[i] * undecided + cell] == frame[depth, NUMBER]:
+                    game.subset[stop] = game.subset[i]
+                    stop += 1
             frame[depth, NUMBER] += 1
             if stop - end < 2:
                 continue
@@ -250,17 +242,6 @@ def find_memo(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]
 
 
 @lean_kernel
-def select_showing(game: Endgame, begin: int, end: int, j: int, number: int) -> int:
-    """Copy the completions that show `number` at cell `j` behind the subset; returns where they end."""
-    stop, undecided = end, game.total[UNDECIDED]
-    for i in range(begin, end):
-        if game.shown[game.subset[i] * undecided + j] == number:
-            game.subset[stop] = game.subset[i]
-            stop += 1
-    return stop
-
-
-@lean_kernel
 def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
     """2 if a cell that is safe in both completions tells them apart, else 1."""
     undecided = game.total[UNDECIDED]
@@ -271,21 +252,6 @@ def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
         if one != other and one != SHOWS_MINE and other != SHOWS_MINE:
             return 2
     return 1
-
-
-@lean_kernel
-def inspect_cell(game: Endgame, j: int, begin: int, end: int) -> tuple[int, bool]:
-    """How many completions of a subset have a mine at cell `j`, and whether the others show different numbers."""
-    mine_count, first, informative, undecided = 0, SHOWS_MINE, False, game.total[UNDECIDED]
-    for i in range(begin, end):
-        number = game.shown[game.subset[i] * undecided + j]
-        if number == SHOWS_MINE:
-            mine_count += 1
-        elif first == SHOWS_MINE:
-            first = number
-        elif number != first:
-            informative = True
-    return mine_count, informative
 
 
 @lean_kernel
@@ -302,7 +268,15 @@ def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
     any_informative = False
     for i in range(game.frame[depth, ACTIVE]):
         j = active[row + i]
-        mines, informative = inspect_cell(game, j, begin, end)
+        mines, first, informative = 0, SHOWS_MINE, False  # is it a mine, and does it show different numbers?
+        for k in range(begin, end):
+            number = game.shown[game.subset[k] * game.total[UNDECIDED] + j]
+            if number == SHOWS_MINE:
+                mines += 1
+            elif first == SHOWS_MINE:
+                first = number
+            elif number != first:
+                informative = True
         mine_count[row + j] = mines
         if informative and mines == 0:
             order[row] = j

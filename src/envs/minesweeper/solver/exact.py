@@ -10,7 +10,6 @@ import numpy as np
 
 from .endgame import search_endgame
 from .engine import (
-    COMPLETIONS,
     CONSISTENT,
     GUESSED,
     INCONSISTENT,
@@ -152,7 +151,7 @@ def take_risk(
     visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
 ) -> tuple[int, float]:
     """Return the best cell of an endgame that can be searched and its win probability, or the best guess."""
-    cell, chance = search_if_small(visible, known, mines, e, log_completions)
+    cell, chance = search_endgame(visible, known, mines, e, log_completions, MAX_POSITIONS)
     if cell >= 0:
         return cell, chance
     return best_guess(visible, known, mines, e, probability, log_completions), NOT_SEARCHED
@@ -168,17 +167,7 @@ def prove(
     """
     status, count, why, log_completions = find_certain(visible, known, mines, e, probability, moves, False)
     if status == CONSISTENT and why == GUESSED:
-        moves[0], _ = search_if_small(visible, known, mines, e, log_completions)
+        moves[0], _ = search_endgame(visible, known, mines, e, log_completions, MAX_POSITIONS)
         if moves[0] >= 0:
             return CONSISTENT, 1, SEARCHED, log_completions
     return status, count, why, log_completions
-
-
-@lean_kernel
-def search_if_small(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float
-) -> tuple[int, float]:
-    """Return the cell that wins the most completions and its win probability; (-1, 0) if there are too many."""
-    if log_completions >= np.log(COMPLETIONS + 0.5):
-        return -1, 0.0
-    return search_endgame(visible, known, mines, e, int(np.round(np.exp(log_completions))), MAX_POSITIONS)

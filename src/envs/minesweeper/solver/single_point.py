@@ -1,50 +1,8 @@
 """Solvers that use one number at a time: the two classic rules, and guesses by local mine probabilities."""
 
-from typing import Protocol
-
 import numpy as np
 
-from ..variant import FLAGGED
-from .engine import (
-    CONSISTENT,
-    GUESSED,
-    INCONSISTENT,
-    MINE,
-    PROVEN,
-    SAFE,
-    STUCK,
-    UNKNOWN,
-    Engine,
-    Frontier,
-    InconsistentPosition,
-    flatten,
-    lean_kernel,
-    make_engine,
-)
-
-
-class PlayerView(Protocol):
-    """What a player may know; a `View` of the game, which this package does not import."""
-
-    @property
-    def visible(self) -> np.ndarray: ...  # (rows, cols) int8
-
-    @property
-    def mines(self) -> int: ...
-
-
-def forced_moves(view: PlayerView) -> list[tuple[str, int]]:
-    """Return the moves proven by the two classic rules, applied until nothing changes; flags on the board are ignored.
-
-    A number whose mines are all found has no other mines around it; one with as many undecided neighbors as missing
-    mines has mines on all of them. The same holds for the whole board and its mine count.
-    """
-    flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
-    if not deduce(flat, known, view.mines, make_engine(view.visible.shape, 1)):
-        raise InconsistentPosition(f"no placement of {view.mines} mines agrees with the numbers on the board")
-    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
-    flags = [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat < 0) & (flat != FLAGGED))]
-    return reveals + flags
+from .engine import CONSISTENT, GUESSED, INCONSISTENT, MINE, PROVEN, SAFE, STUCK, UNKNOWN, Engine, Frontier, lean_kernel
 
 
 @lean_kernel
@@ -161,21 +119,16 @@ def heuristic_moves(
     status, count, why = rules_moves(visible, known, mines, e, probability, moves)
     if status != CONSISTENT or count > 0:
         return status, count, why
-    estimate(visible, known, mines, e, probability)
-    best = 1.0
-    for cell in range(visible.size):
-        if visible[cell] < 0 and known[cell] == UNKNOWN and probability[cell] < best:
-            best = probability[cell]
-            moves[0] = cell
-            count = 1
-    return CONSISTENT, count, GUESSED if count > 0 else STUCK
+    moves[0] = safest(visible, known, mines, e, probability)
+    return (CONSISTENT, 1, GUESSED) if moves[0] >= 0 else (CONSISTENT, 0, STUCK)
 
 
 @lean_kernel
-def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> None:
-    """Estimate mine probabilities: the largest fraction of mines required by any one adjacent number.
+def safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> int:
+    """Estimate mine probabilities; return the undecided cell with the smallest one, the first wins ties, or -1.
 
-    Cells without adjacent numbers get the density of the remaining mines. An estimate of 0 or 1 is not certain.
+    An estimate is the largest fraction of mines required by any one adjacent number, or the density of the remaining
+    mines where there is none. An estimate of 0 or 1 is not certain.
     """
     undecided = 0
     for cell in range(visible.size):
@@ -184,8 +137,16 @@ def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, prob
             mines -= known[cell] == MINE
             undecided += known[cell] == UNKNOWN
     for number in range(visible.size):
-        if visible[number] >= 0:
-            raise_to_share(visible, known, e.near[number], visible[number], probability)
+        if visible[number] < 0:
+            continue
+        need, room = visible[number], 0
+        for n in e.near[number]:
+            if n >= 0 and visible[n] < 0:
+                need -= known[n] == MINE
+                room += known[n] == UNKNOWN
+        for n in e.near[number]:
+            if n >= 0 and visible[n] < 0 and known[n] == UNKNOWN:
+                probability[n] = max(probability[n], need / room)
     for cell in range(visible.size):
         if visible[cell] >= 0 or known[cell] == SAFE:
             probability[cell] = 0.0
@@ -193,18 +154,8 @@ def estimate(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, prob
             probability[cell] = 1.0
         elif probability[cell] < 0.0:
             probability[cell] = mines / undecided
-
-
-@lean_kernel
-def raise_to_share(
-    visible: np.ndarray, known: np.ndarray, around: np.ndarray, need: int, probability: np.ndarray
-) -> None:
-    """Raise the estimates around one number to the fraction of mines that it requires."""
-    room = 0
-    for n in around:
-        if n >= 0 and visible[n] < 0:
-            need -= known[n] == MINE
-            room += known[n] == UNKNOWN
-    for n in around:
-        if n >= 0 and visible[n] < 0 and known[n] == UNKNOWN:
-            probability[n] = max(probability[n], need / room)
+    best, choice = 1.0, -1
+    for cell in range(visible.size):
+        if visible[cell] < 0 and known[cell] == UNKNOWN and probability[cell] < best:
+            best, choice = probability[cell], cell
+    return choice

@@ -4,6 +4,7 @@ The value of a position at a depth is a pure function of both, so neither move o
 result, only the time to find it.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,24 +61,8 @@ class SearchBuffers(NamedTuple):
 NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, EVALUATED, WAITING_PLIES = range(8)
 
 
-def new_buffers(evaluation: SearcherConfig) -> SearchBuffers:
-    settings = np.zeros(8, np.int64)
-    settings[[NOISE, SELECTIVE, WAITING_PLIES]] = evaluation.noise, evaluation.selective, evaluation.waiting_plies
-    return SearchBuffers(
-        moves=np.zeros((ROWS, MAX_MOVES), np.int64),
-        priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
-        line=np.zeros((ROWS, ROWS), np.int64),
-        length=np.zeros(ROWS, np.int64),
-        history=np.zeros((2, MAX_MOVES), np.int64),
-        table=np.zeros(1 << TABLE_BITS, ENTRY),
-        factors=np.zeros(len(FACTORS), np.int64),
-        weights=np.array([evaluation.weights[name] for name in FACTORS], np.int64),
-        settings=settings,
-    )
-
-
 @inlined
-def static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
+def _static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
     """Return the weighted factors for the player to move, plus the noise of the position."""
     blocked = measure(board, buffers.factors)
     if blocked != 0:
@@ -121,31 +106,6 @@ def _terminal_value(board: Any, selective: bool) -> int:
     return WIN - plies if plies > 0 else -WIN - plies
 
 
-@inlined
-def _probe(entry: Any, key: Any, depth: int, alpha: int, beta: int) -> int:
-    """Return the table's value of a position at exactly this depth if it suffices for the window, else UNDECIDED."""
-    if entry.key != key or entry.bound == 0 or entry.depth != depth or beta - alpha > 1:
-        return UNDECIDED
-    score = int(entry.score)
-    enough = entry.bound == EXACT or (score >= beta if entry.bound == LOWER else score <= alpha)
-    return score if enough else UNDECIDED
-
-
-@inlined
-def _list_moves(board: Any, buffers: SearchBuffers, depth: int, height: int, first: int) -> int:
-    """List the moves of a position with their priorities: `first`, then by history of cutoffs."""
-    moves, priorities, me = buffers.moves[height], buffers.priorities[height], board.ply & 1
-    selective, waiting_plies = buffers.settings[SELECTIVE] != 0, buffers.settings[WAITING_PLIES]
-    count = list_candidates(board, selective, waiting_plies, moves) if depth > 0 else list_threats(board, moves)
-    for i in range(count):
-        priorities[i] = -i  # keeps the order at the root, where the first of equal moves is played
-        if height > 0:
-            priorities[i] += buffers.history[me, moves[i]] * MAX_MOVES
-        if moves[i] == first:
-            priorities[i] = np.int64(1) << 60
-    return count
-
-
 @kernel
 def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: int, beta: int, height: int) -> int:
     """Return the value for the player to move if it is between alpha and beta, else a bound outside of them."""
@@ -158,7 +118,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     best, best_move = -INFINITY, NO_MOVE
     if depth <= 0:
         settings[EVALUATED] = 1
-        best = static_score(board, buffers, seed)  # stand pat: a threat is optional
+        best = _static_score(board, buffers, seed)  # stand pat: a threat is optional
         if best >= beta or depth == -QUIET_PLIES * settings[SELECTIVE]:
             return best
     if settings[NODES] > settings[NODE_LIMIT]:
@@ -166,14 +126,22 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
         return 0
     key = position_key(board) ^ hash_word(np.uint64(board.ply))
     entry = buffers.table[np.int64(key & np.uint64(buffers.table.size - 1))]
-    score = _probe(entry, key, depth, alpha, beta)
-    if score != UNDECIDED:
-        return score
+    if entry.key == key and entry.bound != 0 and entry.depth == depth and beta - alpha <= 1:
+        score = int(entry.score)
+        if entry.bound == EXACT or (score >= beta if entry.bound == LOWER else score <= alpha):
+            return score
     first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NO_MOVE)
-    moves = buffers.moves[height]
-    count = _list_moves(board, buffers, depth, height, first)
+    moves, priorities = buffers.moves[height], buffers.priorities[height]
+    selective, waiting_plies = settings[SELECTIVE] != 0, settings[WAITING_PLIES]
+    count = list_candidates(board, selective, waiting_plies, moves) if depth > 0 else list_threats(board, moves)
+    for i in range(count):  # order by `first`, then by history of cutoffs
+        priorities[i] = -i  # keeps the order at the root, where the first of equal moves is played
+        if height > 0:
+            priorities[i] += buffers.history[board.ply & 1, moves[i]] * MAX_MOVES
+        if moves[i] == first:
+            priorities[i] = np.int64(1) << 60
     for i in range(count):
-        first_by_priority(moves, buffers.priorities[height], i, count)
+        first_by_priority(moves, priorities, i, count)
         move, low = moves[i], _child_bound(max(alpha, best))
         origin = make(board, move)
         high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
@@ -220,9 +188,22 @@ def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> N
 class CompiledSearch:
     """A `Searcher` for Quoridor positions."""
 
-    def __init__(self, size: int, ply_limit: int, evaluation: SearcherConfig) -> None:
-        self.size, self.board, self.buffers = size, new_board(size, ply_limit), new_buffers(evaluation)
-        self.seed = np.uint64(hash_word(np.uint64(evaluation.seed)))
+    def __init__(self, size: int, ply_limit: int, config: SearcherConfig) -> None:
+        self.size, self.board = size, new_board(size, ply_limit)
+        self.seed = np.uint64(hash_word(np.uint64(config.seed)))
+        self.buffers = SearchBuffers(
+            moves=np.zeros((ROWS, MAX_MOVES), np.int64),
+            priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
+            line=np.zeros((ROWS, ROWS), np.int64),
+            length=np.zeros(ROWS, np.int64),
+            history=np.zeros((2, MAX_MOVES), np.int64),
+            table=np.zeros(1 << TABLE_BITS, ENTRY),
+            factors=np.zeros(len(FACTORS), np.int64),
+            weights=np.array([config.weights[name] for name in FACTORS], np.int64),
+            settings=np.zeros(8, np.int64),
+        )
+        settings = self.buffers.settings
+        settings[[NOISE, SELECTIVE, WAITING_PLIES]] = config.noise, config.selective, config.waiting_plies
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         buffers, settings = self.buffers, self.buffers.settings
@@ -230,7 +211,7 @@ class CompiledSearch:
         settings[[NODES, STOPPED, EVALUATED]] = 0
         settings[NODE_LIMIT] = node_limit
         settings[FIRST] = NO_MOVE if first is None else turned(self.size, state.ply, first)
-        with stoppable(self._interrupt):
+        with stoppable(partial(settings.__setitem__, NODE_LIMIT, INTERRUPTED)):
             score = negamax(self.board, buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
@@ -238,7 +219,3 @@ class CompiledSearch:
             return None
         line = line_actions(self.size, state.ply, buffers.line[0, : buffers.length[0]])
         return SearchResult(int(score), line, int(settings[NODES]), not settings[EVALUATED])
-
-    def _interrupt(self) -> None:
-        """Stop the running search at its next node."""
-        self.buffers.settings[NODE_LIMIT] = INTERRUPTED

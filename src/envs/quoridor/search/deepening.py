@@ -154,7 +154,9 @@ class TimedSearch:
                 return
             left = None if seconds is None else seconds - (time.perf_counter() - began)
             with self._stopped_after(left), self._helped(state):
-                while result.depth < depth and not _is_final(result) and not settings[STOPPED]:
+                while result.depth < depth and not settings[STOPPED]:
+                    if abs(result.score) > DECIDED and result.depth >= WIN - abs(result.score):
+                        break  # the end of the game is within the depth; a win further away may rest on omitted moves
                     score, line = self._search(state, result.depth + 1)
                     if settings[STOPPED]:
                         score = result.score  # the depth was not finished: that of the one before
@@ -234,11 +236,6 @@ class TimedSearch:
         while depth <= MAX_DEPTH and not worker.tree.settings[STOP]:
             worker.search(state, depth)
             depth = max(depth + 1, self._depth + worker.number % 2)
-
-
-def _is_final(result: DepthResult) -> bool:
-    """Whether the end of the game is within the depth; a win further away may rest on moves that were left out."""
-    return abs(result.score) > DECIDED and result.depth >= WIN - abs(result.score)
 
 
 def _may_follow(before: Position, after: Position) -> bool:

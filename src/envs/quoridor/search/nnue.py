@@ -79,29 +79,23 @@ def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
         next_low, next_high = spread(board, low, high)
         next_low, next_high = next_low & board.reached[k, 0], next_high & board.reached[k, 1]
         if steps_too:
-            _add_steps(board, low, high, next_low, next_high, out)
+            row = np.uint64(board.size)
+            north_low, north_high = _between(low, high, next_low, next_high, row, board.north_low, board.north_high)
+            east_low, east_high = _between(low, high, next_low, next_high, ONE, board.east_low, board.east_high)
+            out[NORTH_LOW] |= north_low
+            out[NORTH_HIGH] |= north_high
+            out[EAST_LOW] |= east_low
+            out[EAST_HIGH] |= east_high
+            if popcount(north_low) + popcount(north_high) + popcount(east_low) + popcount(east_high) == 1:
+                horizontal = (north_low | north_high) != ZERO
+                step_low, step_high = (north_low, north_high) if horizontal else (east_low, east_high)
+                only = lowest(step_low) if step_low != ZERO else 64 + lowest(step_high)
+                out[CUT if horizontal else CUT_UPRIGHT] |= walls_closing(board, horizontal, only)
         out[CELLS_LOW] |= next_low
         out[CELLS_HIGH] |= next_high
         out[BOTTLENECKS] += np.uint64(popcount(next_low) + popcount(next_high) == 1)
         low, high = next_low, next_high
     return steps
-
-
-@inlined
-def _add_steps(board: Any, low: Any, high: Any, to_low: Any, to_high: Any, out: np.ndarray) -> None:
-    """Add the steps from a set of cells to the next; if there is only one, also the walls across it."""
-    row = np.uint64(board.size)
-    north_low, north_high = _between(low, high, to_low, to_high, row, board.north_low, board.north_high)
-    east_low, east_high = _between(low, high, to_low, to_high, ONE, board.east_low, board.east_high)
-    out[NORTH_LOW] |= north_low
-    out[NORTH_HIGH] |= north_high
-    out[EAST_LOW] |= east_low
-    out[EAST_HIGH] |= east_high
-    if popcount(north_low) + popcount(north_high) + popcount(east_low) + popcount(east_high) == 1:
-        horizontal = (north_low | north_high) != ZERO
-        low, high = (north_low, north_high) if horizontal else (east_low, east_high)
-        only = lowest(low) if low != ZERO else 64 + lowest(high)
-        out[CUT if horizontal else CUT_UPRIGHT] |= walls_closing(board, horizontal, only)
 
 
 @inlined

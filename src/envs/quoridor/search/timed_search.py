@@ -58,7 +58,6 @@ MAX_DEPTH, ROWS = 60, 64
 ACTIONS = 209
 PAST = 256  # positions of the game before the root that are remembered
 MAX_HISTORY = 16_384
-ILLEGAL = -100  # gain of a wall that cuts off a pawn
 
 # An entry of the table is two words: the key of its position XOR the data, and the data (lockless hashing, Hyatt and
 # Mann 2002). If two threads write an entry at once, so that its words are of different positions, its key fits neither.
@@ -126,7 +125,7 @@ def new_tree(table: np.ndarray) -> Tree:
     )
 
 
-# SearcherConfig and moves
+# Evaluation and moves
 
 
 @kernel
@@ -182,6 +181,7 @@ def list_moves(
 ) -> int:
     """Write the legal moves to search and the steps that each gains; return their number.
 
+    A wall gains the steps by which it lengthens the path of the opponent more than the own one.
     All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `wide`, also those that
     gain nothing, and those around both pawns. `paths` and `lengths` are those of `trace`, by player.
     """
@@ -207,34 +207,21 @@ def list_moves(
     for i in range(first, last):
         move = moves[i]
         horizontal, wall = wall_of(board, move)
-        hinders = ((hinder_h if horizontal else hinder_v) & bit(wall)) != ZERO
-        costs = ((cost_h if horizontal else cost_v) & bit(wall)) != ZERO
-        gain = _gain(board, horizontal, wall, hinders, costs, lengths)
-        if gain > 0 or (wide and gain != ILLEGAL):
+        # A wall that crosses no shortest path of a player leaves its length as it is.
+        mine, theirs = lengths[me], lengths[1 - me]
+        flip_wall(board, horizontal, wall)
+        if (hinder_h if horizontal else hinder_v) & bit(wall):
+            theirs = distance(board, 1 - me)
+        if (cost_h if horizontal else cost_v) & bit(wall) and theirs != NO_PATH:
+            mine = distance(board, me)
+        flip_wall(board, horizontal, wall)
+        gain = (theirs - lengths[1 - me]) - (mine - lengths[me])
+        if lengths[1 - me] == 1 and theirs > 1:
+            gain = max(gain, 1)  # stops an opponent who is about to win
+        if (gain > 0 or wide) and mine != NO_PATH and theirs != NO_PATH:
             moves[count], gains[count] = move, gain
             count += 1
     return count
-
-
-@inlined
-def _gain(board: Any, horizontal: bool, wall: int, hinders: bool, costs: bool, lengths: np.ndarray) -> int:
-    """Return by how many steps a wall lengthens the path of the opponent more than the own one.
-
-    A wall that crosses no shortest path of a player leaves its length as it is. A wall that stops an opponent who is
-    about to win gains at least a step.
-    """
-    me = board.ply & 1
-    mine, theirs = lengths[me], lengths[1 - me]
-    flip_wall(board, horizontal, wall)
-    if hinders:
-        theirs = distance(board, 1 - me)
-    if costs and theirs != NO_PATH:
-        mine = distance(board, me)
-    flip_wall(board, horizontal, wall)
-    if mine == NO_PATH or theirs == NO_PATH:
-        return ILLEGAL
-    gain = (theirs - lengths[1 - me]) - (mine - lengths[me])
-    return max(gain, 1) if lengths[1 - me] == 1 and theirs > 1 else gain
 
 
 # The search
@@ -342,19 +329,6 @@ def _update_history(board: Any, tree: Tree, height: int, number: int, depth: int
         tree.history[me, tree.moves[height, i]] = past + change - past * bonus // MAX_HISTORY
 
 
-@inlined
-def _reduction(tree: Tree, depth: int, number: int, height: int, open_window: bool) -> int:
-    """Return by how many plies a late move is searched less deep."""
-    if tree.settings[LATE_MOVE_REDUCTIONS] == 0 or depth < 3 or number < 2:
-        return 0
-    less = tree.reductions[depth, number]
-    if tree.gains[height, number] > 0:
-        less -= 1
-    if open_window:
-        less -= 1
-    return min(max(less, 0), depth - 2)
-
-
 @kernel
 def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, beta: int, height: int) -> int:
     """Return the value for the player to move if it is between alpha and beta, else a bound outside of them."""
@@ -405,7 +379,9 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
         top = first_by_priority(moves, tree.priorities[height], i, count)
         gains[i], gains[top] = gains[top], gains[i]
         move, low = moves[i], max(alpha, best)
-        less = _reduction(tree, depth, i, height, open_window)
+        less = 0  # plies by which a late move is searched less deep
+        if settings[LATE_MOVE_REDUCTIONS] != 0 and depth >= 3 and i >= 2:
+            less = min(max(tree.reductions[depth, i] - (gains[i] > 0) - open_window, 0), depth - 2)
         tree.played[height + 1] = move
         origin = make(board, move)
         if i == 0:
