@@ -63,8 +63,7 @@ class DeploymentGame(Game[GameState, GameState]):
         `victory_points` are scored for each of three conditions: an objective, two, and more than the opponent.
         """
         self.scenario = Scenario.load(board, zones, profiles, scenario)
-        self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
-        self.debug = debug
+        self.deployment_type, self.on_deadlock, self.debug = deployment_type, on_deadlock, debug
         if deployment_type == "fixed":
             self.scenario.require_positions()
             self.scenario.require_distance(min_enemy_distance)
@@ -77,20 +76,21 @@ class DeploymentGame(Game[GameState, GameState]):
             for player, entries in enumerate(lists, 1):
                 enough = slots >= len(entries)
                 require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")
+        confirming = confirming_players if deployment_type == "active" else ()
         self.world = world.build(
             self.scenario,
-            unit_slots=deployment_max_unit_slots,
+            slots=deployment_max_unit_slots,
             hex_slots=deployment_max_hex_slots,
-            order_mode=deployment_order_mode,
-            deployment_type=deployment_type,
-            start_phase=post_deployment_start_phase,
+            charge_reach=charge_reach,
+            start_phase=world.PHASES.index(post_deployment_start_phase),
+            alternated=deployment_order_mode == "alternated_p1_start",
+            is_active=deployment_type == "active",
             min_enemy_distance=min_enemy_distance,
-            confirming_players=confirming_players if deployment_type == "active" else (),
-            activation=activation,
-            first_turn=first_turn,
+            confirming=sum(1 << (player - 1) for player in set(confirming)),
             rounds=rounds,
             victory_points=victory_points,
-            charge_reach=charge_reach,
+            is_choice=activation == "choice",
+            rolls_off=first_turn == "roll_off",
         )
         self.actions = Actions(self.world)
         self.num_actions = self.actions.count
@@ -103,7 +103,7 @@ class DeploymentGame(Game[GameState, GameState]):
 
     def state(self, games: Games, i: int) -> GameState:
         """Return a view of game i of a batch."""
-        return GameState(self.scenario, self.world, games, i, self.order_mode)
+        return GameState(self.scenario, self.world, games, i)
 
     def initial(self, rng: np.random.Generator) -> GameState:
         games = self.games(1)

@@ -6,7 +6,6 @@ from gymnasium.utils.env_checker import check_env
 
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
-from src.envs.deployment.batch import Batch
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.bots.placement import Scripted
 from src.envs.deployment.env import DeploymentEnv
@@ -90,8 +89,8 @@ def test_an_empty_mask_is_refused():
     """sb3-contrib would silently sample uniformly among illegal actions."""
     batch = make_env().vectorize(3)
     batch.reset(seed=0)
-    np.testing.assert_array_equal(batch.action_masks(), batch._batch.games.mask)
-    batch._batch.games.mask[1] = False
+    np.testing.assert_array_equal(batch.action_masks(), batch.games.mask)
+    batch.games.mask[1] = False
     with pytest.raises(UserError, match="no legal action"):
         batch.action_masks()
 
@@ -100,10 +99,10 @@ def test_an_empty_mask_is_refused():
 def test_what_is_no_action_is_refused(wrong):
     env = make_env(seat="first")
     env.reset(seed=0)
-    before = env._batch.saved()["arrays"]["games"].tobytes()
+    before = env._batch.state()["batch"]["arrays"]["games"].tobytes()
     with pytest.raises(UserError, match="is not a whole number"):
         env.step(wrong)
-    assert env._batch.saved()["arrays"]["games"].tobytes() == before
+    assert env._batch.state()["batch"]["arrays"]["games"].tobytes() == before
     assert env._batch.buffers.results["invalid"][0] == 1
     env.step(np.array(int(env.action_masks().argmax())))
 
@@ -274,7 +273,7 @@ def test_render_shows_the_board():
 def test_a_batch_holds_one_state_for_good():
     """The state is never replaced or copied: episodes are played in the same arrays."""
     env = make_env()
-    batch: Batch = env._batch
+    batch = env._batch
     arrays = [id(array) for array in batch.games]
     for seed in range(3):
         list(episode(env, seed, np.random.default_rng(seed)))

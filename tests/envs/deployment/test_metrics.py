@@ -43,7 +43,7 @@ def test_the_metrics_of_the_contract_are_documented():
     assert all(is_documented(name) for name in NAMES)
     final = next(info["final_info"] for info in infos if "final_info" in info)
     assert set(final) >= NAMES
-    game_metrics = small_game().episode_metrics(batch._batch.states[0])
+    game_metrics = small_game().episode_metrics(batch.states[0])
     assert set(game_metrics) == NAMES - {"winrate_with_active_deployment"}
     assert all(is_documented(f"final/random/{name}") for name in game_metrics)
 

@@ -46,12 +46,12 @@ def test_drawn_placements_do_not_count_as_deployments():
     rng, drawn = np.random.default_rng(0), set()
     starts: dict[int, set[int]] = {0: set(), 1: set()}
     for _ in range(200):
-        for i, placement in enumerate(batch._batch.buffers.results["placement"]):
+        for i, placement in enumerate(batch.buffers.results["placement"]):
             drawn.add(int(placement))
-            starts[int(placement)].update(batch._batch.games.units["start"][i, :5].tolist())
+            starts[int(placement)].update(batch.games.units["start"][i, :5].tolist())
         masks = batch.action_masks()
         _, _, ended, _, info = batch.step((masks * rng.random(masks.shape)).argmax(axis=1))
-        assert (batch._batch.games.games["phase"] != DEPLOYMENT).all()
+        assert (batch.games.games["phase"] != DEPLOYMENT).all()
         if ended.any():
             assert (info["final_info"]["deployment_steps_mean"][ended] == 14).all(), "both sides were placed"
     assert drawn == {0, 1}

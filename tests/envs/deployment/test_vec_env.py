@@ -98,24 +98,24 @@ def test_arrays_handed_out_are_the_callers_own():
 def test_seats_are_drawn_for_each_game():
     batch = make_env().vectorize(40)
     batch.reset(seed=0)
-    seats = batch._batch.buffers.results["seat"]
+    seats = batch.buffers.results["seat"]
     assert 8 < seats.sum() < 32
     for seat, name in enumerate(("first", "second")):
         fixed = make_env(seat=name).vectorize(5)
         fixed.reset(seed=0)
-        assert (fixed._batch.buffers.results["seat"] == seat).all()
+        assert (fixed.buffers.results["seat"] == seat).all()
 
 
 def test_one_illegal_action_stops_all_and_is_counted():
     batch = make_env(seat="first").vectorize(3)
     _, info = batch.reset(seed=0)
-    before = {name: array.tobytes() for name, array in batch._batch.games._asdict().items()}
+    before = {name: array.tobytes() for name, array in batch.games._asdict().items()}
     actions = info["action_mask"].argmax(axis=1)
     actions[1] = batch.game.actions.wait_action
     with pytest.raises(UserError, match="env 1, action 109: the phase is deployment"):
         batch.step(actions)
-    assert {name: array.tobytes() for name, array in batch._batch.games._asdict().items()} == before
-    assert batch._batch.buffers.results["invalid"].tolist() == [0, 1, 0]
+    assert {name: array.tobytes() for name, array in batch.games._asdict().items()} == before
+    assert batch.buffers.results["invalid"].tolist() == [0, 1, 0]
     with pytest.raises(UserError, match=r"env 0, action -1: .*; env 2, action 9999: action 9999 does not exist"):
         batch.step(np.array([-1, actions[0], 9999]))
 

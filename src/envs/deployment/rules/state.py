@@ -129,10 +129,9 @@ class Unit:
 class GameState:
     """A view of one game of the arrays."""
 
-    def __init__(self, scenario: Scenario, world: World, games: Games, i: int, order_mode: str) -> None:
+    def __init__(self, scenario: Scenario, world: World, games: Games, i: int) -> None:
         self.scenario, self.world, self.games, self.i = scenario, world, games, i
         self.slots = world.slots  # unit slots per player
-        self.deployment_order_mode = order_mode
         self.invalid_attempts = 0  # rejected actions of the deployment phase; they do not change the arrays
         self.deployment_state = DeploymentState(self)
 
@@ -238,7 +237,7 @@ class DeploymentState:
 
     @property
     def deployment_order_mode(self) -> str:
-        return self._state.deployment_order_mode
+        return "alternated_p1_start" if self._state.world.alternated else "player_by_player"
 
     @property
     def unconfirmed_player(self) -> int | None:
