@@ -48,12 +48,6 @@ def cells_of(cols: int, rows: int) -> list[tuple[int, int]]:
     return [(col, row) for row in range(rows) for col in range(cols)]
 
 
-def distances(cols: int, rows: int) -> np.ndarray:
-    """Return the distance between any two cells, (C, C) uint8."""
-    cells = cells_of(cols, rows)
-    return distances_between(cells, cells)
-
-
 def distances_between(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return the distance of each of N hexes to each of M others, (N, M) uint8."""
     first, second = (np.array([cube(*one) for one in hexes], np.int16) for hexes in (ones, others))

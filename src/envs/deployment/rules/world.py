@@ -94,7 +94,7 @@ def build(scenario: Scenario, *, slots: int, hex_slots: int, charge_reach: int, 
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(center)]] = number
     open_set = np.zeros(hexgrid.set_words(board.cols, board.rows), np.uint32)
     np.bitwise_or.at(open_set, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
-    distance = hexgrid.distances(board.cols, board.rows)
+    distance = hexgrid.distances_between(all_hexes, all_hexes)
     sight = hexgrid.lines_of_sight(np.array([one in board.walls | board.cover for one in all_hexes]), board.cols)
     hexes, seen = _seats(scenario, hex_slots)
     units, weapon, expected = _units(scenario, slots)
