@@ -65,8 +65,7 @@ class DeploymentGame(Game[GameState, GameState]):
         self.scenario = Scenario.load(board, zones, profiles, scenario)
         self.deployment_type, self.on_deadlock, self.debug = deployment_type, on_deadlock, debug
         if deployment_type == "fixed":
-            self.scenario.require_positions()
-            self.scenario.require_distance(min_enemy_distance)
+            self.scenario.require_positions(min_enemy_distance)
         else:
             self.scenario.require_room_apart(min_enemy_distance)
         for key, slots, lists, what in (
@@ -121,17 +120,13 @@ class DeploymentGame(Game[GameState, GameState]):
     def play(self, state: GameState, action: int) -> GameState:
         """Change `state` in place; an illegal action raises with the reason and changes nothing."""
         self.require_legal(state, action)
-        self.require_no_deadlock(state, action)
+        passes = action == self.actions.pass_action
+        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
+            raise deployment.deadlock(state)
         rules.play(self.world, state.games, state.i, action)
         if state.game["deadlocked"]:
             log_truncation(self.scenario, state.game, state.games.units[state.i])
         return self._checked(state)
-
-    def require_no_deadlock(self, state: GameState, action: int) -> None:
-        """Raise `DeploymentDeadlockError` if a legal action is the pass of a deadlock, unless deadlocks truncate."""
-        passes = action == self.actions.pass_action
-        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
-            raise deployment.deadlock(state)
 
     def move_name(self, state: GameState, action: int) -> str:
         return self.actions.move_name(state, action)

@@ -54,16 +54,6 @@ class Buffers(NamedTuple):
 
 
 @by_reference
-class Setup(NamedTuple):
-    first_seat: int
-    seats: int  # 1, or 2 to draw one for each game
-    restart: bool  # a game that ends is followed by a new one in the same step
-    truncate: bool  # a deadlock ends a game; else it is an error
-    penalty: float  # for an illegal action, if it is no error
-    placements: np.ndarray  # (P, 2S, C) int32: ranks for the learner's units; one set is drawn for each game
-
-
-@by_reference
 class Context(NamedTuple):
     """All that the kernels below use."""
 
@@ -72,7 +62,12 @@ class Context(NamedTuple):
     games: Games
     buffers: Buffers
     reward: Reward
-    setup: Setup
+    first_seat: int
+    seats: int  # 1, or 2 to draw one for each game
+    restart: bool  # a game that ends is followed by a new one in the same step
+    truncate: bool  # a deadlock ends a game; else it is an error
+    penalty: float  # for an illegal action, if it is no error
+    placements: np.ndarray  # (P, 2S, C) int32: ranks for the learner's units; one set is drawn for each game
     compiled: bool  # the opponent plays by `policy`; else an agent plays it in Python
     policy: Policy
     observations: np.ndarray  # (N, D) float32
@@ -87,7 +82,7 @@ def step_games(c: Context, actions: np.ndarray, first: int, end: int) -> int:
     for i in range(first, end):
         play_learner(c, i, actions[i])
         compute_reward(c, i)
-        if c.setup.restart and rules.is_over(c.games, i) and not has_failed(c, i):
+        if c.restart and rules.is_over(c.games, i) and not has_failed(c, i):
             keep_final(c, i)
             start_game(c, i)
         write_observation(c, i)
@@ -101,7 +96,7 @@ def play_learner(c: Context, i: int, action: int) -> None:
     result.steps += 1
     result.invalid_action = 0.0
     if action == REFUSED:
-        result.invalid_action = -c.setup.penalty
+        result.invalid_action = -c.penalty
     else:
         rules.play(c.world, c.games, i, action)
         play_opponent(c, i)
@@ -115,7 +110,7 @@ def play_opponent(c: Context, i: int) -> None:
         if game.to_move != result.seat and c.compiled:
             action = choose(c.world, c.games, i, c.policy, rng)
         elif game.to_move == result.seat and game.phase == DEPLOYMENT and result.placement != OWN:
-            action = place(c.world, c.games, i, c.setup.placements[result.placement], rng)
+            action = place(c.world, c.games, i, c.placements[result.placement], rng)
         else:
             return
         if action == NO_ACTION:
@@ -147,7 +142,7 @@ def compute_reward(c: Context, i: int) -> None:
 def has_failed(c: Context, i: int) -> bool:
     """Whether a game cannot continue: a player has no action, or a deadlock is an error."""
     result = c.buffers.results[i]
-    return result.no_action or result.unwinnable or (c.games.games[i].deadlocked and not c.setup.truncate)
+    return result.no_action or result.unwinnable or (c.games.games[i].deadlocked and not c.truncate)
 
 
 @kernel
@@ -183,8 +178,8 @@ def start_game(c: Context, i: int) -> None:
 @kernel
 def set_up_game(c: Context, i: int) -> None:
     """Start a game without any moves; keep the reward and the end of the latest step."""
-    result, rng, placements = c.buffers.results[i], c.buffers.rng[i], c.setup.placements.shape[0]
-    result.seat = c.setup.first_seat if c.setup.seats == 1 else below(rng, 2)
+    result, rng, placements = c.buffers.results[i], c.buffers.rng[i], c.placements.shape[0]
+    result.seat = c.first_seat if c.seats == 1 else below(rng, 2)
     result.placement = OWN if placements == 0 else below(rng, placements)
     c.games.games[i].random = next_word(rng)
     rules.start(c.world, c.games, i)
@@ -235,7 +230,7 @@ def write_observations(c: Context, which: np.ndarray) -> int:
 
 @jit(nogil=True, _nrt=False)
 def find_waiting(games: Games, results: np.ndarray, which: np.ndarray, found: np.ndarray) -> int:
-    """Write those of the games `which` that wait for the opponent; return their number."""
+    """Write which of the games `which` wait for the opponent; return their number."""
     count = 0
     for n in range(which.size):
         i = which[n]

@@ -30,7 +30,7 @@ from .metrics import DeploymentStats
 from .reward import COMPONENTS, Reward, as_floats
 from .rules.deployment import deadlock
 from .rules.state import GAME, SCRATCH, UNDECIDED, UNIT_STATE, check_invariants
-from .step_kernels import NO_POLICY, REFUSED, RESULT, Buffers, Context, Setup
+from .step_kernels import NO_POLICY, REFUSED, RESULT, Buffers, Context
 
 
 class VecDeployment(MaskedVectorEnv[np.ndarray]):
@@ -73,8 +73,6 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self.numbers = [CURRENT] * num_envs  # of the past self that each game is played against
         self._waiting = np.empty(num_envs, np.int64)  # games that wait for an opponent in Python
         ranks = np.array([placement.ranks(game.world) for placement in placements], np.int32)
-        ranks = ranks.reshape(-1, game.world.units.size, game.world.cells.size)
-        penalty, truncate = float(invalid_action_penalty or 0), game.on_deadlock == "truncate"
         self.observations = np.empty((num_envs, game.observation_size), np.float32)
         self._context = Context(
             world=game.world,
@@ -82,7 +80,12 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
             games=self.games,
             buffers=self.buffers,
             reward=as_floats(reward),
-            setup=Setup(seats[0], len(seats), restart, truncate, penalty, ranks),
+            first_seat=seats[0],
+            seats=len(seats),
+            restart=restart,
+            truncate=game.on_deadlock == "truncate",
+            penalty=float(invalid_action_penalty or 0),
+            placements=ranks.reshape(-1, game.world.units.size, game.world.cells.size),
             compiled=False,
             policy=NO_POLICY,
             observations=self.observations,
@@ -218,7 +221,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         return info | {name: units[name] for name in ("start", "hp", "dealt")}
 
     def _renew_observations(self) -> Context:
-        """Let the next step write to a new array: those of earlier steps belong to the caller, who needs no copy."""
+        """Let the next step write to a new array: the caller keeps the earlier ones without a copy."""
         self.observations = np.empty((self.num_envs, self.game.observation_size), np.float32)
         self._context = self._context._replace(observations=self.observations)
         return self._context
@@ -234,7 +237,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
                 game, seat = self.games.games[i], int(self.buffers.results[i]["seat"])
                 if not game["deadlocked"]:
                     self.opponent.record(self.numbers[i], outcome_for_seat(seat, int(game["outcome"])))
-        if failed or not context.setup.restart or not ended.size:
+        if failed or not context.restart or not ended.size:
             return failed
         for i in ended:
             kernels.keep_final(context, i)

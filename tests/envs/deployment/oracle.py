@@ -152,7 +152,7 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
 
 
 def choices(game: DeploymentGame, state: GameState) -> set[int]:
-    """Return the actions that choose a unit: those of the player to move, in fights chargers of the turn first."""
+    """Return the actions that choose a unit of the player to move; in fights chargers are first."""
     able = [unit for player in (1, 2) for unit in on_board(state, player) if is_eligible(state, unit)]
     chargers = [unit for unit in able if unit.charged and unit.player == state.current_player]
     own = [unit for unit in able if unit.player == game.to_move(state) + 1]

@@ -350,7 +350,7 @@ def rolled(arm: Any, victim: Any, hp: int, times: int = 20_000, covered: bool = 
 
 
 def test_an_impossible_save_fails_on_a_six():
-    """AP-2 against 5+ needs a 7: every wound goes through, so the loss is that of no armor at all."""
+    """AP-2 against 5+ needs a 7: every wound goes through, as without any armor."""
     impossible, naked = rolled(weapon(ap=2), target(save=5), hp=5), rolled(weapon(ap=0), target(save=7), hp=5)
     assert impossible.mean() == naked.mean() == pytest.approx(5 / 6 * 5 / 6, abs=0.015)
 

@@ -31,7 +31,7 @@ def test_a_required_key_that_is_missing_is_named(key: str):
     cfg = composed("env=deployment")
     with open_dict(cfg):
         for chosen_by_scenario in ("deployment_type", "first_turn", "charge_reach"):
-            cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer that of the scenario
+            cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer the scenario's
         del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game .*'{key}'"):
         build(cfg.env, "env")

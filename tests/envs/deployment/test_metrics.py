@@ -82,7 +82,7 @@ def test_metrics_cover_the_games_since_the_last_report():
 
 
 @pytest.mark.parametrize("opponent", [bot(1.0), RandomAgent()])
-def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
+def test_refused_actions_can_be_counted_and_penalized(opponent: Agent):
     """Illegal actions change nothing, cost the penalty, and are the counted fraction of all attempts."""
     env = DeploymentEnv(small_game(), opponent, REWARD, "first", {}, invalid_action_penalty=0.5)
     batch, rng = env.vectorize(2), np.random.default_rng(0)
@@ -103,7 +103,7 @@ def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
         batch.step(np.array([0, batch.game.num_actions]))
 
 
-def test_a_single_env_penalises_refused_actions_likewise():
+def test_a_single_env_penalizes_refused_actions_likewise():
     env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
     observation, info = env.reset(seed=0)
     after, reward, terminated, truncated, info = env.step(env.game.actions.wait_action)

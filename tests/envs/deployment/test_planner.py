@@ -143,7 +143,7 @@ def test_it_plays_whole_games(activation: str):
 def test_it_plays_this_game_only():
     with pytest.raises(UserError, match="plays the deployment wargame only"):
         planner().check(TicTacToe(symmetric=True))
-    wrong = {"candidates": 0, "rollouts": 0, "turns": -1, "objectives": 1.5, "confidence": -1.0}
+    wrong: dict[str, Any] = {"candidates": 0, "rollouts": 0, "turns": -1, "objectives": 1.5, "confidence": -1.0}
     for key, value in wrong.items():
         with pytest.raises(UserError, match=f"{key}={value} must be"):
             planner(**{key: value})

@@ -64,7 +64,7 @@ def test_a_missing_key_is_named(path: str):
 
 
 def test_missing_settings_are_named():
-    """The keys of the game itself; those that were added later have the values of earlier versions."""
+    """The keys of the game itself; keys that were added later have the values of earlier versions."""
     later = {"confirming_players", "activation", "rounds", "victory_points", "charge_reach"}
     for key in settings().keys() - later:
         with pytest.raises(TypeError, match=key):

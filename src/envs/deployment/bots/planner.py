@@ -44,7 +44,7 @@ class Search(NamedTuple):
     candidates: np.ndarray  # (K,) CANDIDATE
     rng: np.ndarray  # (1,) RNG: the generator of a bot that explores
     policy: Policy
-    objectives: float  # weight of victory points; the rest is that of surviving units
+    objectives: float  # weight of victory points; surviving units have the rest
     confidence: float  # standard errors
     rollouts: int
     turns: int

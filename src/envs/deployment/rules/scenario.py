@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -232,25 +232,21 @@ class Scenario:
             f"min_enemy_distance={minimum} is more than the zones allow: set at most {farthest}, or choose other zones",
         )
 
-    def require_positions(self) -> None:
-        """Raise `UserError` unless all positions are unique and in the zone of their player."""
+    def require_positions(self, min_enemy_distance: int = 0) -> None:
+        """Raise `UserError` unless positions are unique, in the zone of their player and far enough from enemies."""
         for pool, roster in zip(self.pools, self.rosters, strict=True):
             for unit in roster:
                 require(unit.position in pool, f"unit {unit.id}: position {unit.position} is not in its player's zone")
         taken = [unit.position for roster in self.rosters for unit in roster]
         for one in taken:
             require(taken.count(one) == 1, f"scenario: {taken.count(one)} units have the position {one}")
-
-    def require_distance(self, minimum: int) -> None:
-        """Raise `UserError` if a fixed deployment violates `min_enemy_distance`."""
-        for own in self.rosters[0]:
-            for other in self.rosters[1]:
-                apart = distance(own.position, other.position)
-                require(
-                    apart >= minimum,
-                    f"scenario: {own.id} on {own.position} and {other.id} on {other.position} are {apart} hexes apart, "
-                    f"which is less than min_enemy_distance={minimum}",
-                )
+        for own, other in product(*self.rosters):
+            apart = distance(own.position, other.position)
+            require(
+                apart >= min_enemy_distance,
+                f"scenario: {own.id} on {own.position} and {other.id} on {other.position} are {apart} hexes apart, "
+                f"which is less than min_enemy_distance={min_enemy_distance}",
+            )
 
 
 def _farthest(apart: np.ndarray, own: int, others: int) -> int:

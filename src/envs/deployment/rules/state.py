@@ -16,7 +16,7 @@ from .world import PHASES, World
 OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
 NOBODY = -1
 UNDECIDED = 2  # outcomes are +1, 0 or -1 if player 1 has won, drawn or lost
-CHARGE_STEPS = 5  # the sets in `Games.sets` before those of the steps of a charge
+CHARGE_STEPS = 5  # index of the first set in `Games.sets` that belongs to a step of a charge
 LONGEST_TRAIL = 8  # the most phases that one action can enter
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.

@@ -88,11 +88,14 @@ def build(scenario: Scenario, *, slots: int, hex_slots: int, charge_reach: int, 
     cells = np.zeros(len(all_hexes), CELL)
     cells["is_open"] = [board.is_open(one) for one in all_hexes]
     cells["is_cover"] = [one in board.cover for one in all_hexes]
-    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
+    (row, col), row_words = np.divmod(np.arange(cells.size), board.cols), board.cols // hexgrid.WORD_BITS + 1
+    cells["word"] = (row + 1) * row_words + col // hexgrid.WORD_BITS
+    cells["bit"] = np.uint32(1) << (col % hexgrid.WORD_BITS).astype(np.uint32)
     cells["objective"] = -1
     for number, center in enumerate(board.objectives):
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(center)]] = number
-    open_set = np.zeros(hexgrid.set_words(board.cols, board.rows), np.uint32)
+    # An empty row above and below the board, and between them blocks of 8 words, which processors combine at once.
+    open_set = np.zeros(-(-board.rows * row_words // 8) * 8 + 2 * row_words, np.uint32)
     np.bitwise_or.at(open_set, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
     distance = hexgrid.distances_between(all_hexes, all_hexes)
     sight = hexgrid.lines_of_sight(np.array([one in board.walls | board.cover for one in all_hexes]), board.cols)
@@ -117,7 +120,7 @@ def build(scenario: Scenario, *, slots: int, hex_slots: int, charge_reach: int, 
         roll_chance=np.array([charge_chance.py_func(steps) for steps in range(-MAX_MOVE - 1, HIDDEN)]),
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
         open=open_set,
-        row_words=hexgrid.row_words(board.cols),
+        row_words=row_words,
         columns=board.cols,
         slots=slots,
         hex_slots=hex_slots,
